@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 # Number of equal-width bins for the calibration error (Guo et al. 2017).
 BINS = 15
-# Number of simulated samples for the noise floor of the calibration error; and the seed of the simulation.
+# Number of simulated samples for the noise floor of the calibration error, and seed of the simulation.
 _SAMPLES, _SAMPLE_SEED = 2000, 1
 _Z95 = 1.959963984540054
 
@@ -51,7 +51,7 @@ class Report:
         majority: accuracy of always predicting the most frequent label.
         balanced_accuracy: mean recall of the classes that have texts.
         macro_f1: mean F1 of the classes that have texts.
-        auc: ROC-AUC; for more than two classes the mean over the classes, each against the rest.
+        auc: ROC-AUC; for more than two classes, the mean over the classes, each against the rest.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
@@ -89,7 +89,7 @@ def evaluate(
     predicted: NDArray[np.int64] | None = None,
     confidence: NDArray[np.float64] | None = None,
 ) -> Report:
-    """Compare predictions with the true classes of at least one text.
+    """Compare predictions with the true classes of one or more texts.
 
     Args:
         probabilities: (texts, C) probability of each class; None if only the predicted classes are known.
@@ -161,7 +161,7 @@ def confusion_matrix(targets: NDArray[np.int64], predicted: NDArray[np.int64], c
 
 
 def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Return the probability that a positive text scores higher than a negative text, where ties count half.
+    """Return the probability that a positive text scores higher than a negative text, with ties counting half.
 
     The result is NaN if there are no positives or no negatives. It is the Mann-Whitney statistic of P positives and N
     negatives, where r is the rank of a text by its score:
@@ -180,9 +180,9 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
 
     Args:
         probabilities: (texts, C) probability of each class.
-        targets: (texts,) class of each text; or (texts, C) bool, True where a text has a class. In the second case, log
-            P(target) is the sum of log p over the classes of the text, plus the sum of log(1 - p) over the other
-            classes.
+        targets: (texts,) class of each text; for multi-label data, (texts, C) bool, True where a text has a class. In
+            the latter case, log P(target) is the sum of log p over the classes of the text, plus the sum of log(1 - p)
+            over the other classes.
         weights: (texts,) weight of each text, or None.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))
@@ -205,7 +205,7 @@ def calibration_error(
     bins: int = BINS,
     weights: NDArray[np.float64] | None = None,
 ) -> float:
-    """Return the expected calibration error: the mean over texts of |accuracy - mean confidence| in their bins.
+    """Return the expected calibration error, the mean over texts of |accuracy - mean confidence| in their bins.
 
     With ``weights`` (texts,), all means are weighted.
     """
@@ -221,9 +221,9 @@ def calibration_error(
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
-    The error is a sum of absolute deviations, so it is above 0 even for such a model. In a bin of n texts with mean
-    confidence c, the number of correct predictions is binomial with parameters n and c. The mean and the percentile of
-    the error are estimated from samples of this distribution, drawn with a fixed seed.
+    The error is a sum of absolute deviations, so it is above 0 by chance even for such a model. In a bin of n texts
+    with mean confidence c, the number of correct predictions is binomial with parameters n and c. The mean and the
+    percentile of the error are estimated from samples of this distribution, drawn with a fixed seed.
     """
     bin_of = _bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)

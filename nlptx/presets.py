@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# Word vectors: plain PCA of standardised raw counts, with 50 components. Network: the first 12 words of a text, 2
-# blocks with 3 wide heads, plain SGD.
+# The word vectors are 50 components of plain PCA on standardised raw counts. The network reads the first 12 words of a
+# text, has 2 blocks with 3 wide heads, and is trained by plain SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {
@@ -56,7 +56,8 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
     },
 }
 
-# The first 512 words of a text, a model of width 128 with 6 blocks of 8 heads, and Adam with a long warm-up.
+# The network reads the first 512 words of a text, has width 128 and 6 blocks with 8 heads, and is trained by Adam with
+# a long warm-up.
 _BLOEM: dict[str, dict[str, Any]] = {
     "cooccur": {"min_count": 1, "max_words": 50_000},
     "pca": {"components": 128},

@@ -97,9 +97,9 @@ NO_TEXTS = {
     "number": (3, r"is 3 \(int\); expected a list of texts"),
     "None": (None, "is None; expected a list of texts"),
     "dict": ({"a text": 1}, r"is .* \(dict\); expected a list of texts"),
-    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame of 2 dimensions; expected a list of texts"),
-    "matrix": (np.array([TEXTS]), "is a ndarray of 2 dimensions; expected a list of texts"),
-    "scalar array": (np.array("a text"), "is a ndarray of 0 dimensions; expected a list of texts"),
+    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame with 2 dimensions; expected a list of texts"),
+    "matrix": (np.array([TEXTS]), "is a ndarray with 2 dimensions; expected a list of texts"),
+    "scalar array": (np.array("a text"), "is a ndarray with 0 dimensions; expected a list of texts"),
 }
 
 
@@ -168,7 +168,7 @@ def test_invalid_values_are_value_errors():
     for jobs in (0, -1, 1.5, "two"):
         with pytest.raises(ValueError, match=f"`jobs` is {jobs!r}; expected an int of at least 1"):
             nlptx.count(TEXTS, COUNT, jobs)
-    with pytest.raises(ValueError, match="`components=2`"):
+    with pytest.raises(ValueError, match="Set `components` to 2"):
         nlptx.fit_pca(nlptx.count(["a b"], COUNT, 1))
     with pytest.raises(ValueError, match="`texts` is empty"):
         nlptx.evaluate(fit(), [], [])

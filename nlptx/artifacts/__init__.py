@@ -1,1 +1,1 @@
-"""The .npz container of artifacts, the checks of an artifact that is read, and the provenance of artifacts."""
+"""The .npz container of artifacts, the checks when an artifact is read, and the provenance of an artifact."""

@@ -1,6 +1,6 @@
 """The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
-The header contains the format version, the kind of artifact, the version of nlptx, the resolved settings and the names
+The header contains the format version, the kind of artifact, the nlptx version, the resolved settings and the names
 of the arrays. It also contains the header of the artifact from the previous stage, which contains the header of the
 stage before, and so on back to the digest of the corpus. It contains no time, host, user or path, so the same command
 always writes the same bytes. Nothing is pickled or compressed, so reading a file never takes more memory than its size
@@ -57,7 +57,7 @@ class Artifact:
         made_from: header of the artifact from which this artifact was made, or None.
         details: further JSON values, which depend on the kind (digests, labels, history).
         seed: random seed of the stage.
-        version: version of nlptx that wrote the artifact.
+        version: nlptx version that wrote the artifact.
     """
 
     kind: str
@@ -86,8 +86,13 @@ class Artifact:
         }
 
 
-def write(path: FilePath, artifact: Artifact) -> None:
+def write(path: FilePath, artifact: Artifact, *, durable: bool = True) -> None:
     """Write an artifact atomically to ``path``, or to standard output if ``path`` is ``-``.
+
+    Args:
+        path: file to write.
+        artifact: the content.
+        durable: see :func:`nlptx.io.atomic_write.atomic_output`.
 
     Raises:
         OutputError: the file cannot be written.
@@ -97,14 +102,14 @@ def write(path: FilePath, artifact: Artifact) -> None:
     path = file_name(path)
     if path == "-" and sys.stdout.isatty():
         raise SettingsError(
-            "artifacts are not written to a terminal", hint="Give -o FILE, or pipe into the next stage."
+            "artifacts are not written to a terminal", hint="Use -o FILE, or pipe the artifact into the next stage."
         )
     for name, array in artifact.arrays.items():
         if array.dtype.str not in DTYPES:
-            raise TypeError(f"array {name!r} is {array.dtype}; an artifact holds {', '.join(sorted(DTYPES))}")
+            raise TypeError(f"array {name!r} is {array.dtype}; an artifact can hold {', '.join(sorted(DTYPES))}")
     text = json.dumps(artifact.header, ensure_ascii=False, sort_keys=True, allow_nan=False)
     blob = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-    with atomic_output(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
+    with atomic_output(path, durable=durable) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as container:
         for name, array in {_HEADER: blob, **artifact.arrays}.items():
             write_array(container, name, array)
 
@@ -116,14 +121,14 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
         large: names of one-dimensional arrays that stay in the file. Each becomes a :class:`StoredArray`.
-        budget: object that keeps the file open. Required if ``large`` is given. If the path is a pipe, its content is
-            written to a temporary file of this object.
+        budget: keeps the file open; required if ``large`` is given. If the path is a pipe, its content is copied to a
+            temporary file that lasts as long as the budget.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.
         ArtifactError: reading the file is not permitted.
         WrongKindError, CorruptError, NewerFormatError: the file is not an artifact of these kinds, is damaged, or was
-            written by a later version.
+            written by a later nlptx version.
     """
     path = file_name(path)
     name = "<stdin>" if path == STDIN else path
@@ -156,7 +161,7 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
 
 
 def _whole(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
-    """Return the whole content of a stream in memory, or in a temporary file of ``budget``.
+    """Copy the entire content of a stream to memory, or to a temporary file if there is a ``budget``.
 
     Raises:
         BadZipFile: the stream does not begin with the first bytes of a zip file. The rest is not read, because it may
@@ -178,7 +183,7 @@ def _damaged(error: Exception, name: str) -> CorruptError:
     return CorruptError(
         f"not an nlptx artifact, or truncated or altered ({error})",
         where=name,
-        hint="Make it again with the stage that wrote it.",
+        hint="Run the stage that wrote it again.",
     )
 
 
@@ -214,7 +219,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
 
 
 def load(path: FilePath, kind: str, make: Callable[[Artifact], T]) -> T:
-    """Read an artifact of ``kind`` and build an object from it. Raises ArtifactError, naming the file."""
+    """Read an artifact of ``kind`` and build an object from it. Raises ArtifactError, which names the file."""
     return build(read(path, kind), make, file_name(path))
 
 
@@ -222,7 +227,7 @@ def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
     """Build an object from an artifact that was read from ``path``.
 
     Raises:
-        ArtifactError: the parts of the artifact are inconsistent, or its settings are impossible.
+        ArtifactError: the parts of the artifact are inconsistent, or its settings are invalid.
     """
     try:
         return make(artifact)

@@ -16,10 +16,10 @@ _LARGEST_HEADER = 64 << 20
 
 
 def parse_header(blob: NDArray) -> dict[str, Any]:
-    """Return the header, after checking the parts that every artifact has, here and in the headers of earlier stages.
+    """Return the header, after checking its form and the form of all earlier headers that are nested in it.
 
     Raises:
-        CorruptError, NewerFormatError: the header is damaged, or was written by a later version.
+        CorruptError, NewerFormatError: the header is damaged, or was written by a later nlptx version.
     """
     if blob.dtype != np.uint8 or blob.size > _LARGEST_HEADER:
         raise CorruptError("the header is not text")
@@ -38,7 +38,8 @@ def _check_header(header: Any) -> None:
         raise CorruptError("not an nlptx artifact: its header has no format")
     if header["format"] > FORMAT:
         raise NewerFormatError(
-            f"written in format {header['format']} by nlptx {header.get('nlptx')}; this one reads up to {FORMAT}",
+            f"written in format {header['format']} by nlptx {header.get('nlptx')};"
+            f" this version reads formats up to {FORMAT}",
             hint="pip install --upgrade nlptx",
         )
     if any(type(header.get(key)) is not kind for key, kind in expected.items()) or header["kind"] not in KINDS:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from nlptx.errors import WrongKindError
 
-# Kinds of the parts that nlptx merge adds up to a co-occurrence matrix.
+# Kinds of the parts from which `nlptx merge` makes a co-occurrence matrix.
 PARTS = ("tokens", "pairs")
-# Kind -> name of the command that makes it.
+# Kind of artifact -> name of the command that makes it.
 KINDS = {
     "cooccurrence": "cooccur",
     **dict.fromkeys(PARTS, "cooccur"),
@@ -28,5 +28,5 @@ def check_kind(kind: str, expected: Sequence[str]) -> None:
     raise WrongKindError(
         f"holds {'a ' if KINDS[kind] == 'train' else ''}{kind}, the output of nlptx {KINDS[kind]};"
         f" expected {' or '.join(f'{name} (nlptx {KINDS[name]})' for name in expected)}",
-        hint="Add up all parts first: nlptx merge." if is_unfinished else "",
+        hint="Add up all parts with `nlptx merge` first." if is_unfinished else "",
     )

@@ -17,7 +17,7 @@ from nlptx.io.spill import as_bytes
 # Allowed dtypes, by their names in .npy files. |S3 is the dtype of the string "csr", by which SciPy recognises a sparse
 # matrix.
 DTYPES = {"|u1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
-# Pattern of the headers of .npy files that NumPy writes. NumPy's reader is not used, because it parses the header as
+# Pattern of the .npy headers that NumPy writes. NumPy's reader is not used, because it parses the header as
 # Python source, so a damaged header could raise any parser error. The lengths in a shape have at most 18 digits, so
 # that they fit in 64 bits.
 _NPY = re.compile(
@@ -51,7 +51,7 @@ def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInF
 
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one array, read-only because it shares the bytes that were read. Raises CorruptError."""
+    """Return one array. It is read-only, because it shares the bytes that were read. Raises CorruptError."""
     entry = array_entry(container, name)
     data = container.read(entry)  # checks the CRC-32
     dtype, shape, header = parse_header(data, entry)
@@ -59,10 +59,10 @@ def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
 
 
 def array_entry(container: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    """Return the description of the entry of an array. Raises CorruptError if it is compressed."""
+    """Return the zip entry of an array. Raises CorruptError if it is compressed."""
     entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-        raise CorruptError(f"array {name!r} is compressed; artifacts are not")
+        raise CorruptError(f"array {name!r} is compressed; arrays of artifacts are not")
     return entry
 
 
@@ -70,16 +70,16 @@ def parse_header(data: bytes, entry: zipfile.ZipInfo) -> tuple[np.dtype[Any], li
     """Return the dtype and the shape of an array, and the number of bytes before its data.
 
     Args:
-        data: the first bytes of the entry, or all its bytes.
-        entry: description of the entry.
+        data: the first bytes of the entry, or all of its bytes.
+        entry: the zip entry of the array.
 
     Raises:
-        CorruptError: the entry is not an array in the form that NumPy writes, or its size differs from its header.
+        CorruptError: the entry is not an array in NumPy's .npy format, or its size does not match its header.
     """
     name = entry.filename.removesuffix(".npy")
     header = _NPY.match(data)
     if header is None:
-        raise CorruptError(f"entry {entry.filename} is not an array as NumPy writes it")
+        raise CorruptError(f"entry {entry.filename} is not an array in NumPy's .npy format")
     dtype = header["dtype"].decode("latin-1")
     if dtype not in DTYPES:
         raise CorruptError(f"array {name!r} is {dtype}; artifacts hold plain numbers and no objects")

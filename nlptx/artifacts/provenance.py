@@ -32,7 +32,7 @@ _READING = {
 
 
 # Fields of ReadOptions that do not change which texts are counted.
-_OF_LABELS = ("skip_bad", "label_map", "weight_column", "label_separator")
+_LABEL_FIELDS = ("skip_bad", "label_map", "weight_column", "label_separator")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
@@ -53,22 +53,22 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _part_command(header: dict[str, Any]) -> str:
-    """Return the command that makes a part of counts or a word list."""
+    """Return the command that makes a part of the counts, or a word list."""
     if header["kind"] == "words":
         return "nlptx merge PARTS --words-only -o words.npz"
-    number, of = (header["details"].get(name) for name in ("shard", "shards"))
-    words = ["CORPUS", "--shard", f"{number}/{of}"]
+    number, count = (header["details"].get(name) for name in ("shard", "shards"))
+    words = ["CORPUS", "--shard", f"{number}/{count}"]
     words += ["--vocabulary", "words.npz"] if header["kind"] == "pairs" else []
     return command({**header, "kind": "cooccurrence"}, words, output=f"part-{number}.npz")
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model from which another model was trained; the first such model is start-1.npz."""
+    """Return a file name for a model from which another model was trained: start-1.npz for the first such model."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
-    """Return the option that names the file from which a model was trained: another model, or word vectors."""
+    """Return the option that names the file from which training started: another model, or word vectors."""
     if parent is not None and parent["kind"] == "model":
         return ["--start", _start_file(parent)]
     if parent is None or is_made_here(parent):
@@ -90,7 +90,7 @@ def _is_one_step(headers: list[dict[str, Any]]) -> bool:
     if not _is_same_corpus(headers):
         return False
     counts, embeddings, model = headers
-    reading = {name: value for name, value in _reading(model).items() if name not in _OF_LABELS}
+    reading = {name: value for name, value in _reading(model).items() if name not in _LABEL_FIELDS}
     return (
         _is_default(counts, CountSettings)
         and _is_default(embeddings, PcaSettings)
@@ -126,10 +126,10 @@ def _source(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reading(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of ReadOptions that differ from the defaults of the command."""
+    """Return the fields of ReadOptions that differ from the command's defaults."""
     reading = _source(header).get("reading", {})
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
-        raise CorruptError(f"impossible reading options {reading!r}")
+        raise CorruptError(f"invalid reading options {reading!r}")
     return reading
 
 
@@ -144,7 +144,7 @@ def _reading_options(header: dict[str, Any]) -> list[str]:
 
 def _label_map(value: Any) -> list[str]:
     if not isinstance(value, dict) or not all(isinstance(label, str) for label in value.values()):
-        raise CorruptError(f"impossible label map {value!r}")
+        raise CorruptError(f"invalid label map {value!r}")
     return [old.replace("=", r"\=") + f"={new}" for old, new in value.items()]
 
 

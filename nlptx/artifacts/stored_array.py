@@ -1,4 +1,4 @@
-"""One-dimensional arrays of an artifact that stay in its file, because they may be larger than the memory."""
+"""One-dimensional arrays of an artifact that stay in its file, because they may be larger than memory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _LOCAL_HEADER, _LENGTHS = 30, 26
 
 
 class StoredArray:
-    """An array of an artifact, whose entries are read when they are needed.
+    """An array in an artifact file. Its entries are read when they are needed.
 
     Args:
-        container: the open artifact. The checksum of the array is checked.
+        container: the open artifact. The array's checksum is verified when this object is created.
         name: name of the array.
-        file: the file of the artifact, which must stay open as long as the array is used.
+        file: the artifact file, which must stay open as long as the array is used.
 
     Raises:
         CorruptError: the array is damaged, compressed or not one-dimensional.
@@ -37,7 +37,7 @@ class StoredArray:
         entry = array_entry(container, name)
         with container.open(entry) as stream:
             start = stream.read(_PART)
-            while stream.read(_PART):  # reading to the end checks the checksum
+            while stream.read(_PART):  # reading to the end verifies the checksum
                 pass
         self.dtype, shape, header = parse_header(start, entry)
         if len(shape) != 1:
@@ -53,7 +53,7 @@ class StoredArray:
         return self.shape[0]
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may do so at the same time.
+        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may call this method at the same time.
 
         Raises:
             CorruptError: the file was cut short while it was in use.
@@ -62,7 +62,7 @@ class StoredArray:
         try:
             read_exactly(self._file, as_bytes(result), self._start + start * self.dtype.itemsize)
         except EOFError as error:
-            raise CorruptError("the file became shorter while it was read") from error
+            raise CorruptError("the file was cut short while it was read") from error
         return result
 
     def parts(self) -> Iterator[NDArray[Any]]:

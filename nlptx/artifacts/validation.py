@@ -43,7 +43,7 @@ def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
     """Remove the tokenizer from an artifact's details and return it. Raises CorruptError."""
     name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
     if name not in list(TOKENIZERS) or not isinstance(lowercase, bool):
-        raise CorruptError(f"its tokenizer is {name!r}")
+        raise CorruptError(f"its tokenizer {name!r} is unknown or incomplete")
     return Tokenizer(name, lowercase)
 
 
@@ -72,16 +72,16 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
         raise CorruptError("its history is incomplete")
     for epoch in epochs:
         if not isinstance(epoch, dict) or not {"epoch", "step"} <= set(epoch) or not _numbers(epoch.values()):
-            raise CorruptError("an epoch of its history is damaged")
+            raise CorruptError("its history contains a damaged epoch")
         if ("valid_loss" in epoch) != ("valid_accuracy" in epoch):
-            raise CorruptError("a validation of its history is damaged")
+            raise CorruptError("its history contains a validation loss without an accuracy, or the reverse")
     if not all(isinstance(point, list) and len(point) == 2 and _numbers(point) for point in curve):
-        raise CorruptError("the loss curve of its history is damaged")
+        raise CorruptError("the loss curve in its history is damaged")
     if any(after[0] < before[0] for before, after in pairwise(curve)):
-        raise CorruptError("the loss curve of its history goes back")
+        raise CorruptError("the steps of the loss curve in its history decrease")
     warnings = history.get("warnings", [])
     if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
-        raise CorruptError("the warnings of its history are damaged")
+        raise CorruptError("the warnings in its history are damaged")
     if not 0 <= best <= len(epochs):
         raise CorruptError(f"its history names epoch {best} of {len(epochs)} as the best")
     return history

@@ -9,15 +9,15 @@ finds the threshold for a maximum error rate E:
 
 The last threshold that passes this test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
-first failure, the probability of choosing a threshold with an error above E is at most 5 % in total (fixed-sequence
-testing: Angelopoulos et al. 2021, "Learn then Test"; the problem is described by Geifman & El-Yaniv 2017, "Selective
-Classification for Deep Neural Networks"). Thresholds that only a few texts reach are skipped, because a few mislabelled
-texts or overconfident answers among these texts would end the tests early. Because thresholds are skipped, the proof
-needs one more assumption: the error rate does not decrease when the threshold is lowered.
+first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
+is fixed-sequence testing: Angelopoulos et al. 2021, "Learn then Test". The problem is described by Geifman & El-Yaniv
+2017, "Selective Classification for Deep Neural Networks".) Thresholds that only a few texts reach are skipped, because
+a few mislabelled texts or overconfident answers among these texts would end the tests early. Because thresholds are
+skipped, the proof needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
 This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the
-epoch and the temperature, so they contain slightly fewer errors than new texts would.
+epoch and the temperature, so the model makes slightly fewer errors on them than on new texts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
 
-# Probability of choosing a threshold with an error above the maximum.
+# Maximum probability of choosing a threshold with an error rate above the maximum.
 RISK = 0.05
 # A threshold is skipped if the fraction of the held-out texts that reach it is smaller than MIN_COVERAGE, or if so few
 # texts reach it that the test would fail with only MIN_ERRORS wrong answers.
@@ -92,10 +92,10 @@ class ErrorCurve:
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 
     def choose(self, max_error: float) -> Threshold | None:
-        """Return the threshold that limits the error rate of the answers to ``max_error``; None if there is none.
+        """Return the threshold that limits the error rate of the answers to ``max_error``; None if no threshold does.
 
-        With a confidence of 95 %, the error rate on new texts is at most ``max_error``. The description of this module
-        lists the assumptions.
+        With a confidence of 95 %, the error rate on new texts is at most ``max_error``. The module docstring lists the
+        assumptions.
 
         Args:
             max_error: maximum fraction of wrong answers, above 0 and below 1.
@@ -110,7 +110,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest error rate, in steps of 0.5 %, that a threshold guarantees; None if there is none."""
+        """Return the smallest error rate, in steps of 0.5 %, that some threshold guarantees; None if there is none."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 
@@ -122,7 +122,7 @@ class ErrorCurve:
     def from_dict(cls, values: Any) -> Self:
         """Restore a curve from JSON values. Raises CorruptError if they are invalid."""
         if not isinstance(values, dict) or set(values) != {"texts", "thresholds", "answered", "wrong"}:
-            raise CorruptError("its errors on held-out texts are damaged")
+            raise CorruptError("its record of errors on held-out texts is damaged")
         texts, *columns = (values[name] for name in ("texts", "thresholds", "answered", "wrong"))
         kinds = (int, float, int, int)
         if (
@@ -134,7 +134,7 @@ class ErrorCurve:
             or not all(0 <= wrong <= answered <= texts for _, answered, wrong in zip(*columns, strict=True))
             or not all(after <= before for counts in columns[1:] for before, after in pairwise(counts))
         ):
-            raise CorruptError("its errors on held-out texts are inconsistent")
+            raise CorruptError("its record of errors on held-out texts is inconsistent")
         return cls(texts, *columns)
 
 
@@ -159,10 +159,10 @@ def _log_factorials(n: int) -> NDArray[np.float64]:
 
 
 def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
-    """Return the threshold of a model that limits the error rate of its answers to ``max_error``.
+    """Return the confidence threshold that limits the error rate of a model's answers to ``max_error``.
 
     Args:
-        curve: errors of the model on its held-out texts; None if the model does not store them.
+        curve: the model's errors on its held-out texts; None if the model does not store them.
         max_error: as in :meth:`ErrorCurve.choose`.
 
     Raises:
@@ -175,7 +175,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
     if curve is None:
         raise ArtifactError(
             "the model stores no errors on held-out texts, so no threshold for `max_error` can be found",
-            hint="Train it with texts held out (`valid_share` above 0) by this version, or choose `abstain` yourself.",
+            hint="Train it again with texts held out (`valid_share` above 0), or choose `abstain` yourself.",
         )
     threshold = curve.choose(max_error)
     if threshold is None:

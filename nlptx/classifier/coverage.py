@@ -1,4 +1,4 @@
-"""Accuracy against coverage: the accuracy on the texts with the highest confidence, for each fraction of the texts."""
+"""Accuracy against coverage: for each fraction of the texts, the accuracy on those with the highest confidence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CoverageCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> Self:
-        """Build the curve from the confidence (N,) of one or more predictions, and whether each is correct (N,)."""
+        """Build the curve from the confidences (N,) of one or more predictions, and whether each is correct, (N,)."""
         values, group, sizes = np.unique(-confidence, return_inverse=True, return_counts=True)
         mean = np.bincount(group, correct) / sizes
         hits = np.cumsum(np.repeat(mean, sizes))

@@ -1,4 +1,4 @@
-"""Decisions: how probabilities become labels. A model gives each text either one label, or a set of labels."""
+"""Decisions: how probabilities become labels, for single-label and for multi-label models."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Decision(Protocol):
 
 @dataclass(frozen=True)
 class OneLabel:
-    """One label per text; the probabilities of a text sum to 1.
+    """Decision of a single-label model: each text gets one label, and its probabilities sum to 1.
 
-    The predicted class is the most probable class, because this choice maximises accuracy. For a balanced model, it is
-    the class with the largest p_c / pi_c, where pi_c is the prior of the class, because this choice maximises mean
-    recall. If several classes have the same largest ratio, the most probable of them is chosen.
+    The predicted class is the most probable one; this choice maximises accuracy. For a balanced model, it is the class
+    with the largest ratio of probability to prior; this choice maximises mean recall. If several classes have the same
+    largest ratio, the most probable of them is chosen.
 
     Args:
         priors: (C,) fraction of the training texts with each label.
@@ -90,11 +90,11 @@ class OneLabel:
 
 @dataclass(frozen=True)
 class LabelSets:
-    """Any number of labels per text; each label has a separate probability and threshold.
+    """Decision of a multi-label model: a text gets any number of labels, each of which has a separate threshold.
 
-    A text gets the labels whose probability is at least their threshold. The confidence is the probability of exactly
-    this set, assuming that labels are independent given the text: the product of p for the labels in the set and 1 - p
-    for the other labels.
+    A text gets each label whose probability is at least the threshold of that label. The confidence is the probability
+    of exactly this set, assuming that labels are independent given the text: the product of p for the labels in the set
+    and 1 - p for the other labels.
 
     Args:
         separator: string between the labels in a table cell.

@@ -27,7 +27,7 @@ from nlptx.settings import NetworkSettings
 
 
 class Encoder(Layer):
-    """The layer that maps word vectors (N, R) to contextual vectors (N, D).
+    """The layer that maps the word vectors (N, R) of N words to contextual vectors (N, D).
 
     It consists of these steps, where the steps in parentheses are optional::
 
@@ -109,7 +109,7 @@ def _attention(settings: NetworkSettings, width: int, rng: np.random.Generator) 
         if width % settings.heads:
             raise SettingsError(
                 f"a model of width {width} cannot be divided among {settings.heads} narrow heads",
-                hint=f"Make `width` a multiple of {settings.heads}, change `heads`, or give `head_width=wide`.",
+                hint=f"Make `width` a multiple of {settings.heads}, change `heads`, or set `head_width=wide`.",
             )
         head_width = width // settings.heads
     return MultiHeadAttention(width, settings.heads, head_width, settings.attention == "scaled", rng)

@@ -31,15 +31,15 @@ def evaluate(
     Args:
         model: the classifier.
         texts: a list, tuple, array, Series or any other iterable of str.
-        labels: true label of each text, of the same type as in training; a list, tuple or set of labels for each text
-            if the model was trained with such labels.
+        labels: true label of each text, of the same type as in training. For a multi-label model, each element is a
+            list, tuple or set of labels.
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of threads
             does not change the result.
 
     Returns:
         Accuracy with its 95 % Wilson interval, macro-F1, ROC-AUC, log-loss (nats), calibration error, precision, recall
-        and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`. For several
-        labels per text: see :class:`nlptx.classifier.label_set_report.LabelSetReport`.
+        and F1 of each label, and the (C, C) int64 confusion matrix; see :class:`nlptx.metrics.Report`. For a
+        multi-label model, a :class:`nlptx.classifier.label_set_report.LabelSetReport`.
 
     Raises:
         DataError: there are no texts, or the numbers of texts and labels differ.
@@ -69,7 +69,7 @@ def evaluate(
 def evaluate_probabilities(
     model: Model, probabilities: NDArray[np.float64], targets: NDArray, labels: Sequence[Any]
 ) -> Report | LabelSetReport:
-    """Compare the predictions of a model with the true labels of one or more texts.
+    """Compare a model's predictions with the true labels of one or more texts.
 
     Args:
         model: the classifier.

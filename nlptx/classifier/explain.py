@@ -1,4 +1,4 @@
-"""Explains a prediction by the attention weights, and by the effect of each word on the probability of the label."""
+"""Explains a prediction: the effect of each word on the probability of a label, and the attention weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Explanation:
         words: the T known words of the text that the model read.
         positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
-        label: index of the explained label among the labels of the model.
+        label: index of the explained label among the model's labels.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
             are the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
@@ -50,21 +50,20 @@ class Explanation:
 def explain(model: Model, text: str, label: Label | None = None, *, attention: bool = True) -> Explanation:
     """Explain the probability of a label for a text.
 
-    If texts may have several labels, the default is the label whose probability is highest relative to its threshold.
-
     The effect of a word is measured by scoring the text again without this word (leave-one-out). The attention weights
     are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
-    The time is proportional to the number of words, because of two rules. First, if a text is longer than the attention
-    window, leaving out a word changes only the window of this word; no words move between windows. Second, if an n-gram
-    occurs m times, each occurrence gets 1/m of its weight in the linear models. These models only use whether an n-gram
-    occurs, so without this rule, a repeated word would have hardly any worth.
+    Two rules apply. First, if a text is longer than the attention window, leaving out a word changes only the window of
+    this word, and no words move between windows; the time is therefore proportional to the number of words. Second, if
+    an n-gram occurs m times, each occurrence gets 1/m of its weight in the linear models. These models only use whether
+    an n-gram occurs, so without this rule a repeated word would seem to have hardly any effect.
 
     Args:
         model: the classifier.
         text: a single text.
-        label: label to explain, one of the labels of the model; the predicted label by default.
+        label: label to explain, one of the model's labels. By default, it is the predicted label or, for a multi-label
+            model, the label whose probability is highest relative to its threshold.
         attention: whether to return the attention matrices, whose size is quadratic in the number of words.
 
     Returns:
@@ -89,7 +88,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     tokens = model.vocabulary.tokenizer(text)
     known = [position for position, token in enumerate(tokens) if token in model.vocabulary.index]
     known_ids = model.vocabulary.encode_tokens(tokens)
-    ids = known_ids[: model.settings.most_words]
+    ids = known_ids[: model.settings.max_tokens]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
@@ -105,7 +104,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    """Return probabilities (T, C): row t is for the text without known word t, for the first T = ``count`` words.
+    """Return (T, C) probabilities for the text without each of its first T = ``count`` known words.
 
     If the model reads only the first ``count`` of the ``known`` words and one of them is left out, it also reads the
     next known word, if there is one.
@@ -118,12 +117,12 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
         read, windows = known, Layout(np.array([count]), model.settings.attention_window).windows
     outputs = outputs_without_each(model, read, windows)[:count]
     if not np.isfinite(outputs).all():
-        raise ArtifactError("the model's weights overflow on this text; train it again")
+        raise ArtifactError("the model's weights overflow on this text; train the model again")
     return model.as_probabilities(outputs.astype(np.float64) / model.temperature)
 
 
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:
-    """Return the attention that each word gets, (T, H) per block, and the matrices (H, T, T), if ``complete``."""
+    """Return the attention that each word gets, (T, H) per block, and, if ``complete``, the matrices (H, T, T)."""
     windows = Layout(np.array([len(ids)]), model.settings.attention_window).windows
     text = ReadText.of(model, ids, windows)
     received: list[list[NDArray]] = []

@@ -22,8 +22,8 @@ CHUNK = 2048
 # Maximum number of words whose n-grams are looked up together. It is large enough that few passes over the known
 # n-grams are needed, and small enough for the arrays to fit in the cache.
 SPAN = 1 << 14
-# If no weight has a larger absolute value, an overflow in float32 cannot go unnoticed. Trained weights are far smaller,
-# but a file may contain any weights, and layer norm would turn the result of an overflow into 0.
+# If no weight has a larger absolute value than this, no overflow in float32 can go unnoticed. Trained weights are far
+# smaller, but a file may contain any weights, and layer norm would turn the result of an overflow into 0.
 _LARGEST_WEIGHT = 1e4
 
 
@@ -77,7 +77,7 @@ def network_inputs(
 
 
 def network_outputs(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
-    """Return the outputs (B, outputs) of the network for a batch of B texts.
+    """Return the network outputs (B, outputs) for a batch of B texts.
 
     The arguments are those of :func:`network_inputs`.
     """
@@ -86,9 +86,9 @@ def network_outputs(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]],
 
 
 def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
-    """Return the outputs (B, outputs) of the network for B texts, each of which has at least one known word.
+    """Return the network outputs (B, outputs) for B texts, each of which has at least one known word.
 
-    Because attention is limited to words of the same window, the windows of all texts can be sorted by length, and the
+    Because words attend only to words in the same window, the windows of all texts can be sorted by length, and the
     encoder processes windows of equal length together. The pool then merges the pooled vectors of the windows of each
     text. No bit of the outputs for a text depends on the other texts.
     """
@@ -129,7 +129,7 @@ def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``. A larger length is one group."""
+    """Cut a sequence of lengths into groups with a sum of at most ``max_sum``. A larger length forms its own group."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):
@@ -141,7 +141,7 @@ def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
 def _ngram_features(
     ngram_features: NgramFeatures, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the indices (N, order) of the n-grams that end at each of the N words, and the text features (B, M E)."""
+    """Return the indices (N, order) of the n-grams that end at each of the N words, and the features of each text."""
     ngrams = np.empty((len(ids), ngram_features.order), np.int32)
     text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
     for rows in _groups(texts.lengths, SPAN):

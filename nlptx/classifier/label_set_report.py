@@ -1,4 +1,4 @@
-"""Quality of predictions if a text may have any number of labels."""
+"""The quality of multi-label predictions, where a text may have any number of labels."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from nlptx.metrics import (
 
 @dataclass(frozen=True)
 class LabelReport(ClassReport):
-    """The quality of the predictions of one label, and its threshold (the minimum probability to predict it)."""
+    """The quality of the predictions of one label, and its threshold: the minimum probability for predicting it."""
 
     threshold: float
 
 
 @dataclass(frozen=True)
 class LabelSetReport:
-    """The quality of predicted sets of labels. Measures that need probabilities are NaN if no probabilities are given.
+    """The quality of predicted sets of labels. Without probabilities, the measures that need them are NaN.
 
     Args:
         texts: number of texts.
@@ -40,11 +40,11 @@ class LabelSetReport:
         micro_precision, micro_recall, micro_f1: measures over all pairs of a text and a label.
         macro_f1: mean F1 of the labels that occur among the true labels.
         auc: mean ROC-AUC of the labels for which it is defined.
-        log_loss: mean over the texts of the sum of the log-losses of all labels, in nats. The log-loss of a label is
-            -log of the probability of the true answer (the text has the label, or does not have it).
+        log_loss: sum of the log-losses of all labels, averaged over the texts, in nats. The log-loss of a label is
+            -log of the probability of the truth: that the text has the label, or that it does not.
         ece: expected calibration error of the confidence, P(the predicted set is the true set).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
-        labels_per_text, predicted_per_text: mean number of true and of predicted labels.
+        labels_per_text, predicted_per_text: mean numbers of true and predicted labels per text.
         classes: one report per label.
     """
 
@@ -79,7 +79,7 @@ def evaluate_sets(
         probabilities: (texts, C) probability of each label.
         targets: (texts, C), True where a text has a label.
         labels: the C labels.
-        decision: decision with the thresholds of the labels.
+        decision: the decision, which contains the threshold of each label.
     """
     predicted = decision.choose(probabilities)
     confidence = decision.confidence(probabilities, predicted)

@@ -1,4 +1,4 @@
-"""Sets of labels given by the caller, for texts that may have any number of labels."""
+"""Checks and encodes the label sets of texts in multi-label classification."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.text.arguments import check_iterable, with_type
 
-# Separator of the labels of a text in tables, unless the caller gives another separator.
+# Default separator between the labels of a text in a table.
 DEFAULT_SEPARATOR = ";"
 # Maximum number of labels that a message lists.
 _NAMED = 20
@@ -50,23 +50,23 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
     if not isinstance(element, _SETS):
         raise InputTypeError(
             f"`{name}` is {with_type(element)}; expected a list, tuple or set of labels, as for other texts",
-            hint="Put a single label into a list; a text with none of the labels gets an empty list.",
+            hint="Put a single label into a list; use an empty list for a text with none of the labels.",
         )
     for label in element:
         if not isinstance(label, str):
-            raise InputTypeError(f"`{name}` contains {with_type(label)}; expected labels of the type str")
+            raise InputTypeError(f"`{name}` contains {with_type(label)}; expected labels of type str")
         if not label or label != " ".join(label.split()):
             raise LabelError(f"`{name}` contains {label!r}; expected a label without extra white space")
         if separator in label:
             raise LabelError(
                 f"`{name}` contains {label!r}, but {separator!r} separates the labels of a text",
-                hint="Give a `label_separator` that no label contains.",
+                hint="Set `label_separator` to a string that no label contains.",
             )
     return tuple(sorted(set(element)))
 
 
 def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name: str = "labels") -> NDArray[np.bool_]:
-    """Return an array (texts, C), True where a text has a label of ``known``.
+    """Return a (texts, C) bool array, True where a text has the label of that column in ``known``.
 
     Raises:
         LabelError: a label is not in ``known``.
@@ -82,6 +82,6 @@ def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name:
             if label not in columns:
                 more = ", ..." if len(known) > _NAMED else ""
                 named = ", ".join(map(repr, known[:_NAMED]))
-                raise LabelError(f"`{name}[{row}]` contains {label!r}; expected some of {named}{more}")
+                raise LabelError(f"`{name}[{row}]` contains {label!r}; expected labels among {named}{more}")
             result[row, columns[label]] = True
     return result

@@ -1,4 +1,4 @@
-"""Matches labels of data to labels of a model that are spelled differently.
+"""Matches the labels in the data to the labels of a model, if their spellings differ.
 
 Two labels may differ in case, or may be different names for negative or positive.
 """
@@ -16,15 +16,15 @@ _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
-    """Return a dictionary: label of the data -> label of the model with the same meaning; or None if this is uncertain.
+    """Map each label in the data to the model label with the same meaning. Return None if the meaning is uncertain.
 
-    Labels may differ in case, unless two labels of the model differ only in case. If the labels of the model are neg
-    and pos, or negative and positive, the labels of the data may be any of these pairs: neg and pos, negative and
-    positive, false and true, 0 and 1, -1 and 1. If they are numbers, both numbers of the pair must occur in the data,
-    because a 1 without the other number may be the lowest of several grades.
+    Labels may differ in case, unless two model labels differ only in case. If the model labels are neg and pos, or
+    negative and positive, the labels in the data may be any of these pairs: neg and pos, negative and positive, false
+    and true, 0 and 1, -1 and 1. If they are numbers, both numbers of the pair must occur in the data, because a 1
+    without the other number may be the lowest of several grades.
 
     Args:
-        found: distinct labels of the data.
+        found: distinct labels in the data.
         known: labels of the model.
 
     >>> match_labels(["0", "1"], ["neg", "pos"]), match_labels(["1", "2"], ["neg", "pos"])
@@ -41,7 +41,7 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
 
 
 def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:
-    """Return the negative and the positive label of a model, or None if its labels are not one of the pairs _WORDS."""
+    """Return a model's negative and positive labels, or None if its labels are not one of the pairs in ``_WORDS``."""
     spellings = {label.casefold(): label for label in known}
     for negative, positive in _WORDS:
         if len(known) == 2 and spellings.keys() == {negative, positive}:

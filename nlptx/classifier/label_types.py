@@ -21,8 +21,8 @@ _NUMPY = (
     *(np.str_, np.bool_, np.float16, np.float32, np.float64),
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
 )
-# Names under which types are stored in a file. They do not depend on the version of NumPy: the name of NumPy's bool is
-# always numpy.bool, although some versions call this type bool_.
+# Names under which types are stored in a file. They do not depend on the NumPy version: NumPy's bool is always stored
+# as numpy.bool, although some versions call this type bool_.
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float)}
 _TYPES |= {f"numpy.{np.dtype(kind).name}": kind for kind in _NUMPY}
 _TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
@@ -144,7 +144,7 @@ def restore_labels(names: Sequence[str], types: Any) -> list[Label]:
             label = _TRUTH[text] if kind in ("bool", "numpy.bool") else text
             labels.append(_TYPES[kind](label))
         except (KeyError, ValueError, OverflowError):
-            raise CorruptError(f"its label {text!r} is not of the type {kind!r}") from None
+            raise CorruptError(f"its label {text!r} is not of type {kind!r}") from None
         if label_name(labels[-1]) != text:
-            raise CorruptError(f"its label {text!r} is not of the type {kind!r}")
+            raise CorruptError(f"its label {text!r} is not of type {kind!r}")
     return labels

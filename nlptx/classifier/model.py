@@ -1,4 +1,4 @@
-"""The trained classifier: an object that contains everything that prediction needs, and is stored in one file."""
+"""The trained classifier, which contains everything that prediction needs and is stored in one file."""
 
 from __future__ import annotations
 
@@ -50,17 +50,16 @@ class Model:
         network: the transformer.
         flat: (P,) parameters of the network.
         history: training history, as JSON values.
-        made_from: header of the embeddings from which training started.
+        made_from: header of the artifact (embeddings or another model) from which training started.
         seed: seed of the training run.
-        ngram_features: object that computes the n-gram features of a text, or None.
+        ngram_features: computes the n-gram features of a text; None if the model uses none.
         source: number of documents and digests of the training data, if known.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: for each of several confidences, the number of held-out texts with at least this confidence, and how
             many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
-        typical_surprise: how rare the words of the training texts are; None if unknown.
-        label_sets: how the labels of a text are chosen and written if it may have any number of labels; None if every
-            text has exactly one label.
+        typical_surprise: distribution of the surprise of the training texts; None if unknown.
+        label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
     """
 
     vocabulary: Vocabulary
@@ -100,7 +99,7 @@ class Model:
 
     def encode(self, text: str) -> NDArray[np.int32]:
         """Return the ids of the known words of a text, up to the maximum number that the network reads."""
-        return self.vocabulary.encode(text)[: self.settings.most_words]
+        return self.vocabulary.encode(text)[: self.settings.max_tokens]
 
     def as_float64(self) -> Self:
         """Return a copy of the model that computes in float64."""
@@ -112,7 +111,7 @@ class Model:
         return self.as_float64() if can_overflow(self) else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for B encoded texts. For a text without word ids, they are the priors.
+        """Return (B, C) probabilities for B encoded texts. A text without word ids gets the priors.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
@@ -123,12 +122,12 @@ class Model:
             with np.errstate(all="ignore"):  # overflow is detected in the outputs
                 outputs = infer(self, [encoded[row] for row in known])
             if not np.isfinite(outputs).all():
-                raise ArtifactError("the model's weights overflow on this text; train it again")
+                raise ArtifactError("the model's weights overflow on this text; train the model again")
             result[known] = self.as_probabilities(outputs.astype(np.float64) / self.temperature)
         return result
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities (B, C) for outputs (B, outputs) of the network, after dividing them by the temperature.
+        """Return probabilities (B, C), given network outputs (B, outputs) that were divided by the temperature.
 
         If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
         to p_c / pi_c, where pi_c is the prior of the class. Therefore p_c is q_c pi_c, divided by its sum over the
@@ -173,15 +172,15 @@ class Model:
     ) -> list[Answer | None]:
         """Return the label of each text, as chosen by :meth:`choose`.
 
-        If texts may have several labels, the prediction for a text is a list of labels.
+        For a multi-label model, the prediction for a text is a list of labels.
 
         Args:
             texts: as in :meth:`predict_proba`.
             jobs: as in :meth:`predict_proba`.
-            abstain: minimum confidence, which is the probability of the predicted label or, with several labels, of the
-                list of labels. A text with a lower confidence, or without a known word, gets None instead of a label.
-                By default, every text gets a label, even a text without a known word, for which ``nlptx predict`` would
-                print ?.
+            abstain: minimum confidence, which is the probability of the predicted label or, for a multi-label model, of
+                the predicted set of labels. A text with a lower confidence, or without a known word, gets None instead
+                of a label. By default, every text gets a label, even a text without a known word, for which ``nlptx
+                predict`` would print ?.
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.

@@ -50,17 +50,17 @@ def read_details(details: dict[str, Any]) -> dict[str, Any]:
     names, values = details.get("labels"), details.get("values")
     history, source = read_history(details), details.get("source")
     if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
-        raise CorruptError(f"its labels are {names!r}")
+        raise CorruptError(f"its labels are {names!r}; expected at least two strings")
     if len(set(names)) != len(names):
         raise CorruptError(f"duplicate label: {names!r}")
     labels = restore_labels(names, details["label_types"]) if "label_types" in details else names
     if values is not None and (len(values) != len(names) or not all(-1 <= value <= 1 for value in values)):
-        raise CorruptError(f"its label values are {values!r}")
+        raise CorruptError(f"its label values are {values!r}; expected a number from -1 to 1 for each label")
     if not isinstance(source, dict):
         raise CorruptError("its record of the training data is damaged")
     temperature, card = details.get("temperature"), details.get("card")
     if type(temperature) is not float or not 1e-3 <= temperature <= 1e3:
-        raise CorruptError(f"its temperature is {temperature!r}")
+        raise CorruptError(f"its temperature is {temperature!r}; expected a number from 0.001 to 1000")
     if not isinstance(card, dict):
         raise CorruptError("its card is damaged")
     return {
@@ -86,7 +86,7 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
     """Restore the result of :func:`_details_of_sets`. Raises CorruptError if it is invalid."""
     separator, thresholds = details["label_separator"], details.get("thresholds")
     if not isinstance(separator, str) or not separator or any(separator in name for name in names):
-        raise CorruptError(f"its label separator is {separator!r}")
+        raise CorruptError(f"its label separator is {separator!r}; expected a string that no label contains")
     if (
         not isinstance(thresholds, list)
         or len(thresholds) != len(names)
@@ -105,7 +105,7 @@ def arrays_of(model: Model) -> dict[str, NDArray]:
 
 
 def read_arrays(artifact: Artifact) -> dict[str, Any]:
-    """Return the arguments of :class:`Model` that are built from the arrays of an artifact.
+    """Return the arguments of :class:`Model` that are built from an artifact's arrays.
 
     Raises:
         CorruptError: an array is invalid, or does not match the settings or the other arrays.
@@ -117,9 +117,10 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
     independent = LOSSES[settings.loss].independent
     if independent != ("label_separator" in artifact.details):
-        raise CorruptError("its loss does not match its number of labels per text")
+        needed, stored = ("multi", "single") if independent else ("single", "multi")
+        raise CorruptError(f"its loss {settings.loss} is for {needed}-label texts, but the model is {stored}-label")
     if not ((priors >= 0) & (priors <= 1)).all() or (not independent and abs(priors.sum() - 1) > 1e-6):
-        raise CorruptError("its prior probabilities do not sum to 1")
+        raise CorruptError("its prior probabilities are out of range, or do not sum to 1")
     if settings.class_weight == "balanced" and not priors.all():
         raise CorruptError("a label of a balanced model has the prior probability 0")
     ngram_features = read_ngram_features(artifact, settings, len(vocabulary), len(priors))
@@ -143,5 +144,5 @@ def bundled_path() -> str:
     """Return the path of the model bundled with nlptx. Raises SettingsError if nlptx was installed without it."""
     path = str(resources.files("nlptx") / "default_model.npz")
     if not os.path.exists(path):
-        raise SettingsError("nlptx was installed without its bundled model", hint="Name the file of a model.")
+        raise SettingsError("nlptx was installed without its bundled model", hint="Name a model file.")
     return path

@@ -25,8 +25,8 @@ class Network(Layer):
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
     provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
     mean of the linear models, so that the encoder learns to correct their errors. If the classes are independent
-    (several labels per text), or if there are many classes (sparse n-gram features), W connects each number only to the
-    output of the same class, so that its size is proportional to the number of classes.
+    (multi-label), or if there are many classes (sparse n-gram features), W connects each number only to the output of
+    the same class, so that its size is proportional to the number of classes.
 
     Args:
         settings: architecture of the network.
@@ -167,7 +167,7 @@ def unset_network(
         CorruptError: the network needs a different number of parameters. This is checked before memory is allocated.
     """
     width = settings.width or components
-    # Each text feature has a weight for every output, or for only one output if the classes are independent.
+    # Each text feature has one weight if there is a single output or if W is per class; otherwise, one per class.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights
@@ -181,7 +181,7 @@ def unset_network(
 
 
 class FeatureWidths(NamedTuple):
-    """Shape of the n-gram features, as the last arguments of :class:`Network`."""
+    """Shape of the n-gram features: the last three arguments of :class:`Network`."""
 
     of_token: int
     of_text: int

@@ -1,6 +1,6 @@
-"""Computes the outputs of the network for a text with one word left out, for each of its words.
+"""Leave-one-out: computes the network outputs for a text without each of its words in turn.
 
-The time is proportional to the length of the text. Because words attend only to words of the same window, only the
+The time is proportional to the length of the text. Because words attend only to words in the same window, only the
 window of the left-out word is encoded again. The vectors of the other windows stay the same.
 """
 
@@ -20,12 +20,12 @@ from nlptx.nn.pooling import Pool
 
 
 def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> NDArray:
-    """Return outputs (T, outputs) of the network: row t is for the text without word t.
+    """Return network outputs (T, outputs), where row t belongs to the text without word t.
 
     Args:
         model: trained network.
         ids: (T,) word ids of the text, at least two.
-        windows: (W,) number of words in each window, with the sum T.
+        windows: (W,) number of words in each window; the sum is T.
     """
     text = ReadText.of(model, ids, windows)
     next_ngrams, text_features = np.empty((len(ids), 0, 0), np.int64), None
@@ -44,7 +44,7 @@ def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows:
 
 
 class Parts(NamedTuple):
-    """Pooled vectors (n, width) of n windows, and the logarithms (n,) of the weights of the windows in their texts."""
+    """Pooled vectors (n, width) of n windows, and the logarithms (n,) of the windows' weights in their texts."""
 
     vectors: NDArray
     log_weights: NDArray
@@ -96,7 +96,7 @@ class ReadText:
 
 
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
-    """Yield the pooled vectors of a window with one word left out, for a few left-out words at a time.
+    """Yield the pooled vectors of a window without each of its words in turn, for a few left-out words at a time.
 
     A window that consists of one word is empty without this word. Its weight is then 0, and it has no pooled vector.
     """
@@ -118,7 +118,7 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
 
 
 class _Others:
-    """Merges several versions of one window of a text with the unchanged other windows.
+    """Merges several versions of one window of a text with the other windows, which are unchanged.
 
     Args:
         pool: the pooling layer.

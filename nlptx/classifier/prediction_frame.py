@@ -32,9 +32,9 @@ def predict_frame(
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
     label. If the table already has a column with one of these names, the new column gets the prefix ``predicted_``.
-    Labels have the same type as in training; if texts may have several labels, ``label`` contains lists. If a text is
-    missing or has no known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict``
-    prints ? in this case).
+    Labels have the same type as in training; for a multi-label model, ``label`` contains lists. If a text is missing or
+    has no known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ?
+    in this case).
 
     Args:
         model: the classifier.
@@ -44,8 +44,8 @@ def predict_frame(
             does not change the result.
         abstain: minimum confidence of a label.
         prior: whether a missing text, or a text without a known word, gets a label: the most frequent label of the
-            training data. If texts may have several labels, the text gets each label whose fraction of the training
-            texts is at least the threshold of the label. ``abstain`` applies to these texts too.
+            training data. For a multi-label model, it gets each label whose frequency in the training texts is at least
+            the threshold of that label. ``abstain`` applies to these texts too.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.
@@ -74,18 +74,18 @@ def predict_frame(
     given = check_iterable(frame[text_column], name, "texts")
     texts = iterate_texts(("" if is_missing(text) else text for text in given), name)
     with Workers.of(jobs) as workers:
-        rows = [one for batch in score(model, ((None, text) for text in texts), workers) for _, one in batch]
-    probabilities = np.array([one.probabilities for one in rows]).reshape(len(rows), len(model.labels))
+        rows = [scored for batch in score(model, ((None, text) for text in texts), workers) for _, scored in batch]
+    probabilities = np.array([scored.probabilities for scored in rows]).reshape(len(rows), len(model.labels))
     labels = [
-        model.decision.answer(model.labels, one.chosen) if one.is_answered(abstain, prior=prior) else None
-        for one in rows
+        model.decision.answer(model.labels, scored.chosen) if scored.is_answered(abstain, prior=prior) else None
+        for scored in rows
     ]
     # If a Series contains None among numbers, pandas converts the numbers to floats unless the dtype is object.
     with_none = model.label_sets is not None or (None in labels and not isinstance(model.labels[0], str))
     columns = prediction_columns(
         model.label_names,
         pd.Series(labels, frame.index, object if with_none else None),
-        np.array([one.confidence for one in rows], np.float64),
+        np.array([scored.confidence for scored in rows], np.float64),
         model.scores(probabilities),
         probabilities.T,
     )

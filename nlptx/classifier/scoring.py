@@ -20,7 +20,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 
-# Maximum number of texts that are scored together: many, because short lines take little time each.
+# Maximum number of texts that are scored together. It is large, because a short text takes little time.
 BATCH = 2048
 
 
@@ -28,9 +28,9 @@ class Scored(NamedTuple):
     """Prediction for one text. A named tuple takes half as long as a dataclass to create and to send between processes.
 
     Args:
-        probabilities: probabilities of the C labels, which sum to 1, unless a text may have several labels.
-        chosen: indices of the predicted labels, as chosen by :meth:`nlptx.classifier.model.Model.choose`; exactly one,
-            unless a text may have several labels.
+        probabilities: probabilities of the C labels. For a single-label model, they sum to 1.
+        chosen: indices of the predicted labels, as chosen by :meth:`nlptx.classifier.model.Model.choose`; exactly one
+            for a single-label model.
         confidence: probability of the prediction.
         score: expected label value, in [-1, 1]; None for labels without an order.
         known_words: number of known words that the model read. If there are none, the probabilities are the priors.
@@ -39,8 +39,8 @@ class Scored(NamedTuple):
         surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
             standard deviation among texts of the same length. None for a text without tokens, or if the model stores no
             word counts.
-        unlike: whether the surprise is larger than for 99.5 % of the training texts, or the text has no known word;
-            None if ``surprise`` is None.
+        unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
+            known word. None if ``surprise`` is None.
     """
 
     probabilities: list[float]
@@ -88,8 +88,8 @@ def score(
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for later batches. So results appear immediately even if texts arrive slowly. No bit of a score
-    depends on how texts are grouped into batches.
+    without waiting for later batches. Results therefore appear immediately even if texts arrive slowly. No bit of a
+    score depends on how texts are grouped into batches.
 
     Args:
         model: the classifier.
@@ -117,8 +117,8 @@ def score(
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:
     tokens = encode_tokens(model.vocabulary, texts, scanner)
     encoded = tokens.known_ids()
-    most_words = model.settings.most_words
-    read = encoded if most_words is None else [ids[:most_words] for ids in encoded]
+    max_tokens = model.settings.max_tokens
+    read = encoded if max_tokens is None else [ids[:max_tokens] for ids in encoded]
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
     chosen = model.decision.choose(probabilities)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 _SEPARATOR = ord("\n")
 # Number added to the count of every pair of bytes.
 _PSEUDO_COUNT = 0.5
+# The factor 1/2 in the formula above.
 _DEPENDENCE = 0.5
 # Maximum absolute surprise of a word, in nats, so that a single strange token does not determine the surprise of a
 # text.
@@ -43,13 +44,13 @@ class Spelling:
         self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
 
     def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return the surprise of one or more words, in nats. The words are given in UTF-8."""
+        """Return the surprise, in nats, of one or more words in UTF-8."""
         pairs = _pairs(words)
         starts = np.flatnonzero(pairs >> 8 == _SEPARATOR)
         return np.clip(np.add.reduceat(self._surprise[pairs], starts), -_MAX_SURPRISE, _MAX_SURPRISE)
 
 
 def _pairs(words: Sequence[bytes]) -> NDArray[np.int32]:
-    """Return the pairs of neighbouring bytes of some words, as the numbers 256 first + second."""
+    """Return the pairs of neighbouring bytes in these words, encoded as 256 * first + second."""
     codes = np.frombuffer(b"\n".join([b"", *words, b""]), np.uint8).astype(np.int32)
     return codes[:-1] << 8 | codes[1:]

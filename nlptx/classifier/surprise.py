@@ -15,8 +15,8 @@ depends on its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 To get the surprise of a text, s is averaged over its T tokens, without immediate repetitions ("!!!" counts as one
 token). The result is standardised with its mean m and its variance a + b/T over the training texts: b is the variance
 between the words of a text, and a is the variance between texts with different subjects and styles. Training measures
-m, a and b, and the threshold that 0.5 % of the texts exceed, on texts and passages of several lengths. When a text is
-measured, its words are first subtracted from the counts, so that it is as surprising as a new text.
+m, a and b on training texts and passages of several lengths, and sets the threshold so that 0.5 % of them exceed it.
+Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ FALSE_ALARMS = 0.005
 # Lengths, in tokens, of the passages that are measured in addition to the texts; and maximum length of a measured text.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
-# Minimum variance of the words of a text. If the training texts were repetitive, a smaller variance would make every
-# other text unlike them.
+# Minimum variance between the words of a text. If the training texts were repetitive, a smaller variance would make
+# every other text seem unlike them.
 _MIN_WITHIN = 1.0
-# Minimum threshold: the 99 % quantile of the normal distribution. It is needed because a quantile of a few texts may be
-# too low.
+# Minimum threshold: the 99 % quantile of the normal distribution. It is needed because the threshold measured on a few
+# texts may be too low.
 _MIN_THRESHOLD = 2.33
-# Number of words whose spelling is examined together. It limits the memory.
+# Number of words whose spelling is examined together, to limit memory.
 _WORDS = 1 << 14
 # Maximum absolute value of a number in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Variance between texts, and threshold, of English reviews. They are used for models that store no such values.
+# Variance between texts, and threshold, measured on English reviews, for models that store no such values.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
@@ -61,8 +61,8 @@ class WordSurprise:
     """Computes s for known and unknown words.
 
     Args:
-        vocabulary: known words and their counts. A word without a count, which comes from a lexicon, is as surprising
-            as an unknown word.
+        vocabulary: known words and their counts. A word from a lexicon, which has no count, is as surprising as an
+            unknown word.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -88,7 +88,7 @@ class WordSurprise:
         return Spelling(self._words)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return s of unknown words, in nats. The words are given in UTF-8."""
+        """Return s, in nats, of unknown words in UTF-8."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
         for start in range(0, len(spelled), _WORDS):
@@ -97,7 +97,7 @@ class WordSurprise:
         return surprise
 
     def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:
-        """Return s of each distinct word (W,) of some texts, in nats."""
+        """Return s of each distinct word in ``tokens``, (W,), in nats."""
         surprise = self.known[tokens.known]
         new = np.flatnonzero(tokens.known < 0)
         surprise[new] = self.unknown([tokens.words[number] for number in new])
@@ -117,7 +117,7 @@ class TypicalSurprise:
         mean: m, in nats.
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
-        threshold: the mean of s of 0.5 % of the texts is more than this number of standard deviations above m.
+        threshold: in 0.5 % of the texts, the mean of s is more than this number of standard deviations above m.
     """
 
     mean: float
@@ -127,7 +127,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Measure texts from which the vocabulary was counted. Return None if there are no counts or no tokens.
+        """Measure the texts that the word counts come from. Return None if there are no counts or no tokens.
 
         Args:
             vocabulary: words and their counts.
@@ -141,12 +141,12 @@ class TypicalSurprise:
         first = tokens.first_of_runs()
         means, lengths = [], []
         for part in in_lengths(tokens.numbers[first], tokens.sums(first, np.int64)):
-            words, place, inside = np.unique(part, return_inverse=True, return_counts=True)
+            words, index, inside = np.unique(part, return_inverse=True, return_counts=True)
             # After subtracting this text, a word counts as unknown if its count is lower than the counts of all known
             # words.
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
-            sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[place]))
+            sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[index]))
             for length in {min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}:
                 start = (len(part) - length) // 2
                 means.append((sums[start + length] - sums[start]) / length)
@@ -155,9 +155,9 @@ class TypicalSurprise:
 
     @classmethod
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
-        """Fit the distribution to the means of texts, given their numbers of tokens.
+        """Fit the distribution to the means of s over texts, given the lengths of the texts in tokens.
 
-        The expected value of T (mean - m)^2 is b + a T, a straight line.
+        For texts of T tokens, the expected value of T (mean - m)^2 is b + a T. Fitting a straight line yields a and b.
         """
         centre = float(means.mean())
         squares = lengths * (means - centre) ** 2
@@ -171,14 +171,14 @@ class TypicalSurprise:
 
     @classmethod
     def estimate(cls, surprise: WordSurprise) -> Self:
-        """Estimate the distribution from the counts of the known words alone, assuming that words are independent."""
+        """Estimate the distribution from the word counts alone, assuming that words are independent."""
         p = surprise.counts / surprise.counts.sum(dtype=np.float64)
         mean = float((p * surprise.known).sum())
         within = max(float((p * (surprise.known - mean) ** 2).sum()), _MIN_WITHIN)
         return cls(mean, _BETWEEN, within, _THRESHOLD)
 
     def standardize(self, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how many standard deviations above m the means (B,) of texts are, given their lengths (B,)."""
+        """Return how far the means (B,) of texts with these lengths (B,) are above m, in standard deviations."""
         return (means - self.mean) / np.sqrt(self.between + self.within / lengths)
 
     def to_dict(self) -> dict[str, float]:
@@ -205,7 +205,7 @@ class SurpriseMeter:
 
     Args:
         vocabulary: words and their counts.
-        typical: distribution of the surprise. By default, it is estimated from the counts.
+        typical: distribution of the surprise; None to estimate it from the counts.
     """
 
     def __init__(self, vocabulary: Vocabulary, typical: TypicalSurprise | None) -> None:
@@ -216,7 +216,7 @@ class SurpriseMeter:
 
     @property
     def threshold(self) -> float | None:
-        """Surprise above which a text is unlike the training texts; None if the vocabulary has no counts."""
+        """Surprise above which a text counts as unlike the training texts; None if the vocabulary has no counts."""
         return None if self._typical is None else self._typical.threshold
 
     def measure(self, tokens: TokenIds) -> list[tuple[float, bool] | tuple[None, None]]:

@@ -15,8 +15,8 @@ from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import words_to_ids
 
-# White space at which a text may be cut. If the parts are tokenized separately, their tokens are the tokens of the
-# text. So a text is never cut inside an HTML line break, a phrase in capitals, or a rating such as "8 out of 10".
+# White space at which a text may be cut without changing its tokens. A cut must not fall inside an HTML line break, a
+# phrase in capitals, or a rating such as "8 out of 10".
 _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 
@@ -28,7 +28,7 @@ class TokenIds:
         words: the distinct words, in UTF-8.
         known: (W,) int32 id of each distinct word in the vocabulary; -1 for unknown words.
         numbers: (N,) int32 index of each token in ``words``.
-        lengths: (B,) int64 number of tokens of each text.
+        lengths: (B,) int64 number of tokens in each text.
     """
 
     words: list[bytes]
@@ -44,7 +44,7 @@ class TokenIds:
         return in_lengths(ids[positions], np.diff(ends, prepend=0))
 
     def first_of_runs(self) -> NDArray[np.bool_]:
-        """Return (N,) whether each token differs from the preceding token of its text."""
+        """Return whether each token differs from the preceding token of its text, (N,)."""
         first = np.diff(self.numbers, prepend=-1) != 0
         first[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
         return first
@@ -59,7 +59,7 @@ class TokenIds:
 
 
 def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner) -> TokenIds:
-    """Encode at least one text.
+    """Encode one or more texts.
 
     A huge text is processed in pieces, because its tokens take far more memory than the text itself.
     """
@@ -72,7 +72,7 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:
-    """Cut a text into parts of about ``size`` characters, at places that do not change its tokens."""
+    """Cut a text into parts of about ``size`` characters, at positions that do not change its tokens."""
     start = 0
     while gap := _GAP.search(text, start + size):
         yield text[start : gap.start()]

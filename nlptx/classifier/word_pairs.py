@@ -1,13 +1,13 @@
-"""Finds pairs of words, such as "not good", in which the worth of one word depends on the other word.
+"""Finds pairs of words, such as "not good", in which the effect of one word depends on the other word.
 
-For the log-odds L of a label, the text x, and two of its words a and b, the effect of the pair is
+For the log-odds L of a label, the text x, and two of its words a and b, the interaction of the pair is
 
     L(x) - L(x without a) - L(x without b) + L(x without both)
 
-This is the worth of b in the presence of a, L(x) - L(x without b), minus its worth in the absence of a, L(x without a)
-- L(x without both). It is symmetric in a and b, and 0 if the words contribute independently. Log-odds are used because
-the probability of an almost certain label hardly changes when any word is left out, so that all words would seem to
-depend on each other.
+This is the effect of b in the presence of a, L(x) - L(x without b), minus its effect in the absence of a, which is
+L(x without a) - L(x without both). It is symmetric in a and b, and 0 if the words contribute independently. Log-odds
+are used because the probability of an almost certain label hardly changes when any single word is left out, so that all
+words would seem to depend on each other.
 
 Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions as such second
 differences.
@@ -26,26 +26,25 @@ from nlptx.classifier.explain import Explanation
 from nlptx.classifier.model import Model
 from nlptx.runtime.workers import Workers
 
-# Pairs that are measured: the _WORDS words with the highest absolute worth, combined with each other and with words at
-# most _REACH positions away.
+# Pairs that are measured: the _WORDS words with the largest absolute effects are paired with each other and with words
+# at most _REACH positions away.
 _WORDS, _REACH = 8, 3
-# Maximum number of words that may be scored to measure all pairs of a text. At least _MIN_PAIRS pairs are always
-# measured.
+# Maximum number of words that are scored to measure all pairs in a text. At least _MIN_PAIRS pairs are always measured.
 _MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
 # Minimum distance of probabilities from 0 and 1, so that log-odds are finite.
 _MARGIN = 1e-12
-# Smaller effects are not reported. They change a probability of one half by less than a percentage point.
+# Smaller interactions are not reported. They change a probability of one half by at most one percentage point.
 _SMALLEST = 0.04
 
 
 class PairEffect(NamedTuple):
-    """Effect of a pair of words on the log-odds of the explained label.
+    """Interaction of two words in the log-odds of the explained label.
 
     Args:
         first: index of the first word among the words of the explanation.
         second: index of the second word.
-        with_first: worth of the second word in the text, in log-odds.
-        without_first: worth of the second word in the text without the first word, in log-odds.
+        with_first: effect of the second word in the text, in log-odds.
+        without_first: effect of the second word in the text without the first word, in log-odds.
     """
 
     first: int
@@ -55,12 +54,12 @@ class PairEffect(NamedTuple):
 
     @property
     def effect(self) -> float:
-        """The difference of the two worths."""
+        """The interaction: the difference between the two effects."""
         return self.with_first - self.without_first
 
 
 def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> list[PairEffect]:
-    """Return the pairs with the largest effects that contain an important word, the largest effect first.
+    """Among pairs that contain an important word, return those with the strongest interactions, strongest first.
 
     Args:
         model: the classifier.
@@ -100,7 +99,7 @@ def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _log_odds(
     model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
 ) -> NDArray[np.float64]:
-    """Return the log-odds of a label for versions of a text, each of which lacks one of several groups of words."""
+    """Return the log-odds of a label for the text without each of these groups of words."""
     step = max(_MAX_SCORED // 16 // len(ids), 1)
     model = model.overflow_safe()
     with Workers(1):

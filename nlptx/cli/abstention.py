@@ -1,4 +1,4 @@
-"""The options ``--abstain`` and ``--max-error``, which give labels only to texts with a high confidence."""
+"""The options ``--abstain`` and ``--max-error``, which leave texts with low confidence without a label."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MIN_DRAWN = 10
 
 @dataclass(frozen=True)
 class Abstention:
-    """Values of the options ``--abstain`` and ``--max-error``. At least one of them is None."""
+    """Values of the options ``--abstain`` and ``--max-error``, of which at most one is set."""
 
     abstain: float | None
     max_error: float | None
@@ -66,12 +66,12 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="E",
         callback=check,
-        help="Choose P so that at most this fraction of the labels is wrong, on texts like the held-out texts.",
+        help="Choose P so that, on texts like the held-out ones, at most a fraction E of the labels is wrong.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
         if abstain is not None and max_error is not None:
-            raise click.UsageError("--max-error and --abstain both set the minimum confidence; give only one of them.")
+            raise click.UsageError("--max-error and --abstain both set the minimum confidence; use only one of them.")
         return function(*args, abstention=Abstention(abstain, max_error), **kwargs)
 
     return wrapped
@@ -96,9 +96,9 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a maximum error rate and a description of the answers: their coverage and the threshold.
+    """Yield each maximum error rate with a description of the coverage and the threshold that it allows.
 
-    The first error rate is the smallest attainable error rate. The rates increase until all texts are answered.
+    The first rate is the smallest attainable one. The rates increase until all texts are labelled.
     """
     smallest = curve.smallest_error()
     if smallest is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# Bits of the dots of a braille character, by row and column. Each character has 4 rows and 2 columns of dots.
+# The bit for each dot of a braille character, by row and column. A character has 4 rows and 2 columns of dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 

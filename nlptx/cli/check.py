@@ -29,7 +29,7 @@ from nlptx.settings import SIMILARITY
 if TYPE_CHECKING:
     from nlptx.data_quality.check import Check
 
-# The keys of nlptx.data_quality.findings.KINDS, without the time to import them.
+# The keys of nlptx.data_quality.findings.KINDS, repeated here because importing them would slow down --help.
 _KINDS = (
     *("unreadable-rows", "empty-texts", "missing-labels", "duplicates", "near-duplicates", "conflicting-labels"),
     *("near-conflicts", "overlap", "near-overlap", "mojibake", "lost-characters", "control-characters", "markup"),
@@ -58,7 +58,7 @@ _KINDS = (
     "--model",
     type=PATH,
     metavar="FILE",
-    help="Model that helps to find wrong labels; it must not be trained on DATA.",
+    help="Model that helps to find wrong labels; it must not have been trained on DATA.",
 )
 @option(
     "--similarity",
@@ -101,8 +101,8 @@ def check(
     nlptx check reviews.csv --suggest 50 --unlabelled more.txt --to-label next.csv
 
     The report shows the number of texts, their lengths and labels. Then it lists the faults, each with examples and
-    advice: rows without text or label, copies, texts that are nearly the same, equal texts with different labels, texts
-    that also occur in the data of --against, damaged characters, markup, and unusual texts.
+    advice: rows without a text or label, copies, texts that are nearly the same, equal texts with different labels,
+    texts that also occur in the --against data, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
     text is scored by a model that was fitted on other parts of DATA. With -m, a model with the same labels is used too,
@@ -120,18 +120,18 @@ def check(
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
     if predictions is not None and model is not None:
-        raise click.UsageError("--predictions and -m both say which labels are probable; give one of them.")
+        raise click.UsageError("--predictions and -m both say which labels are probable; use only one of them.")
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N; say how many texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):
         if path == STDOUT:
-            raise click.UsageError(f"{name} writes a file; give a name instead of -.")
+            raise click.UsageError(f"{name} writes a file; use a file name instead of -.")
         if path is not None:
             format_of_table(path)
             check_not_an_input(path, (*data, *against, *unlabelled, predictions, model))
             check_writable(path)
     if bad_rows is not None and to_label is not None and os.path.realpath(bad_rows) == os.path.realpath(to_label):
-        raise click.UsageError("--bad-rows and --to-label name the same file; give two names.")
+        raise click.UsageError("--bad-rows and --to-label name the same file; use two different names.")
     started = time.perf_counter()
     from nlptx.data_quality.check import check as check_rows
     from nlptx.data_quality.rows import read_rows
@@ -148,7 +148,7 @@ def check(
     with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
         others = read_rows(against, replace(reading, splits=("test",)), note) if against else None
-        more = read_rows(unlabelled, _of_unlabelled(reading), note) if unlabelled else None
+        more = read_rows(unlabelled, _for_unlabelled(reading), note) if unlabelled else None
         if suggest is not None:
             check_possible(rows, more, has_model=given is not None)
         predict = None if given is None else partial(given.predict_labelled, workers=workers)
@@ -184,7 +184,7 @@ def check(
         with open_table(bad_rows, format_of_table(bad_rows), COLUMNS) as table:
             for row in listed:
                 table.write(row)
-        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of correct rows, then give `exclude`")
+        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of correct rows, then train with `exclude`")
     if to_label is not None and suggested is not None:
         columns = (reading.text_column, reading.label_column)
         with open_table(to_label, format_of_table(to_label), columns) as table:
@@ -195,7 +195,7 @@ def check(
     _fail(result, fail_on)
 
 
-def _of_unlabelled(reading: ReadOptions) -> ReadOptions:
+def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
     """Return the options for reading texts whose labels do not matter."""
     return replace(reading, splits=("unsup",), label_separator=None, label_map={}, delimiter=None)
 

@@ -1,4 +1,4 @@
-"""The predictions that ``nlptx check`` uses; they come from a table or from a model."""
+"""Gets the predictions that ``nlptx check`` uses, from a table or from a model."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class GivenModel:
-    """The model of -m.
+    """The model given with ``-m``.
 
     Args:
-        name: name of its file, or ``bundled``.
-        run: options for all commands.
+        name: path of the model file, or ``bundled``.
+        run: options shared by all commands.
     """
 
     def __init__(self, name: str, run: Run) -> None:
@@ -36,15 +36,15 @@ class GivenModel:
 
     def predict_labelled(self, labelled: LabelledData, workers: Workers) -> LabelledPredictions:
         """Return the predictions for labelled texts."""
-        from nlptx.evaluation.labelled_predictions import predict_labelled
+        from nlptx.evaluation.labelled_predictions import predict_labelled, scorer
 
         note = self.run.reporter.note
         if seen := seen_in(self.model, labelled.sha256):
             note(f"note: {SEEN[seen]}; it hides wrong labels")
-        return predict_labelled(self.model, self.name, labelled, workers, note)
+        return predict_labelled(self.model, self.name, labelled, scorer(self.model, workers), note)
 
     def predict(self, texts: list[str], workers: Workers) -> tuple[list[str], NDArray[np.float64], Decision]:
-        """Return the C labels, their probabilities (B, C) for B texts, and how labels are chosen."""
+        """Return the C labels, their probabilities (B, C) for B texts, and the rule for choosing labels."""
         import numpy as np
 
         from nlptx.classifier.scoring import score
@@ -55,7 +55,7 @@ class GivenModel:
 
 
 def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions, run: Run) -> LabelledPredictions:
-    """Return the predictions of a table for labelled texts."""
+    """Return the predictions that a table contains for labelled texts."""
     from nlptx.evaluation.prediction_file import read_predictions
 
     return read_predictions(path, replace(reading, format="auto", delimiter=None), run.reporter.note, labelled)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.findings import Finding
     from nlptx.data_quality.profile import Lengths
 
-# Maximum numbers of labels and of columns that the tables list, and of characters of a text that they show.
+# Maximum numbers of labels and columns in the tables, and of characters shown per text.
 _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 
@@ -46,19 +46,19 @@ def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any
 
     found: list[dict[str, Any]] = []
     documents, labels = result.rows.documents, result.rows.labels
-    for place, row in enumerate(finding.rows[:count].tolist()):
+    for index, row in enumerate(finding.rows[:count].tolist()):
         example: dict[str, Any] = {"where": documents[row].where, "text": quoted(documents[row].text)}
         if labels[row] is not None:
             example["label"] = joined(labels[row])
         if finding.others is not None:
-            other = int(finding.others[place])
+            other = int(finding.others[index])
             example["other"] = documents[other].where
             if labels[other] is not None:
                 example["other_label"] = joined(labels[other])
         if finding.suggested is not None:
-            example["suggested"] = finding.suggested[place]
+            example["suggested"] = finding.suggested[index]
         if finding.scores is not None:
-            example["score"] = round(float(finding.scores[place]), 4)
+            example["score"] = round(float(finding.scores[index]), 4)
         found.append(example)
     return found
 

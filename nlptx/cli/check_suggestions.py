@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.rows import Rows
     from nlptx.data_quality.worth_labelling import WorthLabelling
 
-# Maximum number of texts in the table, and of characters of each text. JSON and --to-label contain all texts in full.
+# Maximum numbers of texts in the table and of characters shown per text. JSON and --to-label contain all texts in full.
 _SHOWN, _CHARACTERS = 20, 70
 _DIGITS = 4
 

@@ -7,21 +7,21 @@ import time
 from collections.abc import Iterator, Sequence
 
 from nlptx.artifacts import container
-from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
+from nlptx.cli.cluster_options import ClusterOptions, print_partitions, shared_folder
 from nlptx.cli.stage_facts import count_facts
 from nlptx.cli.stage_run import StageRun
 from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.cutting import PARTITION, cut_inputs
+from nlptx.corpus.cutting import cut_inputs, partition_size
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.corpus.partition import Partition
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 
-# Number of bytes that are counted to estimate the time.
+# Number of bytes in the sample that is counted to estimate the time.
 _SAMPLE = 4 << 20
 
 
@@ -38,9 +38,9 @@ def count_on_cluster(
     """Count on a cluster and write the artifact, or print the plan."""
     assert cluster.address is not None
     run = stage.run
-    partitions = cut_inputs(inputs, reading.format, PARTITION)
+    partitions = cut_inputs(inputs, reading.format, partition_size(inputs))
     if cluster.dry_run:
-        print_plan(cluster.address, partitions, _rate(inputs, settings, reading), memory, run)
+        print_partitions(cluster.address, partitions, _rate(inputs, settings, reading), memory, run)
         return
     with shared_folder(stage.output, tmp_dir) as folder, MemoryBudget(memory, folder) as space:
         job = CountJob.of(partitions, settings, reading, folder, memory)
@@ -77,7 +77,7 @@ class _Progress:
 
 
 def _rate(inputs: Sequence[str], settings: CountSettings, reading: ReadOptions) -> float:
-    """Return the number of bytes of text that one core counts per second, measured at the start of the corpus."""
+    """Return how many bytes of text one core counts per second, measured at the start of the corpus."""
     sample: list[bytes] = []
     for block in Corpus(inputs, reading).blocks():
         sample.append(block)

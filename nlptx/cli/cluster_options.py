@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nlptx.cluster.cluster import Cluster
     from nlptx.corpus.partition import Partition
 
-_GROUP = "Cluster"
-
 
 @dataclass(frozen=True)
 class ClusterOptions:
@@ -37,12 +35,13 @@ class ClusterOptions:
     address: str | None
     dry_run: bool
 
-    def open(self, paths: Sequence[str], run: Run) -> Cluster:
+    def open(self, paths: Sequence[str], run: Run, per_worker: int = 2) -> Cluster:
         """Connect to the cluster.
 
         Args:
             paths: files and folders to which every worker must have access.
             run: options shared by all commands.
+            per_worker: number of tasks assigned to each worker at a time.
 
         Raises:
             NlptxError: see :class:`nlptx.cluster.cluster.Cluster`.
@@ -51,23 +50,23 @@ class ClusterOptions:
         from nlptx.cluster.worker import Requirements
 
         assert self.address is not None
-        return Cluster(self.address, Requirements.of(paths), run.reporter.note)
+        return Cluster(self.address, Requirements.of(paths), run.reporter.note, per_worker)
 
 
-def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--cluster`` and ``--dry-run``; the command receives them as ``cluster``."""
+def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:
+    """Add ``--cluster`` and ``--dry-run`` to a section of the help; the command receives them as ``cluster``."""
 
     @option(
         "--cluster",
         metavar="ADDRESS",
-        group=_GROUP,
-        help="Run on local:N (N processes on this machine) or on the dask scheduler at tcp://HOST:PORT.",
+        group=group,
+        help="Use local:N (N processes) or tcp://HOST:PORT (dask scheduler).",
     )
-    @option("--dry-run", is_flag=True, group=_GROUP, help="With --cluster, only print what would be done.")
+    @option("--dry-run", is_flag=True, group=group, help="With --cluster, only print what would be done.")
     @functools.wraps(function)
     def wrapped(*args: Any, cluster: str | None, dry_run: bool, **kwargs: Any) -> Any:
         if cluster is None and dry_run:
-            raise click.UsageError("--dry-run prints the plan for --cluster; give both.")
+            raise click.UsageError("--dry-run prints the plan for --cluster, so it needs that option.")
         if cluster is not None:
             from nlptx.cluster.connection import check_address
 
@@ -88,21 +87,24 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
     Raises:
         OutputError: the folder cannot be made.
     """
-    parent = chosen or (os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output)))
+    if chosen is not None:
+        parent = os.path.abspath(chosen)
+    else:
+        parent = os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output))
     try:
         made = tempfile.TemporaryDirectory(prefix=".nlptx-", dir=parent, ignore_cleanup_errors=True)
     except OSError as error:
         raise OutputError(
             f"the folder for intermediate results cannot be used: {error.strerror}",
             where=parent,
-            hint="Choose a folder that all workers see with `tmp_dir`, or write the output to one.",
+            hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
         ) from error
     with made as folder:
         yield folder
 
 
-def print_plan(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
-    """Print what a command would do on a cluster.
+def print_partitions(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
+    """Print what a command would do with its input partitions.
 
     Args:
         address: address of the cluster.
@@ -111,18 +113,30 @@ def print_plan(address: str, partitions: Sequence[Partition], rate: float, memor
         memory: memory limit of a task; None if the command has no limit.
         run: options shared by all commands.
     """
-    from nlptx.cluster.connection import LOCAL
-
     size = sum(partition.size for partition in partitions)
     plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}
     if not all(partition.is_whole for partition in partitions):
         plan["largest_partition"] = max(partition.size for partition in partitions)
     if memory is not None:
         plan["memory_per_worker"] = memory
-    plan["seconds_on_one_worker"] = round(size / rate, 1)
+    print_plan(address, plan, len(partitions), size / rate, run)
+
+
+def print_plan(address: str, plan: dict[str, Any], tasks: int, seconds: float, run: Run) -> None:
+    """Print what a command would do on a cluster.
+
+    Args:
+        address: address of the cluster.
+        plan: facts about the work.
+        tasks: number of tasks that can run at the same time.
+        seconds: estimated time with one worker.
+        run: options shared by all commands.
+    """
+    from nlptx.cluster.connection import LOCAL
+
+    plan["seconds_on_one_worker"] = round(seconds, 1)
     if address.startswith(LOCAL):
-        workers = min(int(address.removeprefix(LOCAL)), len(partitions))
-        plan["seconds"] = round(size / rate / workers, 1)
+        plan["seconds"] = round(seconds / min(int(address.removeprefix(LOCAL)), tasks), 1)
     if run.json:
         print_json(plan)
     else:

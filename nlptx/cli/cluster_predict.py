@@ -13,7 +13,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from nlptx.classifier.model import Model
-from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
+from nlptx.cli.cluster_options import ClusterOptions, print_partitions, shared_folder
 from nlptx.cli.options import Run
 from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, open_output, other_columns
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
@@ -26,9 +26,10 @@ from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import Workers
 
-# Bytes of a partition: fewer than for counting, because scoring takes longer and the first rows should appear soon.
+# Partition size in bytes. It is smaller than for counting, because scoring takes longer and the first rows should
+# appear soon.
 _PARTITION = 32 << 20
-# Number of texts that are scored to estimate the time.
+# Number of texts in the sample that is scored to estimate the time.
 _SAMPLE = 2000
 
 
@@ -42,7 +43,7 @@ class ScoreJob:
         writing: options for the content of the rows.
         layout: format of the rows.
         terminal: whether the output is a terminal.
-        folder: absolute path of a folder for intermediate results, which all workers see.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
     """
 
     model: str | None
@@ -70,9 +71,9 @@ class ScoredPartition:
 
     Args:
         partition: the partition.
-        path: file of the rows.
-        header: the cells of the header and the delimiter; None if there is no header.
-        header_size: number of bytes of the header.
+        path: path of the file that contains the rows.
+        header: the header cells and the delimiter; None if there is no header.
+        header_size: size of the header, in bytes.
         texts: facts about the texts, to be reported.
         notes: notes about the input.
     """
@@ -95,11 +96,11 @@ def score_on_cluster(
     writing: WriterOptions,
     run: Run,
 ) -> ScoredTexts | None:
-    """Score texts on a cluster. Return facts to report about them, or None after printing the plan."""
+    """Score texts on a cluster. Return facts to report about them, or None if only the plan was printed."""
     assert cluster.address is not None
     partitions = cut_inputs(inputs, reading.format, _PARTITION)
     if cluster.dry_run:
-        print_plan(cluster.address, partitions, _rate(inputs, model, reading), None, run)
+        print_partitions(cluster.address, partitions, _rate(inputs, model, reading), None, run)
         return None
     if layout == "auto":
         layout = _layout(partitions[0], reading)
@@ -134,7 +135,7 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
     notes: list[str] = []
     corpus = Corpus([task.partition], job.reading, notes.append)
     path = os.path.join(job.folder, f"scores-{task.number:06}")
-    with atomic_output(path) as file, Workers(1) as workers:
+    with atomic_output(path, durable=False) as file, Workers(1) as workers:
         rows = PredictionWriter(file, job.layout, _load(job.model), job.writing, live=False, terminal=job.terminal)
         with task.partition.errors_located():
             texts = score_corpus(corpus, rows.model, rows, workers)
@@ -147,7 +148,7 @@ def _load(path: str | None) -> Model:
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
-    """Copy the rows of all partitions to the output, and remove their files. Raises DataError if columns differ."""
+    """Copy the rows of all partitions to the output, and remove their files. Raise DataError if columns differ."""
     first: ScoredPartition | None = None
     for part in parts:
         if first is not None and part.header != first.header:
@@ -163,7 +164,7 @@ def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterat
 
 
 def _layout(partition: Partition, reading: ReadOptions) -> str:
-    """Return the format of the rows for the format of the first input."""
+    """Return the output format that corresponds to the format of the first input."""
     if os.path.isdir(partition.path) or is_archive(partition.name):
         return LAYOUTS["document"]
     format = format_by_name(partition.name) if reading.format == "auto" else reading.format
@@ -171,7 +172,7 @@ def _layout(partition: Partition, reading: ReadOptions) -> str:
 
 
 def _rate(inputs: Sequence[str], model: str | None, reading: ReadOptions) -> float:
-    """Return the number of bytes of text that one core scores per second, measured on the first texts."""
+    """Return how many bytes of text one core scores per second, measured on the first texts."""
     from nlptx.classifier.scoring import score
 
     classifier = Model.load(model)

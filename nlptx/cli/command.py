@@ -14,24 +14,24 @@ import click
 from nlptx.cli.environment import note_unknown_variables
 from nlptx.settings import GROUPS, MAIN
 
-# Type of options that are paths, so that completion offers files and folders. Click does not check whether the path
-# can be read; the code that opens it reports any problems.
+# Type of options and arguments that are paths, for which completion offers files and folders. Click does not check
+# whether the path can be read; the code that opens it reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
 # Keys of the context: the path of the --config file, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Options that only the stage itself reads from its section; other commands that take its settings ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
-# Maximum width of the column of option names; longer names get a separate line.
+# Maximum width of the column with the option names; longer names get a separate line.
 _NAMES = 30
 
 
 def stage_of(ctx: click.Context) -> str:
-    """Return the stage whose settings a command takes, which is also a section of ``--config`` files and presets."""
+    """Return the stage whose settings a command takes. ``--config`` files and presets have a section with this name."""
     return (isinstance(ctx.command, Command) and ctx.command.stage) or ctx.info_name or ""
 
 
 def configured(ctx: click.Context) -> dict[str, Any]:
-    """Return the values that the ``--config`` file sets for the options of a command, by their names in Python."""
+    """Return the values that the ``--config`` file sets for a command, by the Python names of the options."""
     found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(stage_of(ctx), {})
     if stage_of(ctx) == ctx.info_name:
         return found
@@ -54,7 +54,7 @@ class Option(click.Option):
         return None if self.name in configured(ctx) else super().resolve_envvar_value(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the two columns of the help text: the names of the option, and its description with the default.
+        """Return the two columns of the help text: the option names, and the description with the default.
 
         Return None for a hidden option.
         """

@@ -36,7 +36,7 @@ _SEED = "seed"
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Show N texts that only one of two programs predicts correctly.",
+    help="Show N texts that only one of two models predicts correctly.",
 )
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
@@ -51,24 +51,24 @@ def compare(
     reading: ReadOptions,
     run: Run,
 ) -> None:
-    """Say which of several models predicts better.
+    """Test which of several models predicts best.
 
     \b
     nlptx compare old.npz new.npz test.tsv
     nlptx compare model.npz sklearn.csv llm.jsonl --show 5
 
-    A and B are models (outputs of nlptx train, or the word bundled) or tables with the predictions of any program.
-    Such a table has the columns text, label (the true label), predicted, and prob_LABEL for each label, if the program
-    gives probabilities. DATA is a file with the labelled texts. It may be omitted if A or B is a table with true
-    labels; the texts of this table are then used. All programs are compared on the same texts.
+    A and B are models: outputs of nlptx train, the word bundled, or tables with the predictions of models from other
+    programs. Such a table has the columns text, label (the true label), predicted, and, if probabilities are known,
+    prob_LABEL for each label. DATA is a file with the labelled texts. It may be omitted if A or B is a table with true
+    labels; the texts of this table are then used. All models are compared on the same texts.
 
-    The report gives the accuracy, macro-F1, log-loss and calibration of each program, the differences from the first
-    program with 95 % bootstrap intervals, the number of texts that only one program predicts correctly, and McNemar's
-    exact test. If there are more than two programs, the p-values are corrected by Holm's method. A sentence says
-    whether one program is better, or how many texts would be needed to show a difference.
+    The report gives the accuracy, macro-F1, log-loss and calibration of each model, the differences from the first
+    model with 95 % bootstrap intervals, the number of texts that only one model predicts correctly, and McNemar's exact
+    test. If there are more than two models, the p-values are corrected by Holm's method. A sentence says whether one
+    model is better, or how many texts would be needed to show a difference.
 
-    --report FILE writes a page with the differences, the calibration of each program, and texts that only one of two
-    programs predicts correctly (report extra: pip install 'nlptx[report]').
+    --report FILE writes a page with the differences, the calibration of each model, and texts that only one of two
+    models predicts correctly (report extra: pip install 'nlptx[report]').
 
     With --group, texts of the same group are treated as dependent: the intervals and the test use whole groups of
     texts. If a table contains predictions for several seeds, such as a table from nlptx crossvalidate --seeds, the rows
@@ -121,23 +121,23 @@ def compare(
 def _predictions(
     inputs: tuple[str, ...], reading: ReadOptions, run: Run
 ) -> tuple[list[LabelledPredictions], dict[str, str | None]]:
-    """Return the predictions of each program, and whether each model was trained or validated on the data."""
+    """Return the predictions of each model, and whether each nlptx model was trained or validated on the data."""
     from nlptx.classifier.model import Model
     from nlptx.evaluation.file_kind import has_predictions, is_table
-    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
+    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
 
     for name in inputs:
         if name not in (BUNDLED, "-") and not os.path.exists(name):
             raise SettingsError(f"{name}: no such file or folder")
-    *programs, last = inputs
+    *sources, last = inputs
     is_data = last != BUNDLED and not _is_model(last) and not has_predictions(last, reading)
-    programs = programs if is_data else [*programs, last]
-    if len(programs) < 2:
+    sources = sources if is_data else [*sources, last]
+    if len(sources) < 2:
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
-    tables = [name for name in programs if name != BUNDLED and is_table(name)]
-    models = {name: Model.load(None if name == BUNDLED else name) for name in programs if name not in tables}
+    tables = [name for name in sources if name != BUNDLED and is_table(name)]
+    models = {name: Model.load(None if name == BUNDLED else name) for name in sources if name not in tables}
     for model in models.values():
         reading = with_separator(reading, model)
     data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
@@ -149,8 +149,8 @@ def _predictions(
     seen = {name: seen_in(model, data.sha256) for name, model in models.items()}
     with Workers(run.jobs, processes=True) as workers:
         for name, model in models.items():
-            found[name] = predict_labelled(model, name, data, workers, run.reporter.note)
-    return [found[name] for name in programs], seen
+            found[name] = predict_labelled(model, name, data, scorer(model, workers), run.reporter.note)
+    return [found[name] for name in sources], seen
 
 
 def _is_model(path: str) -> bool:

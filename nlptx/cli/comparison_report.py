@@ -90,7 +90,7 @@ def _test(comparison: Comparison) -> str:
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Compare the first program with each other program: print up to ``count`` texts that only one has right."""
+    """Compare the first model with every other: print up to ``count`` texts that only one of the two has right."""
     from nlptx.evaluation.alignment import label_text
     from nlptx.evaluation.verdict import only_first_correct
 

@@ -12,7 +12,7 @@ def complete(command: click.Command, instruction: str) -> int:
     """Print the completions for a shell, or the completion script, and return the exit code.
 
     Args:
-        command: the program.
+        command: the top-level command.
         instruction: what to print, such as ``bash_complete`` for completions or ``bash_source`` for the script.
     """
     if instruction == "bash_complete":

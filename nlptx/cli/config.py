@@ -59,7 +59,7 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
         context: context of any command of the program.
 
     Returns:
-        The contents of the file, as section -> name of the option in Python -> value.
+        The contents of the file, as section -> Python name of the option -> value.
 
     Raises:
         click.UsageError: the file cannot be read, or a section, a key or a value in it is invalid.
@@ -142,7 +142,7 @@ def _check(found: Option, value: Any, cls: type[Settings], context: click.Contex
 
 
 def _expected(found: Option) -> tuple[tuple[type, ...], str]:
-    """Return the types that a value of an option may have, and their description."""
+    """Return the types that an option value may have, and a description of them."""
     if found.is_flag:
         return (bool,), "true or false"
     if isinstance(found.type, click.types.FloatParamType):

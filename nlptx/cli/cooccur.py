@@ -87,7 +87,7 @@ def cooccur(
         part = Shard.parse(shard)
         output = unless_given("output", output, f"part-{part.number}.npz")
     if cluster.address is not None and part is not None:
-        raise click.UsageError("--shard and --cluster both divide the input; give one of them.")
+        raise click.UsageError("--shard and --cluster both divide the input; use only one of them.")
     stage = StageRun(run, output, (*inputs, vocabulary))
     run.reporter.detail(f"settings: {settings.to_dict()}")
     if cluster.address is not None:

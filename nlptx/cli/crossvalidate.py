@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
@@ -37,10 +39,11 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
     help="Repeat everything with N seeds: S, S + 1, ..., where S is --seed.",
 )
 @option("--predictions", type=PATH, metavar="FILE", help="Write the predictions to a table (.csv, .tsv or .jsonl).")
-@option("--resume", is_flag=True, help="Continue after the finished folds, which are kept in FILE.checkpoint.")
+@option("--resume", is_flag=True, help="Continue after the folds that --predictions FILE keeps in FILE.checkpoint.")
 @report_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
 @experiment_options
+@cluster_options
 @run_options(json_help="Print the results as one JSON object.")
 def crossvalidate(
     given: Given,
@@ -50,6 +53,7 @@ def crossvalidate(
     resume: bool,
     min_accuracy: float | None,
     report: str | None,
+    cluster: ClusterOptions,
     run: Run,
 ) -> None:
     """Train and test on different parts of the data in turn.
@@ -59,15 +63,14 @@ def crossvalidate(
     nlptx crossvalidate reviews.csv --group author --predictions predictions.csv --json
 
     The texts are split into folds, and each label is spread evenly over them. For each fold, a model is trained on all
-    other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the
-    training texts of the fold only. All settings of nlptx train can be given, even those that are not listed here.
-    Texts that have the same label and are next to each other in DATA stay in the same fold, because they are often
-    related.
+    other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the other
+    folds only. All settings of nlptx train can be used, even those that are not listed here. Texts that have the same
+    label and are next to each other in DATA stay in the same fold, because they are often related.
 
     The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
 
-    --report FILE writes a page with the results of the folds, and with figures about the predictions for the tested
-    texts (report extra: pip install 'nlptx[report]').
+    --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions
+    (report extra: pip install 'nlptx[report]').
 
     --predictions writes a table with the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
     """
@@ -77,7 +80,7 @@ def crossvalidate(
         raise click.UsageError("--resume needs --predictions FILE, because the finished folds are kept beside FILE.")
     if predictions is not None:
         if predictions == STDOUT:
-            raise click.UsageError("--predictions writes a file; give a name instead of -.")
+            raise click.UsageError("--predictions writes a file; use a file name instead of -.")
         format_of_table(predictions)
         check_not_an_input(predictions, given.inputs)
         check_writable(predictions)
@@ -93,7 +96,20 @@ def crossvalidate(
     with Journal(predictions, resume, run.reporter.note) as journal:
         try:
             experiment, recipe, documents = read_experiment(given, run)
-            with run.reporter.meter("cross-validation") as meter:
+            if cluster.dry_run:
+                from nlptx.cli.cluster_experiment import print_experiment_plan
+
+                print_experiment_plan(experiment, recipe, seed, total, cluster, run)
+                return
+            with ExitStack() as stack:
+                run_folds = None
+                if cluster.address is not None:
+                    from nlptx.cli.cluster_experiment import open_for_experiment
+                    from nlptx.cluster.experiments import folds_on
+
+                    workers, folder = stack.enter_context(open_for_experiment(cluster, predictions or STDOUT, run))
+                    run_folds = folds_on(workers, experiment, recipe, folder)
+                meter = stack.enter_context(run.reporter.meter("cross-validation"))
 
                 def show_progress(progress: Progress) -> None:
                     meter(
@@ -115,6 +131,7 @@ def crossvalidate(
                     recipe,
                     seeds=range(seed, seed + seeds),
                     workers=Workers(run.jobs, processes=True),
+                    run_folds=run_folds,
                     journal=journal,
                     on_fold=show_fold,
                     on_progress=show_progress,

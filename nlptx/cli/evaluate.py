@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 
 import click
 
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
@@ -22,7 +24,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, QualityGateError
 
 # Last part of the note about texts without a known word.
-_UNKNOWN = "scored with the fraction of each label in the training data"
+_UNKNOWN = "scored with the label frequencies in the training data"
 
 
 @command()
@@ -33,6 +35,7 @@ _UNKNOWN = "scored with the fraction of each label in the training data"
 @option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
 @by_option
 @report_option
+@cluster_options
 @reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
 @run_options(json_help="Print the report as one JSON object.")
 def evaluate(
@@ -43,6 +46,7 @@ def evaluate(
     plot: str | None,
     by: tuple[str, ...],
     report: str | None,
+    cluster: ClusterOptions,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -69,8 +73,8 @@ def evaluate(
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
     loads nothing from the network (report extra: pip install 'nlptx[report]').
 
-    If the model gives several labels per text, accuracy is the fraction of the texts whose labels are all correct
-    (subset accuracy), and --min-accuracy refers to it. The report contains micro-F1 and the threshold of each label.
+    For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
+    --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.
 
     Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
     true label), predicted, and, if known, prob_LABEL for each label. If -m is a table, DATA is not needed.
@@ -80,6 +84,8 @@ def evaluate(
     started = time.perf_counter()
     check_page(report, [*data, model])
     if model is not None and is_table(model):
+        if cluster.address is not None:
+            raise click.UsageError("--cluster has no effect if -m is a table: the texts are already scored.")
         check_names(*data, model, plot)
         evaluate_table(data, model, min_accuracy, abstention, plot, by, report, reading, run)
         return
@@ -92,7 +98,7 @@ def evaluate(
     from nlptx.classifier.model import Model
     from nlptx.cli.known_words import KnownWords
     from nlptx.evaluation.groups import accuracy_by_group, column_values
-    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled
+    from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
@@ -107,8 +113,16 @@ def evaluate(
     columns = {column: np.array(column_values(column, read.documents), object) for column in by}
     known_words = KnownWords()
     with Workers(run.jobs, processes=True) as workers:
+        score_texts = scorer(classifier, workers)
+        if cluster.address is not None:
+            from nlptx.cli.cluster_evaluate import print_evaluation_plan, score_on_cluster
+
+            if cluster.dry_run:
+                print_evaluation_plan([document.text for document in read.documents], classifier, cluster, run)
+                return
+            score_texts = partial(score_on_cluster, model=model, cluster=cluster, run=run)
         predictions = predict_labelled(
-            classifier, model or BUNDLED, read, workers, run.reporter.note, on_scored=known_words.add
+            classifier, model or BUNDLED, read, score_texts, run.reporter.note, on_scored=known_words.add
         )
     confidence = np.where(predictions.known_words, predictions.confidence, 0.0)
     answered = (confidence >= threshold) & (predictions.known_words > 0) | (not abstention.is_given)

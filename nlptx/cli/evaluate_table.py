@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_table(path: str) -> bool:
-    """Return whether the content of a file is a table, and not a model."""
+    """Return whether a file contains a table rather than a model."""
     if not os.path.isfile(path):
         return False
     from nlptx.evaluation.file_kind import is_table
@@ -46,13 +46,13 @@ def evaluate_table(
     Args:
         data: inputs with the labelled texts; empty if the table contains the true labels.
         path: the table.
-        min_accuracy: see nlptx evaluate.
-        abstention: values of ``--abstain`` and ``--max-error``, which must not be given because they need a model.
+        min_accuracy: minimum accuracy, or None.
+        abstention: values of ``--abstain`` and ``--max-error``, which must not be set, because they need a model.
         plot: file for a plot of accuracy against coverage, or None. The plot needs confidences.
         by: columns whose values divide the texts into groups.
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.
-        run: options of every command.
+        run: options shared by all commands.
 
     Raises:
         click.UsageError: an option needs a model or confidences.

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nlptx.evaluation.groups import Group
     from nlptx.metrics import Report
 
-# Maximum number of labels for which the confusion matrix is drawn. With more labels, a list of the most frequent errors
-# replaces it; the second number is the maximum length of this list.
+# Maximum number of labels for which the confusion matrix is drawn, and maximum length of the list of most frequent
+# errors that replaces it if there are more labels.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 # Maximum number of groups in a table of accuracy by the values of a column.
 _MAX_GROUPS = 40
@@ -38,7 +38,7 @@ def as_json(report: Report | LabelSetReport) -> dict[str, Any]:
 
 
 def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[str, str, int]]:
-    """Return (true label, predicted label, number of texts) of the most frequent errors."""
+    """Return (true label, predicted label, number of texts) for each of the most frequent errors."""
     wrong = [
         (labels[true], labels[predicted], count)
         for true, row in enumerate(confusion)
@@ -72,7 +72,7 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
     """Print a report as tables.
 
     Args:
-        names: "model", "data" and "seed", and "answered" if only a part of the texts is evaluated.
+        names: "model", "data" and "seed", and "answered" if only some of the texts are evaluated.
         report: the measures to print.
         unknown: number of texts without a known word.
         reporter: object that prints the tables.
@@ -98,7 +98,7 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
 
 
 def _if_known(*facts: tuple[float, tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the rows of the table whose value is not NaN."""
+    """Return the table rows whose value is not NaN."""
     return [row for value, row in facts if not math.isnan(value)]
 
 

@@ -86,9 +86,9 @@ def experiment_options(function: Function) -> Function:
         values = {name: kwargs.pop(name) for name in Given._fields}
         given = Given(**{**values, "data": inputs_or_stdin(values["data"])})
         if given.embeddings is not None and given.start is not None:
-            raise click.UsageError("-e and --start both give the word vectors; give one of them.")
+            raise click.UsageError("-e and --start both set the word vectors; use only one of them.")
         if given.group is not None and given.shuffle:
-            raise click.UsageError("--group keeps rows together, and --shuffle separates them; give one of them.")
+            raise click.UsageError("--group keeps rows together, and --shuffle separates them; use only one of them.")
         check_names(*given.inputs)
         return function(*args, given=given, **kwargs)
 

@@ -41,11 +41,9 @@ _BATCH = 16
     help="Format of the explanations; auto: by the suffix of the output.",
 )
 @option("--label", metavar="LABEL", show_default="the predicted one", help="Label to explain.")
-@option(
-    "--top", type=click.IntRange(1), show_default="all", help="Show only the N words with the largest absolute worth."
-)
+@option("--top", type=click.IntRange(1), show_default="all", help="Show only the N words with the largest effects.")
 @option("--pairs", type=click.IntRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
-@option("--attention", is_flag=True, help="In JSON: add the complete attention matrices.")
+@option("--attention", is_flag=True, help="Add the complete attention matrices to the JSON output.")
 @reading_options(("test",), skip_bad=True)
 @run_options(json_help="The same as --format jsonl.")
 def explain(
@@ -67,24 +65,24 @@ def explain(
     nlptx explain "The plot is thin, but the acting is wonderful."
     nlptx explain --input reviews.tsv -m model.npz -o reviews.html
 
-    The worth of a word is the decrease in the label's probability when the text is scored without it. The columns
-    b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets, averaged over all query words.
-    Attention shows where information can flow; worth shows how much a word affects the probability. Words that the
-    model does not know are marked "unknown". Words beyond the part of the text that the model reads are marked "not
-    read".
+    The column "worth" shows the effect of each word: the decrease in the label's probability when the text is scored
+    without the word. The columns b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets,
+    averaged over all query words. Attention shows where information can flow; the effect shows how much a word changes
+    the probability. Words that the model does not know are marked "unknown". Words beyond the part of the text that the
+    model reads are marked "not read".
 
-    The second table shows pairs of words that depend on each other, such as "not good". It gives the worth of the
-    second word if the first word is in the text, and if it is not. Here, worth is the decrease in the log-odds of the
-    label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference of the two worths. Only
-    pairs that contain one of the most important words are measured.
+    The second table shows pairs of words that depend on each other, such as "not good". It gives the effect of the
+    second word with the first word in the text, and without it. Here, the effect is the decrease in the log-odds of the
+    label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference between these two
+    effects. Only pairs that contain one of the most important words are measured.
 
     Without --input, one text is explained: the argument, or all of standard input. With --input, each text of a file is
     explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
 
-    The JSON output has one object per text, with the fields where (with --input), label, probability, tokens, words and
-    pairs. Each item of words has word, position, known, worth and attention[block][head]; the last two are null if the
-    word was not read. --attention adds attention[block][head][query word][key word] for the words that were read, and
-    attention_shape.
+    The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
+    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "worth" and
+    "attention" (by block and head); the last two are null if the word was not read. --attention adds the attention
+    matrices of the words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
     """
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
@@ -92,7 +90,7 @@ def explain(
     if attention and layout != "jsonl":
         raise click.UsageError("--attention writes matrices only as JSON; add --json.")
     if text is not None and input:
-        raise click.UsageError("give a text or --input, not both.")
+        raise click.UsageError("use either a text or --input, not both.")
     if text is None and not input:
         text = _standard_input()
     elif text is not None and os.path.isfile(text):
@@ -129,7 +127,7 @@ def _explained(
     pairs: int,
     attention: bool,
 ) -> ExplainedText:
-    """Explain one text. If it has no known word: a text from a file gets no label, and any other text is an error."""
+    """Explain one text. Without a known word, a text from a file gets no label, and any other text raises DataError."""
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs
     from nlptx.cli.explanation_rows import explained_text
@@ -172,7 +170,7 @@ def _explain_all(
 def _standard_input() -> str:
     """Return all of standard input as one text."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise click.UsageError("nothing to explain: give a text, or pipe one in.")
+        raise click.UsageError("nothing to explain: pass a text, or pipe one in.")
     from nlptx.corpus.content import HEAD, not_text
 
     data = sys.stdin.buffer.read()

@@ -1,4 +1,4 @@
-"""Writes explanations as one HTML page, in which words are coloured by their worth."""
+"""Writes explanations as one HTML page, in which words are coloured by their effect."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from html import escape
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.reporter import neutralised
 
-# The colours are blue and vermilion of Okabe & Ito, which colour-blind people can tell apart. Words that decrease the
-# probability of the label are also underlined, so that the page can be printed in grey. The Content-Security-Policy
-# forbids scripts and network requests.
+# The colours are the blue and the vermilion of Okabe & Ito, which colour-blind people can tell apart. Words that
+# decrease the probability of the label are also underlined, so that the page can be printed in grey. The
+# Content-Security-Policy forbids scripts and network requests.
 PAGE_START = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -40,8 +40,8 @@ the word is left out; the most important word of each text has the strongest col
 """
 PAGE_END = "</body>\n</html>\n"
 
-# Opacity of the colour of the most important word of a text; and the fraction of the worth of this word below which
-# other words have no colour.
+# Opacity of the most important word's colour in a text, and the fraction of this word's effect below which other words
+# have no colour.
 _STRONGEST, _FAINTEST = 0.75, 0.05
 # Maximum number of characters that may be skipped to find the next token in the text.
 _MAX_GAP = 40
@@ -61,7 +61,7 @@ def text_as_html(explained: ExplainedText) -> str:
     )
     lines = [f"<section>\n<h2>{label}{where}</h2>", f"<p>{_coloured(explained)}</p>"]
     if pairs:
-        lines.append(f'<p class="pairs">pairs of words, worth in log-odds:{pairs}</p>')
+        lines.append(f'<p class="pairs">pairs of words, effect in log-odds:{pairs}</p>')
     return "\n".join([*lines, "</section>\n"])
 
 

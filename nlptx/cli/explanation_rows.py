@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.classifier.word_pairs import PairEffect
 
-# In JSON: number of significant digits of worth, and number of decimal places of attention.
+# Number of significant digits of effects, and number of decimal places of attention, in JSON.
 _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
 class Word(NamedTuple):
-    """A token of a text. Worth and attention (by block and head) are None if the model did not read it."""
+    """A token. Its effect (``worth``) and its attention by block and head are None if the model did not read it."""
 
     word: str
     position: int
@@ -24,7 +24,7 @@ class Word(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A pair of words: the worth of the second word with and without the first word, in log-odds of the label."""
+    """A pair of words: the effect of the second word with and without the first word, in log-odds of the label."""
 
     words: tuple[str, str]
     positions: tuple[int, int]
@@ -34,7 +34,7 @@ class Pair(NamedTuple):
 
 
 class ExplainedText(NamedTuple):
-    """An explanation in the form in which it is written.
+    """An explanation of a text, ready to be written as a table, as JSON or as HTML.
 
     Args:
         where: position of the text in the input, or an empty string.
@@ -57,7 +57,7 @@ class ExplainedText(NamedTuple):
     attention: list[Any] | None = None
 
     def shown(self) -> list[Word]:
-        """Return all tokens in order or, with ``top``, the words with the largest absolute worth, largest first."""
+        """Return all tokens in order or, with ``top``, the words with the largest absolute effects, largest first."""
         if self.top is None:
             return self.words
         read = [word for word in self.words if word.worth is not None]
@@ -89,7 +89,7 @@ def explained_text(
     top: int | None = None,
     attention: bool = False,
 ) -> ExplainedText:
-    """Return an explanation in the form in which it is written.
+    """Convert an explanation to the form from which it is written.
 
     Args:
         model: the classifier.
@@ -142,5 +142,5 @@ def _word_as_json(word: Word) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Round to significant digits, because in a long text the worth of each word is small."""
+    """Round to significant digits, because in a long text the effect of each word is small."""
     return float(f"{value:.{_WORTH_DIGITS}g}")

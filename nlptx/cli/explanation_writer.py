@@ -23,7 +23,7 @@ FORMATS = ("auto", "table", "jsonl", "html")
 _BY_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".html": "html", ".htm": "html"}
 # Maximum width of a bar, in characters.
 _BAR = 12
-# If the largest worth in a table is at least this number, all worths are shown in decimal notation, otherwise with an
+# Effects are shown in decimal notation if the largest one in the table is at least this number, otherwise with an
 # exponent.
 _DECIMAL = 0.001
 
@@ -32,12 +32,12 @@ def choose_format(asked: str, is_json: bool, output: str) -> str:
     """Return the format of the explanations: table, jsonl or html.
 
     Args:
-        asked: value of ``--format``.
+        asked: ``--format`` value.
         is_json: whether ``--json`` was given.
-        output: name of the output.
+        output: output name.
 
     Raises:
-        click.UsageError: the options and the name of the output contradict each other.
+        click.UsageError: the options and the output name contradict each other.
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output
     by_name = _BY_ENDING.get(os.path.splitext(name)[1].lower())
@@ -114,7 +114,7 @@ def draw(explained: ExplainedText, reporter: Reporter) -> None:
     reporter.table(f"{where}{explained.label}: {explained.probability:.2%}", ("word", "worth", "", *heads), rows)
     if explained.pairs:
         reporter.table(
-            "pairs: worth of the second word in log-odds, with and without the first",
+            "pairs: effect of the second word in log-odds, with and without the first",
             ("first", "second", "with", "without", "effect"),
             [
                 (*pair.words, f"{pair.worth_with:+.2f}", f"{pair.worth_without:+.2f}", f"{pair.effect:+.2f}")

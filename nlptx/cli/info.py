@@ -19,9 +19,9 @@ from nlptx.training.history import loss_curve, reason_for_best
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
 
-# Entries of a model card that the report shows first.
+# Model card entries that the report shows first.
 _FIRST = ("purpose", "accuracy", "labels")
-# Maximum number of labels that are listed in the purpose of a model.
+# Maximum number of labels that are listed in a model's purpose.
 _NAMED = 6
 # Maximum number of labels whose thresholds are shown.
 _MAX_THRESHOLDS = 20

@@ -15,16 +15,16 @@ from nlptx.cli.options import Run, run_options
 @click.argument("test", type=PATH, metavar="TEST")
 @run_options(json_help="Print the names of the files as one JSON object.", computes=False)
 def init(folder: str, train: str, test: str, run: Run) -> None:
-    """Create the folder of an experiment, which is run with make.
+    """Create an experiment folder that make runs.
 
     \b
     nlptx init experiment reviews.csv new_reviews.csv
     nlptx init experiment reviews.csv new_reviews.csv -q && make -C experiment
 
-    The command writes a Makefile and two files of settings into FOLDER. For each file of settings, make runs a
+    The command writes a Makefile and two settings files into FOLDER. For each settings file, make runs a
     cross-validation on TRAIN and trains a model with each of three seeds. Then it compares the results and tests all
-    models on TEST. Edit the settings, or add further files; make repeats only the steps that depend on changed files.
-    This needs GNU make, and the reports need the report extra: pip install 'nlptx[report]'.
+    models on TEST. Edit the settings, or add more settings files; make repeats only the steps that depend on changed
+    files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.reporter import print_json
     from nlptx.experiments.new_experiment import write_experiment

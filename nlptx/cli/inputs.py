@@ -1,4 +1,4 @@
-"""Checks the file names that are given to a command."""
+"""Checks the file names that are passed to a command."""
 
 from __future__ import annotations
 
@@ -34,4 +34,4 @@ def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
     """Raise click.UsageError if the output is the same file as one of the inputs. Inputs that are None are ignored."""
     for name in inputs:
         if name and os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
-            raise click.UsageError(f"{output} is also an input, which the output would replace; give another name.")
+            raise click.UsageError(f"{output} is also an input, which the output would replace; use another name.")

@@ -13,8 +13,8 @@ _NAMED = 3
 # If the fraction of known words is smaller than this, a note is printed. A large vocabulary covers at least 80 % of the
 # words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages (names,
 # punctuation, short words).
-_FEW = 0.6
-# A note is printed if at least this number and this fraction of the texts are unlike the training texts.
+_MIN_KNOWN_SHARE = 0.6
+# A note is printed if at least this number, and more than this fraction, of the texts are unlike the training texts.
 _MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
 
 
@@ -29,7 +29,7 @@ class KnownWords:
 
     def __init__(self) -> None:
         self.texts = self.unknown = self.unlike = 0
-        self._first_unlike = ""  # first unlike text with a known word; texts without a known word have a separate note
+        self._first_unlike = ""  # texts without a known word have a separate note
         self._named: list[str] = []
         self._words = 0
         self._known = 0
@@ -50,7 +50,7 @@ class KnownWords:
             self._known += scored.known_words
 
     def extend(self, other: KnownWords, where: Callable[[str], str]) -> None:
-        """Add the counts of texts that follow; ``where`` corrects the positions of these texts."""
+        """Add the counts of the texts that follow; ``where`` corrects the positions of these texts."""
         self._first_unlike = self._first_unlike or (where(other._first_unlike) if other._first_unlike else "")
         self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
         for name in ("texts", "unknown", "unlike", "_words", "_known"):
@@ -66,8 +66,8 @@ class KnownWords:
                 f"note: {self.unlike:,} of {self.texts:,} texts are unlike the texts that the model was trained on"
                 f" (first: {self._first_unlike}): another language or subject?"
             )
-        elif self._known < _FEW * self._words:
+        elif self._known < _MIN_KNOWN_SHARE * self._words:
             yield (
-                f"note: the model knows only {self._known:,} of the {self._words:,} words in the other texts"
+                f"note: in texts with a known word, the model knows only {self._known:,} of {self._words:,} words"
                 f" ({self._known / self._words:.0%}): are they in the language that it was trained on?"
             )

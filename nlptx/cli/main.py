@@ -27,14 +27,14 @@ COMMANDS = {
     "train": "Fit a transformer on labelled text.",
     "predict": "Score text.",
     "evaluate": "Compare predictions with true labels.",
-    "compare": "Say which of several models predicts better.",
+    "compare": "Test which of several models predicts best.",
     "crossvalidate": "Train and test on different parts of the data in turn.",
     "tune": "Search for better settings.",
     "check": "Find faults in labelled data.",
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",
-    "init": "Start an experiment that make runs.",
+    "init": "Create an experiment folder that make runs.",
 }
 INTERRUPTED, READER_GONE = 130, 141
 # Operating-system error codes for a device that can no longer be written to.
@@ -86,7 +86,8 @@ def nlptx() -> None:
     nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on labelled text
     nlptx predict -m model.npz reviews.txt > scores.tsv         score text
 
-    Each stage reads files (or - for standard input) and writes one file. Help on a command: nlptx COMMAND --help.
+    Each stage reads files (or - for standard input) and writes one file. For help on a command, run nlptx COMMAND
+    --help.
     """
 
 
@@ -149,7 +150,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _repair_streams() -> bool:
-    """Replace closed standard streams, and make writing to a stream replace characters that cannot be encoded.
+    """Replace closed standard streams, and configure the output streams to replace characters that cannot be encoded.
 
     Returns:
         Whether standard output was closed.

@@ -15,7 +15,8 @@ def read_card(path: str) -> dict[str, Any]:
     """Read a model card.
 
     Raises:
-        DataError: the file is too large, or is not a single JSON object. SettingsError: the file does not exist.
+        DataError: the file is too large, or is not a single JSON object.
+        SettingsError: the file does not exist.
     """
     if not os.path.exists(path):
         raise SettingsError(f"{path}: no such file")

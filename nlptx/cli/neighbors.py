@@ -13,7 +13,7 @@ from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
 from nlptx.errors import DataError
 
-# First bytes of a zip file (an .npz file is a zip file), and suffixes of the names of files with word vectors.
+# First bytes of a zip file (an .npz file is a zip file), and suffixes of word-vector files.
 _ZIP = b"PK\x03\x04"
 _ENDINGS = (".npz", ".txt", ".vec")
 

@@ -1,4 +1,4 @@
-"""Counting and PCA as a part of ``nlptx train``, if no word vectors are given: options and reports of both stages."""
+"""Options and reports of counting and PCA, which ``nlptx train`` runs itself if no word vectors are given."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OneStep:
         reporter: object that prints the messages of the command.
 
     Attributes:
-        facts: summary of each completed stage, by the name of its command.
+        facts: summary of each completed stage, by command name.
 
     Raises:
         click.UsageError: an option of a stage has an invalid value.
@@ -49,10 +49,10 @@ class OneStep:
         _note_unused(context, reporter)
 
     def embeddings(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
-        """Print a note if word vectors will be made, and return the settings for making them.
+        """Return the settings for making word vectors. If they will be made, print a note.
 
         Args:
-            epochs: number of epochs of the network; without a network no word vectors are made.
+            epochs: number of training epochs; if it is 0, there is no network, and no word vectors are made.
             more_texts: texts to count in addition to the training texts.
             record: information about the corpus, to be stored with the word vectors.
         """
@@ -67,7 +67,7 @@ class OneStep:
             )
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
-        # Unless these options of cooccur are given, those of train apply, which must not change the model.
+        # If these options of cooccur are not set, those of train apply. They must not change the model.
         given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]

@@ -1,4 +1,4 @@
-"""Replaces the names of settings and arguments in messages of the library by command-line options."""
+"""Replaces the names of settings and arguments in library messages with command-line options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
 
 def as_options(text: str) -> str:
-    """Return a message of the library in which names of settings and arguments are replaced by options.
+    """Return a library message in which the names of settings and arguments are replaced with options.
 
     >>> as_options("`min_count` is 0; give `min_count=1`, `lowercase=False` or `resume=True`")
     '--min-count is 0; give --min-count 1, --no-lowercase or --resume'

@@ -16,10 +16,10 @@ from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
-from nlptx.settings import DEFAULT_MEMORY, LEAST_MEMORY, MAIN, SEED, Settings
+from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
-# Prefixes of context keys; with the name of a command, they form the keys of its preset and its effort.
+# Prefixes of context keys. A prefix and a command name form the key of the command's preset or effort.
 PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
 # Name that help and reports show for the bundled model, instead of its path.
 BUNDLED = "bundled"
@@ -73,7 +73,7 @@ def output_option(default: str, help: str) -> Callable[[Function], Function]:
 
 
 def unless_given(name: str, value: str, default: str) -> str:
-    """Return the value of an option of the current command, or another default if the user did not give the option."""
+    """Return the value of an option of the current command, or another default if the user did not set it."""
     is_default = click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
     return default if is_default else value
 
@@ -112,11 +112,11 @@ class Size(click.ParamType):
 
 
 def memory_options_in(group: str) -> Callable[[Function], Function]:
-    """Add the options for the memory limit of a stage, in a section of the help, and the folder of temporary files."""
+    """Add the options for the memory limit of a stage, in the given help section, and for its temporary folder."""
 
     def check(context: click.Context, parameter: click.Parameter, value: int) -> int:
-        if value < LEAST_MEMORY:
-            raise click.BadParameter(f"at least {LEAST_MEMORY >> 20}M is needed.", context, parameter)
+        if value < MIN_MEMORY:
+            raise click.BadParameter(f"at least {MIN_MEMORY >> 20}M is needed.", context, parameter)
         return value
 
     memory = option(
@@ -175,13 +175,13 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``, which replaces the defaults of the settings by the settings of an article."""
-    help_text = "Use the settings of an article by this author; see nlptx/presets.py."
+    """Add ``--preset``, which replaces the default settings with the settings of an article."""
+    help_text = "Use the settings of this author's article; see nlptx/presets.py."
     return _defaults_option("--preset", PRESET, PRESETS, "Start", help_text)(function)
 
 
 def effort_option(function: Function) -> Function:
-    """Add ``--effort``, which replaces the defaults of the settings according to the time that training may take."""
+    """Add ``--effort``, which replaces the default settings according to the time that training may take."""
     help_text = "fast: n-grams, no network; best: several times the time."
     return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
 
@@ -189,7 +189,7 @@ def effort_option(function: Function) -> Function:
 def _defaults_option(
     name: str, key: str, known: Mapping[str, Mapping[str, dict[str, Any]]], group: str, help_text: str
 ) -> Callable[[Function], Function]:
-    """Return a decorator that adds an option whose values select other defaults for the settings.
+    """Return a decorator that adds an option whose value selects other default settings.
 
     A value from any other source (command line, file, environment variable) takes precedence.
     """
@@ -199,7 +199,7 @@ def _defaults_option(
             return
         keys = [f"{start}.{context.info_name}" for start in (PRESET, _EFFORT)]
         if any(other in context.meta for other in keys):
-            raise click.UsageError("--preset and --effort both choose the settings; give one of them.")
+            raise click.UsageError("--preset and --effort both choose the settings; use only one of them.")
         context.default_map = {**known[value].get(stage_of(context), {}), **configured(context)}
         context.meta[f"{key}.{context.info_name}"] = value
 

@@ -36,7 +36,7 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
     table, its input columns are file, text and label.
 
     Returns:
-        name -> new name, for each added column whose name is already in use for a column of the input.
+        name -> new name, for each added column whose name an input column already has.
     """
     layout = format_of_table(path)
     inputs = [_columns(document) for document in documents]

@@ -68,7 +68,7 @@ def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
 
 
 def this_command(report: str) -> str:
-    """Return a command line that makes the page again.
+    """Return a command line that reproduces the page.
 
     Args:
         report: name of the page in this command line. It is a fixed name, so that a page has the same bytes under any

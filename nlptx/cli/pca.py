@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names
@@ -20,6 +23,9 @@ from nlptx.cli.stage_facts import pca_facts
 from nlptx.cli.stage_run import StageRun
 from nlptx.settings import PcaSettings
 
+if TYPE_CHECKING:
+    from nlptx.embeddings.embeddings import Embeddings
+
 # Maximum number of rows in the table of components.
 _SHOWN = 8
 
@@ -34,9 +40,19 @@ _SHOWN = 8
 @settings_options(PcaSettings)
 @seed_option
 @memory_options
+@cluster_options
 @run_options()
-def pca(counts: str, output: str, settings: PcaSettings, seed: int, memory: int, tmp_dir: str | None, run: Run) -> None:
-    """Turn co-occurrence counts into word vectors: PCA by power iteration with deflation.
+def pca(
+    counts: str,
+    output: str,
+    settings: PcaSettings,
+    seed: int,
+    memory: int,
+    tmp_dir: str | None,
+    cluster: ClusterOptions,
+    run: Run,
+) -> None:
+    """Turn co-occurrence counts into word vectors, with PCA by power iteration and deflation.
 
     \b
     nlptx pca cooccur.npz -o embeddings.npz
@@ -49,16 +65,9 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, memory: int,
     check_names(counts)
     stage = StageRun(run, output, [counts])
     run.reporter.detail(f"settings: {settings.to_dict()}")
-    from nlptx.pca.fit import fit_pca
-
-    with run.reporter.meter("components") as meter:
-
-        def on_round(found: int, residual: float) -> None:
-            meter(found / settings.components, f"{found} of {settings.components}, largest residual {residual:.1e}")
-
-        embeddings = fit_pca(
-            counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round
-        )
+    embeddings = _fit(counts, output, settings, seed, memory, tmp_dir, cluster, run)
+    if embeddings is None:
+        return
     embeddings.save(output)
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
@@ -73,3 +82,28 @@ def pca(counts: str, output: str, settings: PcaSettings, seed: int, memory: int,
         "word vectors",
         {**pca_facts(embeddings), "eigenvalues": [round(value, 6) for value, _, _ in rows]},
     )
+
+
+def _fit(
+    counts: str,
+    output: str,
+    settings: PcaSettings,
+    seed: int,
+    memory: int,
+    tmp_dir: str | None,
+    cluster: ClusterOptions,
+    run: Run,
+) -> Embeddings | None:
+    """Return the word vectors, or None if only the plan was printed. The arguments are those of the command."""
+    if cluster.address is not None:
+        from nlptx.cli.cluster_pca import fit_on_cluster
+
+        return fit_on_cluster(cluster, counts, output, settings, seed, memory, tmp_dir, run)
+    from nlptx.pca.fit import fit_pca
+
+    with run.reporter.meter("components") as meter:
+
+        def on_round(found: int, residual: float) -> None:
+            meter(found / settings.components, f"{found} of {settings.components}, largest residual {residual:.1e}")
+
+        return fit_pca(counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round)

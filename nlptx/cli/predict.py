@@ -45,7 +45,7 @@ _LONGEST_QUOTED = 60
 @option(
     "--prior",
     is_flag=True,
-    help="Give a text without a known word the most frequent label of the training data instead of ?.",
+    help="Label a text without a known word with the most frequent training label instead of ?.",
 )
 @option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unlike (see above).")
 @option(
@@ -82,26 +82,27 @@ def predict(
     prob_<label> are added. The suffix of the output (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix
     .gz, .bz2 or .xz compresses it.
 
-    --details adds n_tokens, known_words, truncated, surprise and unlike, in plain text before the last column. surprise
-    is how rare the words of a text are, compared with the words of the training texts, in standard deviations among
-    texts of the same length. unlike is true if the surprise is larger than for 99.5 % of the training texts, or if the
-    text has no known word. Such a text is probably in another language. A note is printed if there are many such texts.
+    --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
+    last column. The surprise is how rare the words of a text are, compared with the words of the training texts, in
+    standard deviations among texts of the same length. A text is marked unlike if its surprise is larger than that of
+    99.5 % of the training texts, or if it has no known word; it is then probably in another language. A note is printed
+    if there are many such texts.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
-    probabilities are the fractions of the labels in the training data. With --prior it gets the most frequent label,
-    and its confidence is the fraction of this label. With --abstain P, texts with a confidence below
-    P get the label ? too; their probabilities and scores are unchanged. --max-error E chooses P from the errors on the
-    held-out texts: on texts like these, at most a fraction E of the labels is wrong (95 % confidence). Every input row
-    has an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
+    probabilities are the label frequencies in the training data. With --prior, it gets the most frequent label, with
+    its frequency as the confidence. With --abstain P, texts with a confidence below P get the label ? too; their
+    probabilities and scores are unchanged. --max-error E chooses P from the errors on the held-out texts: on texts like
+    these, at most a fraction E of the labels is wrong (95 % confidence). Every input row has an output row, unless
+    --skip-bad leaves out empty texts and rows that cannot be read.
 
-    With a model that gives several labels per text (train --label-separator), the labels above their thresholds are
-    printed. If there are none, plain text contains -, and a table contains an empty cell. The confidence is the
-    probability that the labels are all correct.
+    For a multi-label model (train --label-separator), the labels above their thresholds are printed. If there are none,
+    plain text contains -, and a table contains an empty cell. The confidence is the probability that the labels are all
+    correct.
     """
     if prior and abstention.max_error is not None:
         raise click.UsageError(
             "--max-error limits the errors on texts with a known word; --prior labels other texts too."
-            " Give --abstain P instead of --max-error."
+            " Use --abstain P instead of --max-error."
         )
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
@@ -131,7 +132,7 @@ def predict(
     if left_out := scored.left_out.note():
         run.reporter.note(left_out)
     labelled = "labelled by" if prior else "labelled ?, with"
-    for note in scored.known_words.notes(f"{labelled} the share of each label in the training data"):
+    for note in scored.known_words.notes(f"{labelled} the label frequencies in the training data"):
         run.reporter.note(note)
     if abstention.is_given:
         run.reporter.note(coverage_note(scored.answered, scored.texts, threshold))

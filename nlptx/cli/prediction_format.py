@@ -1,4 +1,4 @@
-"""Chooses the format of predictions from the options and the name of the output."""
+"""Chooses the format of predictions from the options and the output name."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = Fa
     """Return the format of the output, one of FORMATS; ``auto`` means the format of the input.
 
     Args:
-        asked: value of ``--format``.
+        asked: ``--format`` value.
         json: whether ``--json`` was given.
-        output: name of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
+        output: output name; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
         by_variable: whether ``asked`` comes from an environment variable. It is then used only if the other arguments
             select no format.
 
     Raises:
-        click.UsageError: the options and the name of the output contradict each other, or the name has the suffix of an
+        click.UsageError: the options and the output name contradict each other, or the name has the suffix of an
             unsupported format.
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output

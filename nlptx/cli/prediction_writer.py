@@ -45,7 +45,7 @@ class WriterOptions:
         details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
         guard: whether to prevent spreadsheets from evaluating text as formulas; see :func:`guarded`.
         abstain: minimum confidence; a text with a lower confidence gets no label.
-        prior: whether a text without a known word gets a label, chosen by the label frequencies of the training data.
+        prior: whether a text without a known word gets a label, chosen by the label frequencies in the training data.
     """
 
     details: bool
@@ -70,8 +70,8 @@ class PredictionWriter:
 
     Attributes:
         renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
-        header: the cells of the header and the delimiter; None before a header is written.
-        header_size: number of bytes of the header.
+        header: the header cells and the delimiter; None before a header is written.
+        header_size: size of the header, in bytes.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class PredictionWriter:
         return labels[0] if self.separator is None else self.separator.join(labels)
 
     def _value(self, scored: Scored) -> str | list[str] | None:
-        """Return the label for a table row; in JSON, several labels are a list, or None for a text without a label."""
+        """Return the label for a table row. In JSON, a multi-label model gives a list, or None if it abstains."""
         if self.separator is None or self.layout != "jsonl":
             return self._label(scored)
         answered = scored.is_answered(self.options.abstain, prior=self.options.prior)
@@ -183,7 +183,7 @@ class PredictionWriter:
         return self._line(table_line([cell(value) for value in values], self.layout, delimiter))
 
     def _line(self, text: str) -> int:
-        """Write a line. Return the number of its bytes."""
+        """Write a line, and return its size in bytes."""
         if self.terminal:
             text = neutralised(text)
         # A lone surrogate cannot be encoded in UTF-8. The escape \udXXX is valid in JSON.
@@ -195,7 +195,9 @@ class PredictionWriter:
 def other_columns(where: str) -> DataError:
     """Return the error for a table whose columns differ from the columns that were written before."""
     return DataError(
-        "its columns differ from those before", where=where, hint="Use --format jsonl, or one file at a time."
+        "its columns differ from those of the previous rows",
+        where=where,
+        hint="Use --format jsonl, or one file at a time.",
     )
 
 
@@ -207,9 +209,9 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
     """
     unit = 10**_DIGITS
     floors = [int(p * unit) for p in probabilities]
-    lost = sorted(range(len(floors)), key=lambda place: floors[place] - probabilities[place] * unit)
-    for place in lost[: unit - sum(floors)]:
-        floors[place] += 1
+    lost = sorted(range(len(floors)), key=lambda index: floors[index] - probabilities[index] * unit)
+    for index in lost[: unit - sum(floors)]:
+        floors[index] += 1
     return [floor / unit for floor in floors]
 
 

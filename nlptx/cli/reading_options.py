@@ -47,7 +47,7 @@ _label_separator = option(
 
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
-    """Return the options. If no separator was given and the model gives several labels per text, add its separator."""
+    """Return the options. If no separator was given and the model is multi-label, add the separator of the model."""
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)
@@ -65,7 +65,7 @@ def reading_options(
     """Add the options for reading inputs; the command receives them as ``reading``.
 
     Args:
-        splits: which of the folders train, test and unsup of a corpus are read by default.
+        splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows.
         labelled: whether the command needs labels; if so, ``--map`` is added.
         training: whether to add ``--weight-column`` and ``--label-separator``.

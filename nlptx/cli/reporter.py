@@ -115,8 +115,8 @@ class Reporter:
 
         rows = [list(row) for row in rows]
         table = Table(box=None, header_style="dim")
-        for place, name in enumerate(header):
-            numeric = all(isinstance(row[place], int | float) for row in rows) and rows
+        for index, name in enumerate(header):
+            numeric = all(isinstance(row[index], int | float) for row in rows) and rows
             table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             table.add_row(*(Text(neutralised(_plain(value))) for value in row))

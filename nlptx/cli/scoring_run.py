@@ -43,7 +43,7 @@ class ScoredTexts:
 
 
 def score_corpus(corpus: Corpus, model: Model, rows: PredictionWriter, workers: Workers) -> ScoredTexts:
-    """Score the texts of a corpus, and write a row for each. For the errors, see :func:`nlptx.classifier.score`."""
+    """Score the texts of a corpus, and write a row for each. The errors are those of ``classifier.scoring.score``."""
     result = ScoredTexts(renamed=rows.renamed, left_out=corpus.left_out)
     pairs = ((document, document.text) for document in documents_with_text(corpus))
     for batch in score(model, pairs, workers):

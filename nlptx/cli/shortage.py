@@ -8,17 +8,17 @@ from nlptx.runtime.allocator import address_space_limit
 
 # Messages of the ImportError that Python raises if there is not enough memory to load a library.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
-# Part of the message of the error that Python raises if C code fails without setting an exception. Some C code does
-# this if an allocation fails.
+# Part of Python's message for C code that fails without setting an exception, as some C code does if an allocation
+# fails.
 _NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
 # Command -> advice on using less memory. The advice names only options of this command.
 _ADVICE = {
-    "cooccur": "Give a smaller --memory or --max-words, or --jobs 1",
-    "pca": "Give fewer --components, or --jobs 1",
-    "train": "Give a smaller --batch, fewer --lsa-components, fewer texts, or --jobs 1",
-    "predict": "Give --jobs 1, or shorter texts",
-    "evaluate": "Give --jobs 1, or fewer texts at a time",
+    "cooccur": "Use a smaller --memory or --max-words, or --jobs 1",
+    "pca": "Use fewer --components, or --jobs 1",
+    "train": "Use a smaller --batch, fewer --lsa-components, fewer texts, or --jobs 1",
+    "predict": "Use --jobs 1, or shorter texts",
+    "evaluate": "Use --jobs 1, or fewer texts at a time",
 }
 
 

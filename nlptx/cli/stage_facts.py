@@ -20,7 +20,7 @@ def count_facts(details: dict[str, Any], words: int, entries: int | None) -> dic
 
 
 def part_facts(artifact: Artifact) -> dict[str, Any]:
-    """Return the summary of a part of counts."""
+    """Return the summary of one part of the counts, made with ``cooccur --shard``."""
     from nlptx.cooccurrence.parts import shard_of
 
     sizes = {"documents": "lengths", "tokens": "ids", "entries": "data", "words": "word_counts"}

@@ -1,4 +1,4 @@
-"""Code shared by the three stages that write an artifact."""
+"""Code shared by the commands that write an artifact."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StageRun:
             raise click.UsageError("--json prints to standard output, so the artifact cannot be written there (-o -).")
         if output == STDOUT and sys.stdout.isatty():
             raise click.UsageError(
-                "an artifact is not written to a terminal; give -o FILE, or pipe it to another command."
+                "an artifact is not written to a terminal; use -o FILE, or pipe it to another command."
             )
         check_not_an_input(output, inputs)
         if output.lower().endswith(_OTHER_FORMATS):

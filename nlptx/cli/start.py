@@ -37,7 +37,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     """Load the model to start from.
 
     Raises:
-        click.UsageError: an option was given that contradicts the shape of the network of this model.
+        click.UsageError: an option contradicts the network shape of the model.
         ArtifactError: the file is not a model, or is damaged.
     """
     from nlptx.classifier.model import Model
@@ -50,7 +50,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
         if given and ours != theirs and item.name != "dropout":
             option = "--" + item.name.replace("_", "-")
             raise click.UsageError(
-                f"{option} is {ours}, but the model to start from has {theirs}; leave {option} out, or give -e."
+                f"{option} is {ours}, but the model to start from has {theirs}; leave {option} out, or use -e."
             )
     return start
 

@@ -19,9 +19,9 @@ import time
 from types import FrameType
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# The exit code after a signal is this number plus the number of the signal.
+# The exit code after a signal is this number plus the signal number.
 SIGNALLED = 128
-# Seconds after the first signal before Ctrl-C forces an exit.
+# Ctrl-C forces an exit if it comes at least this many seconds after the first signal.
 _FORCE_AFTER = 1.0
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Unlabelled texts to learn from (of an archive, the unsup part).",
+    help="Unlabelled texts to learn from (for an archive, its unsup part).",
 )
 @option(
     "--valid",
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
 @seed_option
 @memory_options_in("Data")
 @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
+@partial(cluster_options, group="Training")
 @run_options()
 def train(
     data: tuple[str, ...],
@@ -120,6 +123,7 @@ def train(
     seed: int,
     memory: int,
     tmp_dir: str | None,
+    cluster: ClusterOptions,
     reading: ReadOptions,
     run: Run,
 ) -> None:
@@ -131,7 +135,7 @@ def train(
     """
     data = inputs_or_stdin(data)
     if embeddings is not None and start is not None:
-        raise click.UsageError("-e gives word vectors, and --start a model to start from; give one of them.")
+        raise click.UsageError("-e and --start both set the word vectors; use only one of them.")
     origin = start if embeddings is None else embeddings
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)
@@ -149,8 +153,8 @@ def train(
 
     checkpoint: Checkpoint | None = None
     try:
+        from nlptx.cli.cluster_train import print_training_plan, training_workers
         from nlptx.io.spill import MemoryBudget
-        from nlptx.runtime.workers import Workers
         from nlptx.training.checkpoint import Checkpoint
         from nlptx.training.fit import fit
 
@@ -173,11 +177,15 @@ def train(
                     on_note=run.reporter.note,
                     budget=budget,
                 )
-            with run.reporter.meter("training") as meter:
+            made = one_step.embeddings(settings.epochs, found.left_out, found.corpus) if one_step else vectors
+            if cluster.dry_run:
+                print_training_plan(found, made, model_before, settings, seed, cluster, run)
+                return
+            with training_workers(cluster, output, run) as workers, run.reporter.meter("training") as meter:
                 model = fit(
                     found.texts,
                     found.labels,
-                    one_step.embeddings(settings.epochs, found.left_out, found.corpus) if one_step else vectors,
+                    made,
                     settings,
                     start=model_before,
                     valid=found.valid,
@@ -186,7 +194,7 @@ def train(
                     lexicon=entries,
                     label_separator=reading.label_separator,
                     seed=seed,
-                    jobs=Workers(run.jobs, processes=True),
+                    jobs=workers,
                     on_progress=lambda progress: show(progress, meter),
                     on_note=run.reporter.note,
                     stop=stop_requested,

@@ -1,4 +1,4 @@
-"""The progress of a training run as one line of text, and what is left of a run that was ended."""
+"""The progress of a training run as one line of text, and notes on what is kept after a run has been stopped."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _duration(seconds: float) -> str:
 
 
 def what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Return a note that says what is kept after a training run was ended immediately."""
+    """Return a note that says what is kept after a training run has been stopped immediately."""
     advice = resume_hint(checkpoint) if checkpoint else ""
     if stop.waits:
         return advice or "the training is lost"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import ExitStack
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from nlptx.experiments.halving import Trial
     from nlptx.experiments.tuning import Tuning
 
-# Maximum number of rows in the table of settings that were tried.
+# Maximum number of rows in the table of tested settings.
 _MAX_ROWS = 20
 
 
@@ -47,6 +49,7 @@ _MAX_ROWS = 20
 @option("--texts", type=click.IntRange(0), default=10_000, show_default=True, help="Use at most N texts; 0: all texts.")
 @option("--resume", is_flag=True, help="Continue a search from its checkpoint, which is stored beside the output.")
 @experiment_options
+@cluster_options
 @run_options()
 def tune(
     given: Given,
@@ -56,6 +59,7 @@ def tune(
     measure: str,
     texts: int,
     resume: bool,
+    cluster: ClusterOptions,
     run: Run,
 ) -> None:
     """Search for better settings by cross-validation, and write a settings file.
@@ -65,10 +69,10 @@ def tune(
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
 
     The settings file is for nlptx train --config tuned.toml. The search starts from the default settings, or from the
-    settings of --config and --preset, and tries random changes of the word vectors, the n-grams, the network and the
-    training. Settings that are given as options, including options of nlptx train that are not listed here, are not
-    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no others are better,
-    the result is the settings at the start.
+    settings of --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the
+    network and the training. Settings that are given as options, including options of nlptx train that are not listed
+    here, are not changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other
+    settings are better, the starting settings are written.
 
     The checkpoint is kept: with --resume and more minutes, the search continues.
     """
@@ -93,7 +97,21 @@ def tune(
             if 0 < texts < len(experiment.texts):
                 run.reporter.note(f"note: the search uses {texts:,} of {len(experiment.texts):,} texts (--texts)")
                 experiment = experiment.sample(texts, seed)
-            with run.reporter.meter("tuning") as meter:
+            if cluster.dry_run:
+                from nlptx.cli.cluster_experiment import print_experiment_plan
+
+                print_experiment_plan(experiment, recipe, seed, None, cluster, run)
+                return
+            with ExitStack() as stack:
+                run_steps = None
+                if cluster.address is not None:
+                    from nlptx.cli.cluster_experiment import open_for_experiment
+                    from nlptx.cluster.experiments import steps_on
+
+                    # One task per worker at a time, because every assigned task is finished, even if the time is up.
+                    workers, folder = stack.enter_context(open_for_experiment(cluster, output, run, per_worker=1))
+                    run_steps = steps_on(workers, experiment, recipe, folder, seed)
+                meter = stack.enter_context(run.reporter.meter("tuning"))
                 result = search(
                     experiment,
                     recipe,
@@ -102,6 +120,7 @@ def tune(
                     fixed=_fixed(),
                     seed=seed,
                     workers=Workers(run.jobs, processes=True),
+                    run_steps=run_steps,
                     journal=journal,
                     on_step=lambda state, fraction: meter(min(fraction, 1.0), state),
                     on_best=lambda trial: meter(None, _describe(trial, name), keep=True),
@@ -113,7 +132,7 @@ def tune(
         write_settings(output, non_default(result.best.values), _comments(result))
     if not result.compared:
         run.reporter.note(
-            f"the time was too short to compare any other settings; {output} contains the settings at the start"
+            f"the time was too short to compare any other settings; {output} contains the starting settings"
         )
     if run.json:
         cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
@@ -132,7 +151,7 @@ def _fixed() -> list[str]:
 def _changes(trial: Trial) -> str:
     """Return the changed settings as text."""
     changes = (f"{name.partition('.')[2].replace('_', '-')} {value}" for name, value in trial.changes.items())
-    return ", ".join(changes) or "settings at the start"
+    return ", ".join(changes) or "starting settings"
 
 
 def _describe(trial: Trial, measure: str) -> str:
@@ -146,7 +165,7 @@ def _comments(result: Tuning) -> list[str]:
     title = result.measure.replace("_", "-")
     return [
         f"written by nlptx tune; mean {title} out of fold: {result.best.mean(result.measure):.4f},"
-        f" at the start: {result.default.mean(result.measure):.4f}",
+        f" with the starting settings: {result.default.mean(result.measure):.4f}",
         f"changed: {_changes(result.best)}",
     ]
 
@@ -166,7 +185,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the settings that were tested on most folds, the best first, and the settings at the start."""
+    """Print the settings that were tested on most folds, the best first, and the starting settings."""
     from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1

@@ -1,4 +1,4 @@
-"""A cluster of worker processes, on this machine or on others, with the interface of a pool of workers.
+"""A cluster of worker processes, on this machine or on others, with the interface of a worker pool.
 
 dask.distributed manages the processes and the network. It is imported only if a cluster is used.
 """
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Number of tasks assigned to each worker in advance, so that it never waits for the next one.
-_PER_WORKER = 2
-# In seconds: maximum time to wait for the first worker, and interval at which the workers are checked.
-_FIRST_WORKER, _LOOK = 30, 5
-# Numbers of the tasks, for their names.
+# Maximum time to wait for the first worker, and interval between looks at the connected workers, in seconds.
+_FIRST_WORKER, _LOOK_EVERY = 30, 5
+# Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
 
 
 class Cluster:
     """The workers of a cluster. :meth:`map` works like the method of :class:`nlptx.runtime.workers.Workers`.
 
-    If a worker dies, its task is repeated. So a task must give the same result each time, and must not give a file its
-    final name before the file is complete.
+    If a worker dies, its task is repeated. Therefore, a task must produce the same result each time, and must not give
+    a file its final name before the file is complete.
 
     Args:
-        address: ``local:N`` for N processes on this machine, or ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a
-            scheduler.
+        address: ``local:N`` for N processes on this machine, or the address of a scheduler, ``tcp://HOST:PORT`` or
+            ``tls://HOST:PORT``.
         requirements: properties that every worker must share with this machine.
         on_note: called with notes about the cluster.
+        per_worker: number of tasks assigned to each worker at a time. With two, a worker never waits for the next task.
 
     Raises:
         SettingsError: the address is invalid, or dask.distributed is not installed.
         NlptxError: no scheduler answers at the address, there are no workers, or no worker is suitable.
     """
 
-    def __init__(self, address: str, requirements: Requirements, on_note: Callable[[str], None]) -> None:
+    def __init__(
+        self, address: str, requirements: Requirements, on_note: Callable[[str], None], per_worker: int = 2
+    ) -> None:
         check_address(address)
+        self._per_worker = per_worker
         self.address = address
         self._requirements = requirements
         self._on_note = on_note
@@ -71,8 +73,7 @@ class Cluster:
 
     def __exit__(self, *raised: object) -> None:
         try:
-            with suppress(Exception):  # the connection may be lost
-                self._client.cancel([future for _, future in self._pending])
+            self._cancel()
         finally:
             self._stack.close()
 
@@ -97,10 +98,10 @@ class Cluster:
             )
 
     def _facts(self) -> dict[str, tuple[str | None, str]]:
-        """Return, for each worker, why it is unsuitable (None if it is not), and its BLAS."""
+        """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
-        # A worker that ends meanwhile answers with an error of the connection.
+        # If a worker ends in the meantime, its answer is a connection error.
         return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = True) -> Iterator[R]:
@@ -113,15 +114,25 @@ class Cluster:
             isolated: has no effect, because the work never shares memory with the caller.
 
         Raises:
-            NlptxError: the connection to the scheduler is lost, or several workers died while they did the same task.
+            NlptxError: the connection to the scheduler is lost, or several workers died while they processed the same
+                task.
         """
         waiting = self._pending
-        for item in items:
-            waiting.append((item, self._submit(work, item)))
-            while len(waiting) > self._limit():
+        try:
+            for item in items:
+                waiting.append((item, self._submit(work, item)))
+                while len(waiting) >= self._limit():
+                    yield self._next(work)
+            while waiting:
                 yield self._next(work)
-        while waiting:
-            yield self._next(work)
+        finally:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._pending:
+            with suppress(Exception):  # the connection may be lost
+                self._client.cancel([future for _, future in self._pending])
+            self._pending.clear()
 
     def _next(self, work: Callable[[T], R]) -> R:
         item, future = self._pending[0]
@@ -131,9 +142,9 @@ class Cluster:
 
     def _limit(self) -> int:
         """Return the maximum number of tasks to assign at a time. It changes, because workers may join or leave."""
-        if time.monotonic() - self._looked > _LOOK:
+        if time.monotonic() - self._looked > _LOOK_EVERY:
             self._look()
-        return _PER_WORKER * max(1, sum(self._threads.values()))
+        return self._per_worker * max(1, sum(self._threads.values()))
 
     def _look(self) -> None:
         with loss_reported(self.address):
@@ -143,7 +154,7 @@ class Cluster:
         self._looked = time.monotonic()
 
     def _submit(self, work: Callable[[T], R], item: T) -> Future:
-        # Without restrictions, a worker that joins later can do the task too.
+        # Without restrictions, a worker that joins later can also take the task.
         allowed = list(self._threads) if self._unsuitable else None
         key = f"{getattr(work, '__name__', 'task')}-{next(_NUMBERS)}-{os.urandom(8).hex()}"
         with loss_reported(self.address):
@@ -159,7 +170,7 @@ class Cluster:
         while True:
             try:
                 with loss_reported(self.address):
-                    result: R = future.result(timeout=_LOOK)
+                    result: R = future.result(timeout=_LOOK_EVERY)
                 return result
             except TimeoutError:
                 if self._client.status != "running":
@@ -176,7 +187,7 @@ class Cluster:
                 raise NlptxError(
                     "the workers that processed this part of the input died, one after the other",
                     where=str(item),
-                    hint="They may need more memory: give fewer workers per machine, or a lower `memory`.",
+                    hint="They may need more memory: use fewer workers per machine, or a lower `memory`.",
                 ) from None
 
     def _refuse(self, error: UnsuitableWorkerError) -> None:

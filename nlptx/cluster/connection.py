@@ -13,9 +13,10 @@ from nlptx.runtime.blas import ONE_THREAD
 
 LOCAL = "local:"
 _PROTOCOLS = ("tcp://", "tls://")
-# Number of seconds to wait for an answer of the scheduler.
+# Number of seconds to wait for the scheduler to answer.
 _TIMEOUT = 10
-# Environment of local workers. They return freed memory to the system at once, which must be set before they start.
+# Environment of local workers. It must be set before they start, so that they return freed memory to the system at
+# once.
 _WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
@@ -24,7 +25,7 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
     """Connect to a scheduler, or start local workers, until the ``with`` block ends.
 
     Args:
-        address: see :func:`check_address`.
+        address: address of the cluster, in a form that :func:`check_address` accepts.
         on_note: called with the address of the dashboard.
 
     Yields:
@@ -92,7 +93,7 @@ def loss_reported(address: str) -> Iterator[None]:
 
 
 def _silence_logs() -> None:
-    """Silence dask.distributed, because failures are reported as exceptions. Its loggers have levels of their own."""
+    """Silence all loggers of dask.distributed, because failures are reported as exceptions."""
     for name in logging.root.manager.loggerDict:
         if name.startswith(("distributed", "tornado")):
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from nlptx.artifacts.container import build, read, write
 from nlptx.cluster.pieces import read_rows, read_words, write_rows, write_words
@@ -29,9 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Bytes of input per range of words, and known tokens per block of rows. Both determine how much memory a task needs,
-# and how many tasks can run at the same time when partial results are summed.
-_RANGE_BYTES, _BLOCK_TOKENS = 4 << 30, 25_000_000
+# Bytes of input per range of words, and maximum number of entries per block of rows (not counting its last row). Both
+# determine how much memory a summing task needs, and how many such tasks can run at the same time.
+_RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,10 @@ class CountJob:
     Args:
         settings: settings of the stage.
         reading: options for reading the input.
-        folder: absolute path of a folder for intermediate results, to which all workers have access.
+        folder: absolute path of a folder that all workers can access, for intermediate results.
         memory: memory limit of a task, in bytes.
-        partitions: the input.
+        partitions: number of input partitions.
+        ranges: number of ranges into which the words are divided by hash value.
     """
 
     settings: CountSettings
@@ -57,7 +58,7 @@ class CountJob:
     def of(
         cls, partitions: Sequence[Partition], settings: CountSettings, reading: ReadOptions, folder: str, memory: int
     ) -> CountJob:
-        """Return the job for some partitions. The ranges of words depend only on the size of the input."""
+        """Return the job for the given partitions. The number of word ranges depends only on the size of the input."""
         ranges = -(-sum(partition.size for partition in partitions) // _RANGE_BYTES)
         return cls(settings, reading, os.path.abspath(folder), memory, len(partitions), max(1, ranges))
 
@@ -66,14 +67,14 @@ class CountJob:
         return os.path.join(self.folder, "-".join([name, *(f"{number:06}" for number in numbers)]) + ".npz")
 
     def vocabulary(self) -> WordList:
-        """Read the vocabulary that the second step wrote. Raises ArtifactError."""
+        """Read the vocabulary that the second step wrote. Raise ArtifactError if it is damaged."""
         path = self.path("vocabulary")
         return build(read(path, WORDS), WordList.from_artifact, path)
 
 
 @dataclass(frozen=True)
 class Encode:
-    """The task of encoding a partition as word ids or, with the number -1, of reading the corpus for its digest."""
+    """The task of encoding a partition as word ids. Task -1 only reads the whole corpus, to compute its digest."""
 
     number: int
     inputs: tuple[Partition, ...]
@@ -93,7 +94,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Sum:
-    """The task of adding the sums ``first`` to ``after`` (exclusive) of a level, for a block of rows.
+    """The task of adding up, for a block of rows, the sums ``first`` to ``after`` (exclusive) of a level.
 
     The result is the sum ``number`` of the next level.
     """
@@ -108,15 +109,22 @@ class Sum:
         return f"rows of block {self.block}, sums {self.first} to {self.after} of level {self.level}"
 
 
-def row_blocks(counts: Any) -> list[slice]:
-    """Cut the rows of the matrix into blocks of about equally many tokens, given the (V,) counts of the words."""
-    total = np.cumsum(counts)
-    cuts = np.searchsorted(total, np.arange(_BLOCK_TOKENS, total[-1], _BLOCK_TOKENS), side="right").tolist()
+def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
+    """Cut the rows of the matrix into blocks of about equal size.
+
+    Each row counts with its maximum number of entries, which is min(2 * window * n, V) for a word that occurs n times.
+
+    Args:
+        counts: (V,) number of occurrences of each word.
+        window: maximum distance between the words of a pair.
+    """
+    total = np.cumsum(np.minimum(2 * window * counts, len(counts)))
+    cuts = np.searchsorted(total, np.arange(_BLOCK_ENTRIES, total[-1], _BLOCK_ENTRIES), side="right").tolist()
     return [slice(first, after) for first, after in pairwise(sorted({0, *cuts, len(total)}))]
 
 
 def encode_partition(job: CountJob, task: Encode) -> Encoded:
-    """Encode a partition as word ids, and count its words by range; or only read the whole corpus."""
+    """Encode a partition as word ids, and count its words by range. For task -1, only read the whole corpus."""
     notes: list[str] = []
     corpus = Corpus(task.inputs, job.reading, notes.append)
     if task.number < 0:
@@ -128,7 +136,7 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
         check_complete(stream)
         facts = {"documents": corpus.documents, "sha256": corpus.sha256}
         part = TokenPart.of(stream, Shard(task.number + 1, job.partitions), facts)
-    write(job.path("tokens", task.number), part.to_artifact(job.settings))
+    write(job.path("tokens", task.number), part.to_artifact(job.settings), durable=False)
     ranges: list[list[tuple[bytes, int]]] = [[] for _ in range(job.ranges)]
     for word, count in zip(part.chunk.words, part.chunk.counts.tolist(), strict=True):
         ranges[crc32(word) % job.ranges].append((word, count))
@@ -138,7 +146,7 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
 
 
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
-    """Sum the counts of the words in a range, and write the most frequent. Return the numbers of tokens and words.
+    """Sum the word counts of a range, and write the most frequent words. Return the numbers of tokens and of words.
 
     If no word is frequent enough, the most frequent word is written anyway, because the error message names it.
     """
@@ -162,7 +170,7 @@ def count_partition(job: CountJob, task: Encode) -> None:
         known = known_words(stream, vocabulary)
         matrix = count_known(stream, known, len(vocabulary), job.settings, space, workers, in_units=True)
         bounds = matrix.indptr()
-        for number, block in enumerate(row_blocks(vocabulary.counts)):
+        for number, block in enumerate(row_blocks(vocabulary.counts, job.settings.window)):
             start, stop = int(bounds[block.start]), int(bounds[block.stop])
             lengths = np.diff(bounds[block.start : block.stop + 1])
             rows = SparseRows(matrix.columns.read(start, stop), matrix.values.read(start, stop), lengths)
@@ -170,7 +178,7 @@ def count_partition(job: CountJob, task: Encode) -> None:
 
 
 def sum_rows(job: CountJob, task: Sum) -> None:
-    """Add partial sums of a block of rows."""
+    """Add up partial sums of a block of rows."""
     words = len(job.vocabulary().vocabulary)
     paths = [job.path("pairs", task.level, task.block, number) for number in range(task.first, task.after)]
     total = sum_in_tree([_matrix(read_rows(path), words) for path in paths])

@@ -2,10 +2,10 @@
 
 1. Each partition is encoded as word ids. The counts of its words are written to a few files, one per range of hash
   values.
-2. For each range, the counts of all partitions are summed; the most frequent words of all ranges are the vocabulary.
+2. For each range, the counts of all partitions are summed. The most frequent words of all ranges form the vocabulary.
 3. The pairs of each partition are counted in integer units, and written in blocks of rows.
-4. For each block of rows, the sums of at most eight partitions at a time are added, until a single sum is left.
-5. The blocks are put together and divided by the number of units.
+4. For each block of rows, the partial sums are added up, at most eight at a time, until a single sum is left.
+5. The blocks are joined, and the sums are converted from units to counts.
 
 Only integers are added, so the order of addition does not matter. Every task reads and writes files in a folder to
 which all workers have access; only names and sizes go through the scheduler.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from nlptx.artifacts.container import write
 from nlptx.cluster.count_tasks import (
@@ -28,6 +28,7 @@ from nlptx.cluster.count_tasks import (
     sum_rows,
     sum_words,
 )
+from nlptx.cluster.mapper import Mapper
 from nlptx.cluster.pieces import read_rows, read_words, remove
 from nlptx.cooccurrence.count import vocabulary_from
 from nlptx.cooccurrence.parts import WordList
@@ -44,13 +45,6 @@ R = TypeVar("R")
 _FAN_IN = 8
 
 
-class Mapper(Protocol):
-    """Common interface of a cluster and of the workers of one machine."""
-
-    def map(self, work: Callable[[T], R], items: Iterator[T], *, isolated: bool = ...) -> Iterator[R]:
-        """Yield ``work(item)`` for each item, in order."""
-
-
 def count_partitions(
     partitions: Sequence[Partition],
     job: CountJob,
@@ -60,18 +54,18 @@ def count_partitions(
     on_note: Callable[[str], None] = lambda note: None,
     on_progress: Callable[[str, int, int], None] = lambda step, done, total: None,
 ) -> Counts:
-    """Count which words of some partitions occur near each other.
+    """Count which words occur near each other in the given partitions.
 
     Args:
-        partitions: the input.
-        job: data that the tasks share.
+        partitions: partitions of the input.
+        job: data that all tasks share.
         mapper: a cluster, or the workers of this machine.
-        space: memory limit, and folder for temporary files, of this process. The counts are valid until it is closed.
+        space: memory limit and temporary folder of this process. The counts are valid until it is closed.
         on_note: called with notes about the input.
-        on_progress: called with the name of a step, the number of its finished tasks, and the number of all its tasks.
+        on_progress: called with the name of a step, the number of its finished tasks, and its total number of tasks.
 
     Returns:
-        The counts, and the number of documents and the digest of the corpus among their details.
+        The counts. Their details include the number of documents and the digest of the corpus.
 
     Raises:
         ArtifactError: an intermediate result is damaged.
@@ -87,7 +81,7 @@ def count_partitions(
             on_progress(step, done, len(tasks))
             yield result
 
-    # To compute the digest, the corpus must be read in order, so this is a single task. It takes longest, so it starts
+    # The digest requires that the corpus is read in order, by a single task. This task takes longest, so it starts
     # first.
     whole = tuple(dict.fromkeys(Partition(part.name, part.path) for part in partitions))
     encode = [Encode(-1, whole), *(Encode(number, (part,)) for number, part in enumerate(partitions))]
@@ -99,7 +93,7 @@ def count_partitions(
     list(run("counting pairs", count_partition, encode[1:]))
     remove(job.path("tokens", number) for number in range(len(partitions)))
     vocabulary = job.vocabulary().vocabulary
-    blocks, level, left = len(row_blocks(vocabulary.counts)), 0, len(partitions)
+    blocks, level, left = len(row_blocks(vocabulary.counts, job.settings.window)), 0, len(partitions)
     while left > 1:
         starts = range(0, left, _FAN_IN)
         tasks = [
@@ -110,15 +104,15 @@ def count_partitions(
         list(run("summing pairs", sum_rows, tasks))
         remove(job.path("pairs", level, block, number) for block in range(blocks) for number in range(left))
         level, left = level + 1, len(starts)
-    one = unit_weights(job.settings.weighting, job.settings.window)[1]
-    matrix = SpilledMatrix(len(vocabulary), space, one)
+    units_per_count = unit_weights(job.settings.weighting, job.settings.window)[1]
+    matrix = SpilledMatrix(len(vocabulary), space, units_per_count)
     for block in range(blocks):
         matrix.append(read_rows(job.path("pairs", level, block, 0)))
     return Counts(matrix, vocabulary, job.settings, details | {"documents": corpus.documents, "sha256": corpus.sha256})
 
 
 def _choose_vocabulary(job: CountJob, totals: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Choose the vocabulary from the most frequent words of each range, and write it. Return facts about the words."""
+    """Choose the vocabulary from the most frequent words of each range, and write it. Return the numbers of words."""
     counts = {word: count for range_ in range(job.ranges) for word, count in read_words(job.path("top", range_))}
     vocabulary = vocabulary_from(counts, job.settings)
     write(job.path("vocabulary"), WordList(vocabulary, {}).to_artifact(job.settings))

@@ -1,6 +1,7 @@
-"""Intermediate results of a cluster: files on storage that all workers share.
+"""The intermediate results of counting on a cluster, which are files on shared storage.
 
-A file gets its name only when it is complete, so a task may run twice. Its checksum is checked when it is read.
+A file gets its name only when it is complete, so a task may run twice. The checksum of a file is checked when the file
+is read.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ KIND = "piece"
 
 
 def write_words(path: str, counts: Iterable[tuple[bytes, int]]) -> None:
-    """Write words and their counts. Raises OutputError."""
+    """Write words and their counts. Raise OutputError if this fails."""
     pairs = list(counts)
     words = np.frombuffer(b"\n".join(word for word, _ in pairs), np.uint8)
-    _write(path, words=words, counts=np.array([count for _, count in pairs], np.int64))
+    _write(path, {}, words=words, counts=np.array([count for _, count in pairs], np.int64))
 
 
 def read_words(path: str) -> list[tuple[bytes, int]]:
-    """Read what :func:`write_words` wrote. Raises ArtifactError."""
+    """Read what :func:`write_words` wrote. Raise ArtifactError if it is damaged."""
 
     def pairs(artifact: Artifact) -> list[tuple[bytes, int]]:
         words = need_array(artifact, "words", "uint8", (None,)).tobytes()
@@ -38,16 +39,18 @@ def read_words(path: str) -> list[tuple[bytes, int]]:
 
 
 def write_rows(path: str, rows: SparseRows) -> None:
-    """Write consecutive rows of a sparse matrix. Raises OutputError."""
-    _write(path, columns=rows.columns, sums=rows.sums, lengths=rows.lengths)
+    """Write consecutive rows of a sparse matrix of integers. Raise OutputError if this fails."""
+    dtype = "int32" if rows.sums.max(initial=0) <= np.iinfo(np.int32).max else "int64"
+    sums = rows.sums.astype(dtype)
+    _write(path, {"dtype": dtype}, columns=rows.columns, sums=sums, lengths=rows.lengths)
 
 
 def read_rows(path: str) -> SparseRows:
-    """Read what :func:`write_rows` wrote. Raises ArtifactError."""
+    """Read what :func:`write_rows` wrote. Raise ArtifactError if it is damaged."""
 
     def rows(artifact: Artifact) -> SparseRows:
         columns = need_array(artifact, "columns", "int32", (None,))
-        sums = need_array(artifact, "sums", "float64", (len(columns),))
+        sums = need_array(artifact, "sums", artifact.settings["dtype"], (len(columns),)).astype(np.float64)
         return SparseRows(columns, sums, need_array(artifact, "lengths", "int64", (None,)))
 
     return build(read(path, KIND), rows, path)
@@ -59,5 +62,5 @@ def remove(paths: Iterable[str]) -> None:
         os.unlink(path)
 
 
-def _write(path: str, **arrays: NDArray | SpilledArray) -> None:
-    write(path, Artifact(KIND, {}, arrays, None, {}))
+def _write(path: str, settings: dict[str, str], **arrays: NDArray | SpilledArray) -> None:
+    write(path, Artifact(KIND, settings, arrays, None, {}), durable=False)

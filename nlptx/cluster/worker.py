@@ -16,7 +16,7 @@ from nlptx.errors import NlptxError
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Number of bytes at the start of a file that are compared.
+# Number of bytes that are compared, from the start of a file.
 _HEAD = 1 << 16
 
 
@@ -40,7 +40,7 @@ class SeenFile:
 
     @classmethod
     def at(cls, path: str) -> SeenFile:
-        """Describe a file or folder. Raises OSError if it cannot be read."""
+        """Describe a file or folder. Raise OSError if it cannot be read."""
         path = os.path.abspath(path)
         if os.path.isdir(path):
             os.listdir(path)
@@ -54,8 +54,8 @@ class Requirements:
     """Properties that a worker must share with the machine that starts the work.
 
     Args:
-        versions: names and versions of the programs that determine the result.
-        files: inputs, and the folder for results.
+        versions: names and versions of the software that determines the result.
+        files: input files, and the folder for results.
     """
 
     versions: tuple[tuple[str, str], ...]
@@ -63,11 +63,11 @@ class Requirements:
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> Requirements:
-        """Return the requirements of work that reads and writes at the given paths."""
+        """Return the requirements for work that reads and writes at the given paths."""
         return cls(versions(), tuple(SeenFile.at(path) for path in paths))
 
     def check(self) -> None:
-        """Check the machine on which this is called. Raises UnsuitableWorkerError, which names the machine."""
+        """Raise UnsuitableWorkerError, which names this machine, if the machine does not meet the requirements."""
         host = platform.node()
         for (name, expected), (_, found) in zip(self.versions, versions(), strict=True):
             if found != expected:
@@ -82,7 +82,7 @@ class Requirements:
                 raise UnsuitableWorkerError(
                     f"the worker on {host} cannot read it: {(error.strerror or str(error)).lower()}",
                     where=file.path,
-                    hint="All workers must see the inputs and the folder of the output at the same paths.",
+                    hint="All workers must be able to access the inputs and the output folder at the same paths.",
                 ) from None
             if seen != file:
                 raise UnsuitableWorkerError(
@@ -102,7 +102,7 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def blas() -> str:
-    """Return the BLAS of NumPy and the processor type it uses, which determine the last digits of products."""
+    """Return NumPy's BLAS and the processor type that it detects; these determine the last digits of products."""
     import numpy  # noqa: F401  (loads the BLAS)
     from threadpoolctl import threadpool_info
 
@@ -120,16 +120,24 @@ def _checked(requirements: Requirements) -> None:
 
 
 def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
-    """Do one task on a worker. Raises UnsuitableWorkerError, or the error of the task."""
+    """Perform a task on a worker. Raise UnsuitableWorkerError, or the error of the task."""
     from threadpoolctl import threadpool_limits
 
+    from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
+
     _checked(requirements)
-    with threadpool_limits(1):
-        return work(item)
+    # The environment of a worker tells the C library to return all freed memory at once. During a task, this would take
+    # as long as the task itself.
+    keep_freed_memory()
+    try:
+        with threadpool_limits(1):
+            return work(item)
+    finally:
+        return_freed_memory()
 
 
 def facts(requirements: Requirements) -> tuple[str | None, str]:
-    """Return the reason why a worker is unsuitable, or None; and its BLAS."""
+    """Return the reason why this worker is unsuitable (None if it is suitable), and its BLAS."""
     try:
         _checked(requirements)
     except UnsuitableWorkerError as error:

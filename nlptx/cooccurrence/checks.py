@@ -29,11 +29,11 @@ def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
 def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     """Return the arrays of the matrix: indptr, (V + 1,); indices, (entries,) int32; and data, (entries,) float64.
 
-    Of the indices and the data, only the form is checked, because they may still be in the file; see
-    :func:`check_entries`.
+    The values of the indices and the data are not checked, because they may still be in the file;
+    :func:`check_entries` checks them.
 
     Raises:
-        CorruptError: an array is missing or has another form, or the row bounds are impossible.
+        CorruptError: an array is missing or has another dtype or shape, or the row bounds are invalid.
     """
     data = need_array(artifact, "data", "float64", (None,))
     indices = need_array(artifact, "indices", "int32", (len(data),))
@@ -41,14 +41,14 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     if (need_array(artifact, "shape", "int64", (2,)) != words).any():
         raise CorruptError(f"the matrix does not have {words} rows and columns, one per word")
     if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-        raise CorruptError("the row bounds of the matrix are impossible")
+        raise CorruptError("the row bounds of the matrix are invalid")
     return indptr, indices, data
 
 
 def check_entries(rows: sp.csr_matrix) -> None:
-    """Raise CorruptError if some rows cannot be rows of a matrix of counts."""
+    """Raise CorruptError if these rows cannot belong to a matrix of counts."""
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
-        raise CorruptError("the matrix names a word that does not exist")
+        raise CorruptError("the matrix contains an index of a word that does not exist")
     if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # also if a count is NaN
         raise CorruptError("the matrix contains a count that is zero, negative, beyond 2^53, or not a number")
     if not rows.has_canonical_format:

@@ -48,7 +48,7 @@ def count_shard(
         return TokenPart.of(stream, shard, about).to_artifact(settings)
     if any(words.details.get(name) != value for name, value in about.items()):
         raise DataError(
-            "the input is not the corpus of the word list", hint="Give the same input and options as for its parts."
+            "the input is not the corpus of the word list", hint="Use the same input and options as for its parts."
         )
     known = known_words(stream, words.vocabulary)
     matrix = count_known(stream, known, len(words.vocabulary), settings, space, workers, in_units=True)
@@ -67,7 +67,7 @@ def read_word_list(path: str, settings: CountSettings) -> WordList:
     for name, value in settings.to_dict().items():
         if artifact.settings[name] != value:
             raise SettingsError(
-                f"{path}: `{name}` was {artifact.settings[name]}, and is {value} here",
-                hint="Give the same settings as for the parts of the word list.",
+                f"{path}: `{name}` was {artifact.settings[name]}, but is {value} here",
+                hint="Use the same settings as for the parts of the word list.",
             )
     return words

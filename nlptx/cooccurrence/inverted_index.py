@@ -20,7 +20,7 @@ class InvertedIndex:
     (several consecutive documents), and within a segment by word.
 
     Args:
-        text: int32 word ids of the documents, where V is the padding.
+        text: int32 word ids of the documents; id V stands for padding.
         windows: for each position, the int32 or int64 index in ``text`` where the window around the position begins.
             The positions are grouped as described above.
         starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins. The last row contains

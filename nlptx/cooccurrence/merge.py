@@ -15,14 +15,16 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 
 
-def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers, one: int = 1) -> SpilledMatrix:
-    """Return the sum of ``parts``, divided by ``one``, and close the parts.
+def merge(
+    parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
+) -> SpilledMatrix:
+    """Return the sum of ``parts``, divided by ``units_per_count``, and close the parts.
 
     Args:
         parts: (V, V) matrices.
         budget: memory limit, and folder for temporary files.
         workers: threads that sum the rows.
-        one: number of units in a weight of 1, by which the sums are divided.
+        units_per_count: number of units in a weight of 1, by which the sums are divided.
     """
     bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)
@@ -36,7 +38,7 @@ def merge(parts: Sequence[SpilledMatrix], budget: MemoryBudget, workers: Workers
             summed.indices.astype(np.int32, copy=False), summed.data, np.diff(summed.indptr).astype(np.int64)
         )
 
-    result = SpilledMatrix(parts[0].words, budget, one)
+    result = SpilledMatrix(parts[0].words, budget, units_per_count)
     for rows in workers.map(add, pairwise(edges)):
         result.append(rows)
     for part in parts:

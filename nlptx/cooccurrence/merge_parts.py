@@ -1,4 +1,4 @@
-"""Adds up the parts of a corpus. In any order of the parts, the result is the same as for the whole corpus."""
+"""Adds up the parts of a corpus, in any order. The result is the same as counting the entire corpus at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Progress = Callable[[int], None]
 def merge_parts(
     paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus. Either all parts have tokens, or all have pairs.
+    """Add up all parts of a corpus. Either all of them contain tokens, or all contain pairs.
 
     Args:
         paths: files of the parts, in any order.
@@ -48,12 +48,12 @@ def merge_parts(
 
     Raises:
         ArtifactError: a file is not a part, or damaged.
-        DataError: the parts do not belong together, a part is missing or given twice, or no word is frequent enough.
+        DataError: the parts do not belong together, a part is missing or occurs twice, or no word is frequent enough.
         OutputError: the temporary files cannot be written.
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # after the loop, this is one of the parts, because there is at least one part
+    artifact: Artifact  # after the loop, this is the last part; there is at least one
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -62,7 +62,7 @@ def merge_parts(
             part = build(artifact, _pairs, path)
             vocabulary = vocabulary or part.vocabulary
             if part.vocabulary.words != vocabulary.words or (part.vocabulary.counts != vocabulary.counts).any():
-                raise DataError(f"its words differ from the words of {paths[0]}", where=path)
+                raise DataError(f"its words differ from those of {paths[0]}", where=path)
             lengths = np.diff(part.matrix.indptr).astype(np.int64)
             run = SpilledMatrix(len(vocabulary), space)
             run.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
@@ -74,14 +74,14 @@ def merge_parts(
     if vocabulary is None:
         counts = count_stream(stream, settings, space, workers)
         return Counts(counts.matrix, counts.vocabulary, settings, counts.details | details)
-    one = unit_weights(settings.weighting, settings.window)[1]
-    return Counts(sum_runs(runs, space, workers, one), vocabulary, settings, details)
+    units_per_count = unit_weights(settings.weighting, settings.window)[1]
+    return Counts(sum_runs(runs, space, workers, units_per_count), vocabulary, settings, details)
 
 
 def merge_words(
     paths: Sequence[str], space: MemoryBudget, on_part: Progress = lambda parts: None
 ) -> tuple[WordList, CountSettings]:
-    """Return the vocabulary of a corpus and the settings of its parts, which must have tokens.
+    """Return the vocabulary of a corpus and the settings of its parts, which must contain tokens.
 
     For the arguments and errors, see :func:`merge_parts`.
     """
@@ -109,7 +109,7 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
             _check_number(len(paths), shard)
         _check_alike(artifact, first, path, paths[0])
         if shard in found:
-            raise DataError(f"holds shard {shard}, as does {found[shard]}", where=path, hint="Give each shard once.")
+            raise DataError(f"holds shard {shard}, as does {found[shard]}", where=path, hint="Pass each shard once.")
         found[shard] = path
         yield path, artifact
     if first is None:
@@ -138,16 +138,16 @@ def _check_number(given: int, shard: Shard) -> None:
 
 def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str) -> None:
     """Raise DataError unless two parts can be added."""
-    for name, one, other in (
+    for name, this, other in (
         ("kind", artifact.kind, first.kind),
-        ("version of nlptx", artifact.version, first.version),
+        ("nlptx version", artifact.version, first.version),
         ("number of shards", artifact.details["shards"], first.details["shards"]),
     ):
-        if one != other:
-            raise DataError(f"its {name} differs from {first_path}: {one} and {other}", where=path)
+        if this != other:
+            raise DataError(f"its {name} differs from that of {first_path}: {this} and {other}", where=path)
     for name, value in artifact.settings.items():
         if value != first.settings.get(name):
             others = f"`{name}` is {value} and {first.settings.get(name)}"
-            raise DataError(f"its settings differ from {first_path}: {others}", where=path)
+            raise DataError(f"its settings differ from those of {first_path}: {others}", where=path)
     if about_corpus(artifact.details) != about_corpus(first.details):
-        raise DataError(f"its corpus differs from the corpus of {first_path}", where=path)
+        raise DataError(f"its corpus differs from that of {first_path}", where=path)

@@ -21,7 +21,7 @@ _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, several at a time. The next iteration may overwrite them.
+    """Yield all V rows in order, several at a time. Rows may be overwritten once the next ones are requested.
 
     Args:
         counter: counter of the pairs.

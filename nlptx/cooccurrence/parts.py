@@ -1,9 +1,9 @@
-"""Parts of counts. ``nlptx cooccur`` makes a part from a shard of a corpus, and ``nlptx merge`` adds up all parts.
+"""Parts of the counts: ``nlptx cooccur`` makes a part from a shard of a corpus, and ``nlptx merge`` adds up all parts.
 
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
-the counts of pairs of words from a given vocabulary, as integers (the sums before the division by the unit), so the
-order of addition does not matter. Apart from this, it is an artifact like the counts of a whole corpus. The vocabulary
-comes from a word list, which is made from the counts of all words in all shards.
+the counts of pairs of words from a given vocabulary. Its counts are integer numbers of units, so the order in which
+parts are added does not matter; otherwise it has the same form as the counts of an entire corpus. The vocabulary comes
+from a word list, which is made from the counts of all words in all shards.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORDS = "words"
 
 @dataclass(frozen=True)
 class TokenPart:
-    """The documents of a shard as word ids.
+    """The documents of a shard, encoded as word ids.
 
     Args:
         chunk: the documents.
@@ -42,7 +42,7 @@ class TokenPart:
 
     @classmethod
     def of(cls, stream: TokenStream, shard: Shard, corpus: dict[str, Any]) -> TokenPart:
-        """Return the documents of a token stream.
+        """Return the part that contains the documents of a token stream.
 
         Args:
             stream: the documents of the shard. No word may have been dropped.
@@ -76,9 +76,9 @@ class TokenPart:
         if len(ids) and not 0 <= ids.min() <= ids.max() < len(words):
             raise CorruptError("a document contains a word that is not listed")
         if (np.bincount(ids, minlength=len(words)) != counts).any():
-            raise CorruptError("the counts of the words are wrong")
+            raise CorruptError("the word counts are wrong")
         if (lengths < 0).any() or lengths.sum() != len(ids):
-            raise CorruptError("the lengths of the documents are wrong")
+            raise CorruptError("the document lengths are wrong")
         return cls(EncodedChunk(words, ids, counts, lengths), check_details(artifact.details))
 
 
@@ -106,7 +106,7 @@ class WordList:
 
 
 def check_complete(stream: TokenStream) -> None:
-    """Raise DataError if words were dropped, because the shards would drop other words than a single run."""
+    """Raise DataError if words were dropped, because a single run might have dropped other words."""
     if stream.dropped:
         raise DataError(
             "there are more distinct words than fit into the memory limit, and parts must keep all of them",
@@ -115,7 +115,7 @@ def check_complete(stream: TokenStream) -> None:
 
 
 def shard_details(shard: Shard) -> dict[str, int]:
-    """Return the details that name the shard from which a part was made."""
+    """Return the details that identify the shard from which a part was made."""
     return {"shard": shard.number, "shards": shard.of}
 
 
@@ -130,7 +130,7 @@ def about_corpus(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part. Raises CorruptError if they do not name a shard and a corpus."""
+    """Return the details of a part. Raises CorruptError if they do not identify a shard and a corpus."""
     integers = all(type(details.get(name)) is int for name in ("shard", "shards", "documents"))
     if not integers or not isinstance(details.get("sha256"), str):
         raise CorruptError("it does not say which shard of which corpus it is")

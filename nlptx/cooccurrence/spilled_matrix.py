@@ -17,13 +17,13 @@ class SpilledMatrix:
 
     Args:
         words: V, the number of words.
-        budget: memory limit and folder for temporary files. The matrix may use a quarter of the limit.
-        one: number by which the sums are divided.
+        budget: folder for temporary files, and memory limit, of which the matrix may use a quarter.
+        units_per_count: number of units in a weight of 1, by which the sums are divided.
     """
 
-    def __init__(self, words: int, budget: MemoryBudget, one: int = 1) -> None:
+    def __init__(self, words: int, budget: MemoryBudget, units_per_count: int = 1) -> None:
         self.words = words
-        self.one = one
+        self.units_per_count = units_per_count
         max_bytes = budget.memory // 4
         self.columns = budget.spilled_array(np.int32, max_bytes // 3)
         self.values = budget.spilled_array(np.float64, 2 * max_bytes // 3)
@@ -39,8 +39,8 @@ class SpilledMatrix:
     def append(self, rows: SparseRows) -> None:
         """Append a copy of the next rows."""
         self.columns.append(rows.columns.copy())
-        # The sums are divided by `one`, because multiplication by 1/one would round twice.
-        self.values.append(rows.sums / self.one)
+        # Dividing rounds once, whereas multiplying by the reciprocal would round twice.
+        self.values.append(rows.sums / self.units_per_count)
         self._lengths.append(rows.lengths.copy())
 
     def leave_memory(self, budget: MemoryBudget, share: float) -> None:

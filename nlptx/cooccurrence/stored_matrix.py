@@ -41,7 +41,7 @@ class StoredMatrix:
         return words, words
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix:
-        """Return consecutive rows. Raises CorruptError if they cannot be rows of counts."""
+        """Return consecutive rows. Raises CorruptError if they cannot be rows of a matrix of counts."""
         start, stop, _ = rows.indices(self.shape[0])
         bounds = self.indptr[start : stop + 1]
         first, last = int(bounds[0]), int(bounds[-1])
@@ -81,7 +81,7 @@ class StoredCooccurrence:
 
     @classmethod
     def open(cls, path: FilePath, budget: MemoryBudget) -> StoredCooccurrence:
-        """Open a file written by ``nlptx cooccur``. It stays open until the ``with`` block of the budget ends.
+        """Open a file written by ``nlptx cooccur``. The file stays open until the budget's ``with`` block ends.
 
         Raises:
             ArtifactError: the file is not a co-occurrence matrix or is damaged.

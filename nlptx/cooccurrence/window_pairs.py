@@ -24,7 +24,7 @@ _LARGEST_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of word ids in a cache line of 64 bytes.
 _CACHE_LINE = 16
-# Number of pairs that are processed together. It is small enough for their arrays to stay in the cache.
+# Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one pair for every _DENSE_WORDS
 # words in the vocabulary.
@@ -35,7 +35,7 @@ Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
-    """Return the weights of the distances 1..window as integer numbers of units, and the number of units in weight 1.
+    """Return the weights of distances 1..window as integer numbers of units, and the number of units in a weight of 1.
 
     Harmonic weights 1/d are exact for windows up to 20. For longer windows, they are rounded to multiples of 2^-26.
     Sums of units are exact in float64 up to 2^53 units.
@@ -48,8 +48,8 @@ def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
         return np.ones(window, np.int64), 1
     if weighting == "linear":
         return np.array([window - d for d in distances], np.int64), window
-    one = math.lcm(*distances) if window <= _LARGEST_EXACT_WINDOW else _FIXED_POINT
-    return np.array([round(one / d) for d in distances], np.int64), one
+    units_per_count = math.lcm(*distances) if window <= _LARGEST_EXACT_WINDOW else _FIXED_POINT
+    return np.array([round(units_per_count / d) for d in distances], np.int64), units_per_count
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class PairCounter:
     """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
     Entry [a, b] of the matrix is the sum of the weights of all pairs of a position of word a and a position of word b.
-    So the matrix is symmetric.
+    The matrix is therefore symmetric.
 
     Args:
         index: index of the documents, built with a reach of ``len(units)``.
@@ -90,7 +90,7 @@ class PairCounter:
         # Element i is the window that begins at position i, as a single item, so that a window is copied at once.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # Views of the text that begin at the first word of each cache line of a window, and at its last word.
+        # Views of the text that begin at the first word of each cache line in a window, and at the window's last word.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)

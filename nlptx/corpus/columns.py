@@ -1,4 +1,4 @@
-"""Finds the columns of a table that contain the text, the label and the weight."""
+"""Finds the table columns that contain the text, the label and the weight."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
 # Maximum number of columns that a message lists.
-_NAMED = 40
+_MAX_LISTED = 40
 
 
 class FoundColumns(NamedTuple):
@@ -25,8 +25,8 @@ class Columns:
     """Finds the columns of one table, separately for each row, because rows of JSON lines may have different columns.
 
     Args:
-        options: names of the columns.
-        on_guess: called with a note if the name of a column that is used differs from the given name.
+        options: reading options, which contain the column names.
+        on_guess: called with a note when a column is used whose name differs from the given one.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
@@ -113,12 +113,12 @@ def single_match(found: Sequence[str], name: str, where: str, option: str) -> st
 
 
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
-    """Return the error for a missing column, which lists the existing columns."""
-    more = f", ... ({len(names):,} in all)" if len(names) > _NAMED else ""
-    undivided = any(map(looks_undivided, names[:_NAMED]))
+    """Return the error for a missing column. Its message lists the existing columns."""
+    more = f", ... ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
+    undivided = any(map(looks_undivided, names[:_MAX_LISTED]))
     return DataError(
-        f"no column {name!r}; the columns are {', '.join(names[:_NAMED])}{more}",
+        f"no column {name!r}; the columns are {', '.join(names[:_MAX_LISTED])}{more}",
         where=where,
         hint=f"Name the column with `{option}`"
-        + (", or give the character between the columns with `delimiter`." if undivided else "."),
+        + (", or set `delimiter` to the character between the columns." if undivided else "."),
     )

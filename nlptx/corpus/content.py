@@ -1,4 +1,4 @@
-"""Recognises, by their first bytes, inputs that are not text, and tables that would be read as plain text."""
+"""Recognises non-text inputs, and tables that would be read as plain text, by their first bytes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ HEAD = 4096
 
 
 class NotText(NamedTuple):
-    """Kind of an input that is not text, and advice for the user."""
+    """Kind of a non-text input, and advice for the user."""
 
     kind: str
     advice: str
 
 
 _NO_TEXT = "Only text can be read."
-_AS_CSV = "Save the sheet as CSV (UTF-8) and give that file."
-_AS_TEXT = "Save the document as plain text (UTF-8) and give that file."
-_UNPACK = "Unpack it first ({}), or give the file itself, with a name that ends in {}."
+_AS_CSV = "Save the sheet as CSV (UTF-8) and use that file."
+_AS_TEXT = "Save the document as plain text (UTF-8) and use that file."
+_UNPACK = "Unpack it first ({}), or pass a file whose name ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
 # First bytes -> kind of file. UTF-32 is before UTF-16, because its byte order mark starts with the byte order mark of
 # UTF-16.
 _SIGNATURES = {
-    b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and give the files in it."),
+    b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and pass the files in it."),
     b"\x1f\x8b": NotText("gzip-compressed data", _UNPACK.format("gzip -dc", ".gz")),
     b"BZh91AY&SY": NotText("bzip2-compressed data", _UNPACK.format("bzip2 -dc", ".bz2")),
     b"\xfd7zXZ\0": NotText("xz-compressed data", _UNPACK.format("xz -dc", ".xz")),
@@ -40,8 +40,8 @@ _SIGNATURES = {
     b"%PDF-": NotText("a PDF document", "Extract its text first, for example with pdftotext."),
     b"{\\rtf1": NotText("an RTF document", _AS_TEXT),
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": NotText("an Excel or Word file in the old format", _AS_CSV),
-    b"PAR1\x15": NotText("a Parquet table", "Give the file itself, with a name that ends in .parquet."),
-    b"ARROW1\0": NotText("an Arrow table", "Save it as CSV or JSON lines, and give that file."),
+    b"PAR1\x15": NotText("a Parquet table", "Pass a file whose name ends in .parquet."),
+    b"ARROW1\0": NotText("an Arrow table", "Save it as CSV or JSON lines, and use that file."),
     b"SQLite format 3\0": NotText("an SQLite database", "Export a table: sqlite3 -header -csv FILE 'SELECT ...'."),
     b"\x93NUMPY": NotText("a NumPy array", _NO_TEXT),
     b"\x89HDF\r\n": NotText("an HDF5 file", _NO_TEXT),
@@ -56,7 +56,7 @@ _SIGNATURES = {
     codecs.BOM_UTF16_BE: NotText("text in UTF-16", _CONVERT.format("UTF-16")),
 }
 _SIGNATURE = re.compile(b"|".join(map(re.escape, _SIGNATURES)))
-# Kind of a zip archive by the start of the name of an entry.
+# Start of an entry name in a zip archive -> kind of the archive.
 _ZIP_ENTRIES = (
     (b"xl/", NotText("an Excel workbook", _AS_CSV)),
     (b"word/", NotText("a Word document", _AS_TEXT)),
@@ -65,7 +65,7 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an artifact of nlptx", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Minimum number of bytes from which statistics are computed; and control characters that are very rare in text.
+# Minimum number of bytes from which statistics are computed, and control characters that are very rare in text.
 _MIN_BYTES = 16
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
 # File name suffix -> kind of file, for kinds that do not contain plain text.
@@ -89,8 +89,8 @@ _XML_START = re.compile(rb"<\?xml\s+version\s*=")
 _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
-# Patterns for JSON arrays of strings, or of arrays of strings: for complete arrays, and for the beginning of longer
-# arrays.
+# Patterns for JSON arrays whose elements are strings or arrays of strings: for complete arrays, and for the beginnings
+# of longer ones.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
 _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
@@ -123,7 +123,7 @@ def _binary(head: bytes) -> NotText | None:
         kind = _SIGNATURES[found[0]]
         return _zip(head) or kind if head.startswith(b"PK") else kind
     if head[257:262] == b"ustar":
-        return NotText("a tar archive", "Give the file itself, with a name that ends in .tar.")
+        return NotText("a tar archive", "Pass a file whose name ends in .tar.")
     if len(head) < _MIN_BYTES or b"\0" not in head:
         return None
     if encoding := _unmarked_utf16(head):
@@ -186,10 +186,10 @@ def _json_document(head: bytes) -> NotText | None:
 
 
 def table_note(head: bytes, text_column: str) -> str | None:
-    """Return a note if the first line of a plain text looks like the first line of a table, else None."""
+    """Return a note if the first line of a plain-text input looks like the first line of a table, else None."""
     line = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
     if line == text_column:
-        return f"the first line is {line!r}, which looks like the name of a column; it is read as a text"
+        return f"the first line is {line!r}, which looks like a column name; it is read as a text"
     if line.startswith("{") and (fields := _json_object(line)):
         return _to_read_columns("jsonl", "is a JSON object", fields, text_column)
     for delimiter, format in ((",", "csv"), ("\t", "tsv"), (";", "csv"), ("|", "csv")):

@@ -26,13 +26,13 @@ class Corpus:
     """The documents of one or more inputs, read one at a time. Iterate over it only once.
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` is their digest, and ``source`` is the
-    last source that was read. The digest covers texts and labels, but not file names or compression. So a corpus has
+    last source that was read. The digest covers texts and labels, but not file names or compression, so a corpus has
     the same digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows that cannot
     be read and were left out because of ``skip_bad``.
 
     Args:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
-        options: options for reading.
+        options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
         noted: guesses that have already been reported and are not reported again. Several corpora can share this set.
     """
@@ -90,7 +90,7 @@ class Corpus:
             )
             raise SettingsError(
                 f"`delimiter` separates the columns of CSV tables, and {source.name} is read as {kind}",
-                hint="`format=csv` reads it as a table." if source.format == "text" else "Leave `delimiter` out.",
+                hint="`format=csv` reads it as a table." if source.format == "text" else "Omit `delimiter`.",
             )
         if self.options.weight_column is not None and source.format in ("text", "document"):
             raise DataError(
@@ -100,7 +100,7 @@ class Corpus:
             )
 
     def note_guess(self, where: str, guess: str) -> None:
-        """Add a note about a guess, unless the same guess has been reported."""
+        """Add a note about a guess, unless the same guess has already been reported."""
         if guess not in self.noted:
             self.noted.add(guess)
             self.on_note(f"{where}: {guess}")

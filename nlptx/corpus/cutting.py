@@ -10,11 +10,20 @@ from nlptx.corpus.partition import Partition
 from nlptx.corpus.sources import format_by_name, is_archive
 from nlptx.errors import SettingsError
 
-# Number of bytes of a partition. A task then takes a few seconds and fits in the memory of any worker, and there are
-# few enough tasks for the scheduler.
-PARTITION = 256 << 20
+# Limits of the number of bytes in a partition. A task for the largest partition takes half a minute and fits in the
+# memory of any worker, and the number of tasks stays small enough for a scheduler. Between the limits, the inputs are
+# cut into _PARTITIONS partitions, so that the workers finish at about the same time and their counts are added in one
+# step.
+_MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
+_PARTITIONS = 8
 # Formats in which every line can be read independently of the preceding lines.
 _CUT_FORMATS = ("text", "jsonl")
+
+
+def partition_size(inputs: Sequence[str]) -> int:
+    """Return the partition size for counting, in bytes. It depends only on the total size of the inputs."""
+    total = sum(os.path.getsize(name) for name in inputs if os.path.isfile(name))
+    return min(max(-(-total // _PARTITIONS), _MIN_PARTITION), _MAX_PARTITION)
 
 
 def cut_inputs(inputs: Sequence[str], format: str, size: int) -> list[Partition]:
@@ -23,7 +32,7 @@ def cut_inputs(inputs: Sequence[str], format: str, size: int) -> list[Partition]
     Args:
         inputs: files, folders and archives.
         format: input format, as in :class:`nlptx.corpus.document.ReadOptions`.
-        size: number of bytes of a partition. Only the last partition of a file may be smaller.
+        size: number of bytes in a partition. Only the last partition of a file may be smaller.
 
     Raises:
         SettingsError: an input does not exist, or is standard input.
@@ -31,7 +40,7 @@ def cut_inputs(inputs: Sequence[str], format: str, size: int) -> list[Partition]
     result = []
     for name in inputs:
         if name == "-":
-            raise SettingsError("the workers of a cluster cannot read standard input", hint="Give files or folders.")
+            raise SettingsError("the workers of a cluster cannot read standard input", hint="Pass files or folders.")
         if not os.path.exists(name):
             raise SettingsError(f"{name}: no such file or folder")
         path = os.path.abspath(name)

@@ -13,8 +13,8 @@ _QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
 def detect_delimiter(header: str) -> str:
     r"""Detect the delimiter of a CSV table from its first line.
 
-    If the line contains no comma outside quotes, and exactly one of ``;``, ``|`` and tab, this character is the
-    delimiter; otherwise the delimiter is a comma.
+    If the line contains no comma outside quotes, and only one of the characters ``;``, ``|`` and tab occurs in it, that
+    character is the delimiter; otherwise the delimiter is a comma.
 
     >>> detect_delimiter("Review;Stars"), detect_delimiter('"a;b",c'), detect_delimiter("a;b|c")
     (';', ',', ',')
@@ -25,7 +25,7 @@ def detect_delimiter(header: str) -> str:
 
 
 def looks_undivided(name: str) -> bool:
-    """Return whether a column name contains a delimiter, and is probably a whole header that was not split."""
+    """Return whether a column name contains a delimiter, and is therefore probably an unsplit header."""
     return any(character in name for character in ("," + _OTHERS))
 
 

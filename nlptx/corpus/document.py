@@ -25,8 +25,8 @@ class Document(NamedTuple):
         source: path of the file, as the user gave it; ``archive:member`` inside an archive.
         line: number of the first line of the document in this file, from 1; 0 if the file is one document.
         fields: all columns of the table row; None for plain text.
-        format: format of the input: text, document, csv, tsv, jsonl or parquet.
-        split: part of a corpus with folders ``train/ test/ unsup/`` that contains the document, or None.
+        format: input format (text, document, csv, tsv, jsonl or parquet).
+        split: folder ``train``, ``test`` or ``unsup`` that contains the document; None if it is in none of them.
         delimiter: character between the columns of a CSV table.
         weight: weight in training; a text of weight 2 counts as two equal texts.
     """
@@ -57,12 +57,12 @@ class ReadOptions:
         text_column: name of the table column that contains the text.
         label_column: name of the column that contains the label. A table need not have this column.
         format: one of FORMATS; with ``auto``, the file name determines the format, and standard input is plain text.
-        splits: which of the folders ``train/ test/ unsup/`` of a corpus are read; if empty, all of them.
+        splits: which of the folders ``train``, ``test`` and ``unsup`` of a corpus are read; if empty, all of them.
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
         skip_bad: whether to leave out rows that cannot be read, and rows that lack a text or a label.
         delimiter: character between the columns of CSV tables; if None, it is detected from the header.
         label_map: old label -> new label. Other labels are kept.
-        weight_column: name of the column that contains the weights of the rows, or None.
+        weight_column: name of the column that contains the row weights, or None.
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
         exclude: table of the rows to leave out of labelled data, or None; see
             :class:`nlptx.corpus.exclusion.Exclusion`.
@@ -94,15 +94,17 @@ class ReadOptions:
 def check_separator(separator: str) -> None:
     """Raise SettingsError unless ``separator`` can separate the labels in a table cell."""
     if not separator or separator != (separator.strip() or " "):
-        raise SettingsError(f"`label_separator` is {separator!r}; expected a character such as ; without white space")
+        raise SettingsError(
+            f"`label_separator` is {separator!r}; expected a separator such as ; without surrounding white space"
+        )
 
 
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options that differ from the defaults of the command. They are recorded in the artifact.
 
-    The format and the delimiter are not included, because they do not change the texts. So the result is the same for a
-    file whose name shows the format and for a pipe whose format must be given. The table of excluded rows is recorded
-    by its digest instead of its name.
+    The format and the delimiter are not included, because they do not change the texts. The result is therefore the
+    same for a file whose name implies the format and for a pipe whose format must be set. The table of excluded rows is
+    recorded by its digest instead of its name.
     """
     defaults = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter", "exclude")}

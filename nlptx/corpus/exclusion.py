@@ -9,20 +9,20 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.errors import DataError
 
-# Maximum number of characters of a text in the table.
-_QUOTED = 1000
+# Maximum number of characters that the table contains of each text.
+_MAX_QUOTED = 1000
 _HINT = "Make the table again with nlptx check."
 
 
 def quoted(text: str) -> str:
     """Return the beginning of a text on one line, with single spaces. It identifies the row in the table."""
-    start = text[: 2 * _QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
-    return " ".join(start.split())[:_QUOTED].strip()
+    start = text[: 2 * _MAX_QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
+    return " ".join(start.split())[:_MAX_QUOTED].strip()
 
 
 @dataclass
 class Exclusion:
-    """The rows to leave out, and how many of them have been seen.
+    """The rows to leave out, and which of them have been seen.
 
     Args:
         path: the table, for messages.

@@ -20,11 +20,11 @@ def describe_texts(
     unlabelled: Sequence[str] = (),
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the number and the digest of training texts, and related information.
+    """Return metadata of training texts, such as their number and their digest.
 
     Args:
         texts: training texts.
-        names: name of the label of each text.
+        names: label name of each text.
         weights: weight of each text, or None. Weights are recorded as if they came from a column ``weight``.
         unlabelled: texts without labels.
         valid: held-out texts and the names of their labels, or None.

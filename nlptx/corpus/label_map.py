@@ -1,4 +1,4 @@
-"""Replaces labels of the data by other labels (option ``--map``)."""
+"""Replaces labels in the data by other labels (option ``--map``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from nlptx.errors import LabelError, SettingsError
 
 # Maximum number of labels that a message lists.
-_NAMED = 10
+_MAX_LISTED = 10
 _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 
 
@@ -55,9 +55,9 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
     missing = [old for old in label_map if old not in distinct]
     named = ", ".join(map(repr, missing))
     if missing and len(missing) == len(label_map):
-        more = ", ..." if len(distinct) > _NAMED else ""
+        more = ", ..." if len(distinct) > _MAX_LISTED else ""
         raise LabelError(
-            f"`label_map` replaces {named}, but the data has only {', '.join(sorted(distinct)[:_NAMED])}{more}",
+            f"`label_map` replaces {named}, but the data has only {', '.join(sorted(distinct)[:_MAX_LISTED])}{more}",
             hint="Write the labels as they are in the data.",
         )
     if missing:

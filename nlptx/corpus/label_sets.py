@@ -1,4 +1,4 @@
-"""The labels in the cells of a table: one label per cell, or any number of them, such as ``a; b``."""
+"""Reads the labels in table cells: one label per cell, or any number of labels, such as ``a; b``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def read_labels(
     """Return the label in each cell or, if there is a ``label_separator``, the sorted distinct labels in each cell.
 
     Args:
-        cells: contents of the label column, or names of folders.
-        options: options for reading. The label map applies to each label in a cell.
+        cells: contents of the label column, or folder names.
+        options: reading options; the label map in them applies to each label in a cell.
         on_note: called with notes about labels.
 
     Raises:
-        LabelError: none of the labels to replace occurs.
+        LabelError: none of the labels to replace occurs in the data.
     """
     if options.label_separator is None:
         for note in label_map_notes(options.label_map, cells):
@@ -43,7 +43,7 @@ def split_cells(
         on_note: called with one note if any label occurs more than once in its cell.
 
     >>> split_cells(["b; a;b", ""], ";", on_note=print)
-    cells in which a label occurs more than once: 1; it is read once
+    cells that contain a label more than once: 1; the duplicates are ignored
     [['b', 'a'], []]
     """
     result, repeated = [], 0
@@ -53,5 +53,5 @@ def split_cells(
         repeated += len(distinct) < len(labels)
         result.append(distinct)
     if repeated:
-        on_note(f"cells in which a label occurs more than once: {repeated:,}; it is read once")
+        on_note(f"cells that contain a label more than once: {repeated:,}; the duplicates are ignored")
     return result

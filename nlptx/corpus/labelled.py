@@ -15,7 +15,7 @@ from nlptx.errors import LabelError
 
 
 class LabelledDocuments:
-    """The documents of a corpus, each with a label. Iterate over it only once.
+    """The documents of a corpus, each with a label. They can be iterated over only once.
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. Documents in the split ``unlabelled``
@@ -98,7 +98,8 @@ def check_is_table(document: Document) -> None:
         raise LabelError(
             "this text is not in a table, so it cannot have several labels",
             where=document.where,
-            hint="`label_separator` is for .csv, .tsv and .jsonl files: a folder per label gives each text one label.",
+            hint="`label_separator` is for .csv, .tsv and .jsonl files; with one folder per label, each text has one"
+            " label.",
         )
 
 
@@ -110,7 +111,7 @@ def check_label(document: Document, label_column: str) -> None:
         raise LabelError(
             "this text has no label",
             where=document.where,
-            hint="Give .csv, .tsv or .jsonl files with a label column (`label_column`),"
+            hint="Use .csv, .tsv or .jsonl files with a label column (`label_column`),"
             " or a folder with one sub-folder per label.",
         )
     column = single_match(matching_columns(label_column, document.fields), label_column, document.where, "label_column")

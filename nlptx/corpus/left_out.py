@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 
 # Maximum number of rows that a note lists.
-_NAMED = 3
+_MAX_LISTED = 3
 
 
 class LeftOut:
-    """Counts the rows that are left out, and stores the positions of the first of them."""
+    """Counts the rows that are left out, and stores the positions of the first few."""
 
     def __init__(self) -> None:
         self._causes: Counter[str] = Counter()
@@ -24,20 +24,20 @@ class LeftOut:
             where: position of the row, as ``file:line``.
         """
         self._causes[cause] += 1
-        if len(self._named) < _NAMED:
+        if len(self._named) < _MAX_LISTED:
             self._named.append(where)
 
     def extend(self, other: LeftOut, where: Callable[[str], str]) -> None:
-        """Add rows that follow; ``where`` corrects the positions of these rows."""
+        """Add the rows in ``other``, which follow the rows counted so far; ``where`` converts their positions."""
         self._causes += other._causes
-        self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
+        self._named += [where(name) for name in other._named[: _MAX_LISTED - len(self._named)]]
 
     def __len__(self) -> int:
         return self._causes.total()
 
     @property
     def causes(self) -> str:
-        """The causes and their numbers of rows, such as "2 without a label, 1 without a text"."""
+        """The causes, each with its number of rows, such as "2 without a label, 1 without a text"."""
         return ", ".join(f"{count:,} {cause}" for cause, count in sorted(self._causes.items()))
 
     @property

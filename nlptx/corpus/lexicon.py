@@ -15,7 +15,7 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
     last value is used.
 
     Raises:
-        DataError: a line has no second column, or a value that is not a finite number; or there is no entry.
+        DataError: a line has no second column or its value is not a finite number, or the lexicon has no entry.
         OSError: the file cannot be read.
     """
     entries: dict[str, float] = {}
@@ -30,7 +30,7 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
                     entries[word.strip()] = value
                 elif number > 1 or not rest:
                     raise DataError(
-                        f"{line.strip()[:60]!r} is not an entry of a lexicon; expected a word, a tab and a number",
+                        f"{line.strip()[:60]!r} is not an entry in a lexicon; expected a word, a tab and a number",
                         where=f"{file_name(path)}:{number}",
                     )
         except UnicodeDecodeError as error:

@@ -53,7 +53,7 @@ class Partition:
         return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
 
     def shown(self, path: str) -> str:
-        """Return the path of the input, or of a file in it, as it would be if the input were opened by its name."""
+        """Return the path of the input, or of a file in it, with ``name`` instead of the absolute path of the input."""
         name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
         return name + path.removeprefix(self.path)
 
@@ -82,7 +82,7 @@ class Partition:
 
     @contextmanager
     def errors_located(self) -> Iterator[None]:
-        """Make a DataError in the ``with`` block name the line in the whole file."""
+        """Convert the position in a DataError from the ``with`` block to a position in the whole file."""
         try:
             yield
         except DataError as error:

@@ -12,7 +12,7 @@ from nlptx.errors import SettingsError
 
 # Number of consecutive documents that belong to the same shard.
 _RUN = 1000
-_LARGEST = 1_000_000
+_MAX_SHARDS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,16 @@ class Shard:
         of: number of shards.
 
     Raises:
-        SettingsError: the number of the shard or of all shards is out of range.
+        SettingsError: ``number`` or ``of`` is out of range.
     """
 
     number: int
     of: int
 
     def __post_init__(self) -> None:
-        if not 1 <= self.number <= self.of <= _LARGEST:
+        if not 1 <= self.number <= self.of <= _MAX_SHARDS:
             raise SettingsError(
-                f"there is no shard {self.number} of {self.of}; expected 1/N to N/N, where N is at most {_LARGEST:,}"
+                f"there is no shard {self.number} of {self.of}; expected 1/N to N/N, where N is at most {_MAX_SHARDS:,}"
             )
 
     def __str__(self) -> str:

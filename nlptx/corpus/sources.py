@@ -23,14 +23,14 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# First characters of the names of text files that are part of a corpus, mainly aclImdb, but are not documents.
-_NO_DOCUMENTS = (".", "urls_", "imdbEr.", "README.")
+# Prefixes of the names of text files that belong to a corpus, mainly aclImdb, but are not documents.
+_NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 _BLOCK = 1 << 20
-# Maximum number of bytes of a text or row, in uncompressed and in compressed input. The first limit is high, because
+# Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
 # some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not
 # fill the memory.
 _LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
-# Maximum number of bytes of metadata of one archive member: long names, times, permissions.
+# Maximum size of the metadata of one archive member (long names, times, permissions), in bytes.
 _LONGEST_MEMBER_HEADER = 1 << 18
 
 
@@ -40,10 +40,10 @@ class Source:
 
     Args:
         name: name used in messages.
-        stream: stream of the decompressed bytes.
+        stream: the decompressed bytes.
         format: ``text`` (one document per line), ``document`` (one document) or a table format.
         label: name of the folder that contains the file, or None.
-        split: part of a corpus with folders ``train/ test/ unsup/`` that contains the source, or None.
+        split: folder ``train``, ``test`` or ``unsup`` that contains the source; None if it is in none of them.
         packed: whether the input is compressed or an archive.
         columns: column names of a table, available after its header has been read.
         delimiter: character between the columns of a CSV table, available after its header has been read.
@@ -62,7 +62,7 @@ class Source:
 
     @property
     def longest(self) -> int:
-        """Maximum number of bytes of one text or row."""
+        """Maximum number of bytes in one text or row."""
         return _LONGEST_PACKED if self.packed else _LONGEST
 
 
@@ -105,7 +105,7 @@ def damage_reported(name: str) -> Iterator[None]:
 
 def _standard_input(options: ReadOptions) -> Source:
     if sys.stdin is None or sys.stdin.closed:
-        raise SettingsError("standard input is closed", hint="Give a file, or pipe text in.")
+        raise SettingsError("standard input is closed", hint="Pass a file, or pipe text in.")
     stream: BinaryIO = sys.stdin.buffer
     with suppress(OSError, ValueError):  # in a Python program, sys.stdin may be an object without a file descriptor
         stream = open_whole(stream.fileno(), "<stdin>")
@@ -136,7 +136,7 @@ def format_by_name(name: str) -> str:
 
 
 def _format(name: str, options: ReadOptions) -> str:
-    """Return the format as which a file is read. If a delimiter other than a tab is given, TSV is read as CSV."""
+    """Return the format in which a file is read. If a delimiter other than a tab is set, TSV is read as CSV."""
     format = format_by_name(name) if options.format == "auto" else options.format
     return "csv" if format == "tsv" and options.delimiter not in (None, "\t") else format
 
@@ -159,21 +159,21 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
 
 
 def _texts_in(folder: Path) -> Iterator[Path]:
-    """Yield the .txt files below a folder, in any depth.
+    """Yield the .txt files below a folder, at any depth.
 
     Raises:
-        OSError: a folder cannot be listed. Path.rglob is not used because it would skip such a folder.
+        OSError: a folder cannot be listed.
     """
 
     def fail(error: OSError) -> NoReturn:
         raise error
 
-    for parent, _, names in os.walk(folder, onerror=fail):
+    for parent, _, names in os.walk(folder, onerror=fail):  # Path.rglob would skip a folder that cannot be listed
         yield from (Path(parent, name) for name in names if name.endswith(".txt"))
 
 
 # Types of archive members that contain metadata about the next member: long names and pax headers.
-_ABOUT_THE_NEXT = (
+_METADATA_TYPES = (
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
 )
@@ -193,7 +193,7 @@ class _Member(tarfile.TarInfo):
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         """Process the data after a header. Check the size of metadata first, because tarfile reads it into memory."""
-        if self.type in _ABOUT_THE_NEXT and self.size > _LONGEST_MEMBER_HEADER:
+        if self.type in _METADATA_TYPES and self.size > _LONGEST_MEMBER_HEADER:
             raise tarfile.ReadError(f"{self.size} bytes of metadata for a member")
         if self.type == tarfile.GNUTYPE_SPARSE:
             raise tarfile.ReadError("a sparse file")
@@ -214,7 +214,7 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
                 found = True
                 where = f"{name}:{member.name}"
                 yield Source(where, cast(BinaryIO, stream), "document", location.label, location.split, packed=True)
-            # Without this, the lists of members and headers would grow with the archive.
+            # Otherwise, the lists of members and headers would grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
             _skip_contents(archive)
@@ -245,11 +245,11 @@ class _Location:
 
 
 def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location | None:
-    """Return the label and the split of a file, as determined by its folders, or None if it must not be read.
+    """Return the label and the split of a file, as determined by its folders, or None if the file must not be read.
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
     """
-    if path.suffix != ".txt" or path.name.startswith(_NO_DOCUMENTS):
+    if path.suffix != ".txt" or path.name.startswith(_NON_DOCUMENT_PREFIXES):
         return None
     inside = (root, *path.parent.parts)
     split = next((part for part in reversed(inside) if part in SPLITS), None)
@@ -264,6 +264,6 @@ def _nothing_in(name: str, options: ReadOptions) -> DataError:
     return DataError(
         f"no .txt file here{splits}",
         where=name,
-        hint="A folder is read as one document per .txt file; give .csv, .tsv or .jsonl files by name."
-        + (" `splits=()` reads every part." if options.splits else ""),
+        hint="A folder is read as one document per .txt file; pass .csv, .tsv or .jsonl files by name."
+        + (" `splits=()` reads all splits." if options.splits else ""),
     )

@@ -41,7 +41,7 @@ def read_table(
 
     Args:
         source: the open table.
-        options: options for reading.
+        options: reading options.
         on_guess: called with a note about a column or delimiter that was guessed.
         on_bad: called with the error of each row that cannot be read and is left out. If it is None, the error is
             raised.
@@ -123,7 +123,7 @@ def _joined(values: list[Any], where: str, separator: str) -> str | None:
         raise BadRowError(
             f"the label {wrong!r} contains the separator {separator!r}",
             where=where,
-            hint="Give a `label_separator` that no label contains.",
+            hint="Set `label_separator` to a string that no label contains.",
         )
     return separator.join(labels) or None
 
@@ -136,7 +136,7 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
     source.delimiter = options.delimiter or detect_delimiter(first)
     if options.delimiter is None and source.delimiter != ",":
         name = delimiter_name(source.delimiter)
-        columns.on_guess(f"the columns are read as separated by {name!r}; if that is wrong, give `delimiter=,`")
+        columns.on_guess(f"the columns are read as separated by {name!r}; if that is wrong, use `delimiter=,`")
     reader = csv.reader(chain([first], lines), delimiter=source.delimiter, strict=True)
     header: list[str] | None = None
     while True:

@@ -35,9 +35,9 @@ class Check:
     Args:
         profile: the profile of the data.
         findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
-        rows: the rows of the data, followed by the rows of the other data if there are any. Findings contain indices of
-            these rows.
-        count: number of rows of the data, without the rows of the other data.
+        rows: the rows of the data, followed by the rows of the test data, if any. Findings contain indices of these
+            rows.
+        count: number of rows of the data, which precede the test data.
     """
 
     profile: Profile
@@ -68,15 +68,15 @@ def check(
     Args:
         rows: the data.
         workers: threads or processes to use; they do not change the result.
-        against: other data that should have no text in common with the data, such as test data.
+        against: test data, which should have no text in common with the data; None if there is none.
         similarity: minimum Jaccard similarity of texts that are nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label. The
             predictions must come from a model that was not trained on these rows. None if there is no such model.
-        cross_fit: whether to fit n-gram models out of fold. If ``predict`` is given too, the geometric mean of both
-            probabilities is used. It finds wrong labels better than either probability alone.
+        cross_fit: whether to fit n-gram models out of fold. If ``predict`` is also given, the geometric mean of both
+            probabilities is used, because it finds wrong labels better than either probability alone.
         seed: seed for the folds.
         on_progress: called with the name of a step and its completed fraction.
-        on_note: called with a note if likely wrong labels cannot be searched for.
+        on_note: called with a note if the data does not allow a search for likely wrong labels.
 
     Raises:
         DataError: there are too many distinct words, or the predictions have no probabilities.
@@ -113,14 +113,14 @@ def check(
 
 
 def _by_predictions(labelled: LabelledRows, given: LabelledPredictions, own: NDArray[np.float64] | None) -> Finding:
-    """Return the labels that are probably wrong according to given predictions and out-of-fold probabilities."""
+    """Return the labels that are probably wrong, according to the given predictions and out-of-fold probabilities."""
     if given.probabilities is None:
         raise DataError(
             "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
         )
     probabilities = given.probabilities
-    # If the model and the data have different labels, or labels with different spellings, only the probabilities of the
-    # model are used.
+    # If the labels of the model and of the data differ, even only in spelling, the model's probabilities are used
+    # alone.
     if own is not None and given.label_names == labelled.label_names:
         probabilities = np.sqrt(probabilities * own)
         if labelled.targets.ndim == 1:

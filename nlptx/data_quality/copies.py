@@ -17,23 +17,23 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
     """Yield the findings about equal texts.
 
     Args:
-        rows: the rows of the data, followed by the rows of the other data.
+        rows: the rows of the data, followed by the rows of the test data.
         first: index of the first text that is equal to each text; see :func:`.same_texts.first_same`.
-        count: number of rows of the data, without the rows of the other data.
+        count: number of rows of the data, which precede the test data.
     """
     own = np.arange(count)
     copies = np.flatnonzero(first[:count] < own)
     yield Finding("duplicates", copies, first[copies])
     yield _conflicts(rows, first[:count])
     if len(first) > count:
-        in_other = dict(zip(first[: count - 1 : -1].tolist(), range(len(first) - 1, count - 1, -1), strict=True))
-        shared = [row for row in own.tolist() if int(first[row]) in in_other]
+        in_test = dict(zip(first[: count - 1 : -1].tolist(), range(len(first) - 1, count - 1, -1), strict=True))
+        shared = [row for row in own.tolist() if int(first[row]) in in_test]
         found = np.array(shared, np.int64)
-        yield Finding("overlap", found, np.array([in_other[int(first[row])] for row in shared], np.int64))
+        yield Finding("overlap", found, np.array([in_test[int(first[row])] for row in shared], np.int64))
 
 
 def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
-    """Return the rows whose text also occurs with other labels, except rows with the most frequent of these labels."""
+    """Return the rows whose text also occurs with other labels, except rows with the text's most frequent label."""
     repeated = np.bincount(first, minlength=len(first))[first] > 1
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for row in np.flatnonzero(repeated).tolist():
@@ -61,9 +61,9 @@ def find_near_copies(rows: Rows, pairs: SimilarPairs, count: int) -> Iterator[Fi
     """Yield the findings about texts that are nearly the same.
 
     Args:
-        rows: the rows of the data, followed by the rows of the other data.
+        rows: the rows of the data, followed by the rows of the test data.
         pairs: pairs of similar texts.
-        count: number of rows of the data, without the rows of the other data.
+        count: number of rows of the data, which precede the test data.
     """
     inside = pairs.second < count
     yield _strongest("near-duplicates", pairs.second[inside], pairs.first[inside], pairs.similarity[inside])

@@ -1,4 +1,4 @@
-"""The kinds of faults that labelled data may have, with advice on each, and the rows that have a fault."""
+"""The kinds of faults that labelled data may have, each with advice, and the rows that have a fault."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Kind(NamedTuple):
     Args:
         title: what is wrong, as a heading.
         advice: one sentence that says what to do.
-        certain: whether every row of this kind is a fault. If not, some of the rows may be correct.
-        removable: whether leaving the rows out removes the fault. If so, the table of suspicious rows contains them.
+        certain: whether every listed row is faulty. If not, some of the rows may be correct.
+        removable: whether leaving out the rows removes the fault. If so, the table of suspicious rows contains them.
     """
 
     title: str
@@ -32,12 +32,12 @@ KINDS = {
     "missing-labels": Kind("rows without a label", "Add the labels, or leave the rows out with `skip_bad`."),
     "duplicates": Kind(
         "copies of an earlier text",
-        "Keep one copy; otherwise the text has too much weight, and copies in a test set make results too good.",
+        "Keep one copy; otherwise, the text has too much weight, and copies in test data make results too optimistic.",
         removable=True,
     ),
     "near-duplicates": Kind(
-        "texts that are nearly the same as an earlier one",
-        "Keep one of them unless the difference matters.",
+        "texts that are nearly the same as an earlier text",
+        "Keep only one of these texts, unless the difference matters.",
         False,
         True,
     ),
@@ -45,17 +45,17 @@ KINDS = {
         "copies of a text with different labels", "Decide on one label for each text.", removable=True
     ),
     "near-conflicts": Kind(
-        "texts that are nearly the same as one with another label",
+        "texts that are nearly the same as a text with another label",
         "Compare the labels, and correct those that are wrong.",
         False,
     ),
     "overlap": Kind(
-        "texts that also occur in the other data",
-        "Remove them from one of the two data sets; otherwise test results are too good.",
+        "texts that also occur in the test data",
+        "Remove them from the training data or the test data; otherwise, test results are too optimistic.",
         removable=True,
     ),
     "near-overlap": Kind(
-        "texts that are nearly the same as one in the other data",
+        "texts that are nearly the same as a text in the test data",
         "Leave them out of the training data if they come from the same source.",
         False,
         True,
@@ -74,12 +74,12 @@ KINDS = {
         "texts with a word of more than 100 characters", "Look for lost spaces, encoded data or program output.", False
     ),
     "unusual-texts": Kind(
-        "texts most of whose words occur in no other text",
+        "texts with mostly words that occur in no other text",
         "Look for other languages, and for content that is not natural language.",
         False,
     ),
     "wrong-labels": Kind(
-        "labels that are probably wrong", "Read them from the top, and correct the labels that are wrong.", False, True
+        "labels that are probably wrong", "Read the list from the top, and correct the wrong labels.", False, True
     ),
 }
 
@@ -91,10 +91,11 @@ class Finding:
     Args:
         kind: key of KINDS.
         rows: (K,) indices of the rows.
-        others: (K,) index of the row with which each row is compared, such as the first copy; None if there is no such
-            row.
+        others: (K,) index of the row that each row was compared with, such as the first copy; None if the kind of fault
+            involves no other row.
         scores: (K,) certainty of the fault, from 0 to 1; None if the kind of fault has no scores.
-        suggested: label to use instead, or "" if none can be suggested; None if the fault is not about labels.
+        suggested: label that each row should probably have, or "" if none can be suggested; None if the fault does not
+            concern labels.
     """
 
     kind: str

@@ -1,13 +1,13 @@
 """Likely wrong labels, found by confident learning (Northcutt, Jiang & Chuang 2021).
 
 The threshold t_j of label j is the mean probability of j among the texts with this label. The confident label of a text
-is the most probable label among the labels j whose probability is at least t_j. The estimated number n of wrong labels
-is the number of texts whose confident label differs from the given label (the off-diagonal part of the confident
-joint). Among the texts whose given label is not the most probable label, the n texts with the lowest probability of the
-given label (self-confidence) are listed, the lowest first. Listing the texts of the confident joint itself found fewer
-wrong labels.
+is the most probable of the labels j whose probability is at least t_j. The number n of wrong labels is estimated as the
+number of texts whose confident label differs from the given label (the off-diagonal part of the confident joint). Among
+the texts whose given label is not the most probable label, the n texts with the lowest probability of the given label
+(self-confidence) are listed, the lowest first. In tests, listing the off-diagonal texts themselves found fewer wrong
+labels.
 
-If a text may have any number of labels, each label is examined separately, as two classes: yes and no.
+In multi-label data, each label is examined separately, as two classes: yes and no.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 from nlptx.data_quality.findings import Finding
 
-# Minimum number of texts of a label. Rarer labels are not examined: a model cannot learn them, so it would predict
-# another label for all their texts.
+# Minimum number of texts per label. Rarer labels are not examined: a model cannot learn them, so it would predict
+# another label for each of their texts.
 MIN_TEXTS = 5
 
 
 def likely_wrong(
     targets: NDArray, probabilities: NDArray[np.float64], label_names: list[str], rows: NDArray[np.int64]
 ) -> Finding:
-    """Return the texts whose labels are suspicious, the most suspicious first.
+    """Return the texts whose labels are probably wrong, the most suspicious text first.
 
     Args:
-        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
+        targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         probabilities: (N, C) probabilities from a model that did not see the text.
         label_names: names of the C labels.
-        rows: (N,) index of the row of each text.
+        rows: (N,) row index of each text.
     """
     if targets.ndim == 2:
         return _wrong_sets(targets, probabilities, label_names, rows)
@@ -46,7 +46,7 @@ def likely_wrong(
 
 
 def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the confident class of each text, (N,): the given one if no more probable class reaches its threshold.
+    """Return the confident class of each text, (N,): the given class unless a more probable one reaches its threshold.
 
     Args:
         targets: (N,) given class of each text.

@@ -19,7 +19,7 @@ class LabelledRows:
 
     Args:
         indices: (N,) indices of the rows.
-        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
+        targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         label_names: names of the C labels, sorted.
     """
 
@@ -45,9 +45,10 @@ class LabelledRows:
         if self.targets.ndim == 2:
             with_label = self.targets.sum(axis=0)
             enough = ((with_label >= MIN_TEXTS) & (len(self.targets) - with_label >= MIN_TEXTS)).any()
-            return "" if enough else f"this needs a label that {MIN_TEXTS} texts have and {MIN_TEXTS} do not have"
+            needed = f"this needs a label that at least {MIN_TEXTS} texts have and at least {MIN_TEXTS} do not have"
+            return "" if enough else needed
         enough = np.sum(np.bincount(self.targets, minlength=1) >= MIN_TEXTS) >= 2
-        return "" if enough else f"this needs two labels with {MIN_TEXTS} texts each"
+        return "" if enough else f"this needs two labels with at least {MIN_TEXTS} texts each"
 
     def data(self, rows: Rows) -> LabelledData:
         """Return the texts and their labels as input for :func:`.labelled_predictions.predict_labelled`."""

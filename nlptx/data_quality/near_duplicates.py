@@ -1,16 +1,16 @@
-"""Finds pairs of texts with nearly the same words: the Jaccard similarity of their shingles is high.
+"""Finds pairs of texts with nearly the same words, whose shingles have a high Jaccard similarity.
 
 Comparing every text with every other text would take too long. If two sets A and B have a Jaccard similarity of at
-least t, they have at least ceil(t |A|) elements in common. So if the elements of every set are sorted in the same
-order, the first |A| - ceil(t |A|) + 1 elements of A and the first |B| - ceil(t |B|) + 1 elements of B have at least one
-element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). Shingles are sorted by
-the number of texts that contain them, the rarest first, so few texts have a common shingle among their first elements.
-Only these texts are compared, exactly.
+least t, they have at least ceil(t |A|) elements in common. Therefore, if the elements of every set are sorted in the
+same order, the first |A| - ceil(t |A|) + 1 elements of A and the first |B| - ceil(t |B|) + 1 elements of B have at
+least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). Shingles are
+sorted by the number of texts that contain them, the rarest first, so few texts have a common shingle among their first
+elements. Only these texts are compared in full.
 
 Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of
-such a group are sorted by the minimum of a hash of their shingles (MinHash), and each text is compared only with the
-next few. The more similar two texts are, the more likely they have the same minimum. So the time is proportional to the
-number of texts, and clusters of similar texts are still connected.
+such a group are sorted by the minimum of the hashes of their shingles (MinHash), and each text is compared only with
+the next few. The more similar two texts are, the more likely their minima are equal. The time is therefore proportional
+to the number of texts, and clusters of similar texts are still connected.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from nlptx.data_quality.shingles import distinct_shingles, shingles
 from nlptx.data_quality.words import TextWords, ranges
 from nlptx.runtime.workers import Workers
 
-# If at most _GROUP texts share an element of their prefixes, each of them is compared with all the others. In a larger
-# group, each text is compared only with the next _NEXT texts.
+# If at most _GROUP texts share a prefix element, each of them is compared with all the others. In a larger group, each
+# text is compared only with the next _NEXT texts.
 _GROUP, _NEXT = 16, 3
-# Approximate number of words in a chunk. The texts of a chunk are processed together.
+# Approximate number of words in a chunk, that is, in texts that are processed together.
 _WORDS = 1 << 20
-# Number of bits of the hash by which shingles are counted. A collision only changes the order of the elements. With too
-# few bits, many rare shingles would seem frequent, and too many pairs would be compared.
+# Number of hash bits for counting shingles. A collision changes only the order of the elements. With too few bits, many
+# rare shingles would seem frequent, and too many pairs would be compared.
 _BITS = 25
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -117,7 +117,7 @@ def _hashes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def _prefixes(
     words: TextWords, rows: NDArray[np.int64], threshold: float, counts: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the shingles in the prefixes of all texts, and the index and the MinHash of the text of each shingle.
+    """Return the shingles in the prefixes of all texts, each with the index and the MinHash of its text.
 
     A shingle whose hash occurs only once is left out, because no other text contains it.
     """

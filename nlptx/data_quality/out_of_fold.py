@@ -1,4 +1,4 @@
-"""Out-of-fold probabilities of the labels, from linear models of n-grams like those used in training.
+"""Out-of-fold label probabilities from n-gram models like those used in training.
 
 The texts are assigned to folds. The probabilities of a text come from a logistic regression on naive-Bayes ratios
 (:mod:`nlptx.ngrams.ratio_model`) that was fitted on the other folds.
@@ -25,10 +25,10 @@ from nlptx.sampling.splits import assign_folds
 
 # Number of folds. With more folds, each model is fitted on more texts, but fitting all models takes more time.
 FOLDS = 10
-# Length of the longest n-gram, and minimum number of texts in which an n-gram must occur.
+# Maximum length of an n-gram, and minimum number of texts in which it must occur.
 _ORDER, _MIN_TEXTS = 2, 2
-# If there are more labels than this, a sparse model is fitted for each label, because dense weights for all labels
-# would take too much memory.
+# With more labels than this, a sparse model is fitted for each label, because dense weights for all labels would take
+# too much memory.
 _MANY_LABELS = 20
 
 
@@ -63,12 +63,12 @@ def ngram_rows(words: TextWords) -> sp.csr_matrix:
 def fit_probabilities(
     rows: sp.csr_matrix, targets: NDArray, classes: int, others: sp.csr_matrix
 ) -> NDArray[np.float64]:
-    """Fit a model on labelled texts, and return the probabilities (B, C) of the labels of other texts.
+    """Fit a model on labelled texts, and return the label probabilities (B, C) of other texts.
 
     Args:
         rows: (N, G) rows of :func:`ngram_rows` for the labelled texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
-        classes: C.
+        targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
+        classes: number of labels C.
         others: (B, G) rows of :func:`ngram_rows` for the other texts.
     """
     several = targets.ndim == 2
@@ -95,13 +95,13 @@ def out_of_fold_probabilities(
     workers: Workers,
     on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of the labels of each text, (N, C), from a model that was not fitted on this text.
+    """Return the label probabilities of each text, (N, C), from a model that was not fitted on this text.
 
     Args:
         words: words of the N texts.
-        targets: (N,) int64 class of each text; or (N, C) bool, True where a text has a label.
-        classes: C.
-        rng: source of randomness for the folds.
+        targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
+        classes: number of labels C.
+        rng: random number generator for the folds.
         workers: threads to use; they do not change the result.
         on_progress: called with the completed fraction.
     """

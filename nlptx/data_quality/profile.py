@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from nlptx.data_quality.rows import Rows
 
-# Percentiles of the lengths that are reported.
+# The length percentiles that are reported.
 PERCENTILES = (5, 25, 50, 75, 95, 99)
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Distribution of the lengths of the texts, in words or in characters.
+    """Distribution of text lengths, in words or in characters.
 
     Args:
         percentiles: for each percentage in PERCENTILES, the smallest length that this percentage of the texts does not
             exceed.
-        maximum: greatest length.
-        where: position of the first text with the greatest length.
+        maximum: length of the longest text.
+        where: position of the first text with this length.
         mean: mean length.
     """
 
@@ -48,7 +48,7 @@ class Profile:
 
     Args:
         texts: number of rows that were read.
-        columns: names of the columns of tables.
+        columns: names of the table columns.
         without_text: number of rows whose text is empty.
         without_label: number of rows without a label.
         unreadable: number of rows that could not be read.

@@ -1,4 +1,4 @@
-"""Reads labelled data in order to check it. Rows with missing values are kept and reported, and cause no error."""
+"""Reads labelled data that is to be checked. Rows with missing values cause no error; they are kept and reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_sets import read_labels
 from nlptx.errors import DataError
 
-# Sorted names of the labels of a text. If a text has one label, the tuple has length 1.
+# Sorted names of a text's labels. For single-label data, the tuple has length 1.
 Labels = tuple[str, ...]
 
 
@@ -25,7 +25,7 @@ class Rows:
         columns: names of all columns, in order of first occurrence; empty for plain text.
         unreadable: number of rows that could not be read; the documents do not contain them.
         first_unreadable: position of the first of these rows, or "".
-        sets: whether a text may have any number of labels.
+        sets: whether the data is multi-label.
         sha256: SHA-256 of the data, as in :class:`.Corpus`.
     """
 
@@ -67,7 +67,7 @@ def read_rows(
         paths: files, folders and archives, or ``-`` for standard input.
         reading: options for reading. Rows that cannot be read are always left out and counted.
         on_note: called with notes about the inputs.
-        on_document: called after every 10,000 documents with the number of documents read so far.
+        on_document: called after every 10,000 documents, with the number of documents read so far.
 
     Raises:
         DataError: an input is not text, or there are no rows.

@@ -15,7 +15,7 @@ _DIGEST = 16
 
 
 def normalized(text: str) -> str:
-    r"""Return the normal form of a text for comparisons: NFKC, case folded, with single spaces.
+    r"""Return the normal form of a text for comparisons, which is NFKC, case-folded, and single-spaced.
 
     >>> normalized("Ｆine\u00a0 PHONE\n")
     'fine phone'
@@ -25,7 +25,7 @@ def normalized(text: str) -> str:
 
 
 def first_same(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return the index of the first text that is the same as each text, (N,). An empty text differs from all others.
+    """Return, for each text, the index of the first text that is the same, (N,). Empty texts differ from each other.
 
     Args:
         texts: the N texts.

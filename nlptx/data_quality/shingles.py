@@ -1,4 +1,4 @@
-"""Shingles: pairs of consecutive words of a text. A special word marks the start and the end of each text."""
+"""Shingles are pairs of consecutive words in a text. A special word marks the start and the end of each text."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def distinct_shingles(
         rows: (B,) indices of texts with at least one word.
 
     Returns:
-        The shingles (S,), the position in ``rows`` of the text of each shingle (S,), and the number of distinct
-        shingles of each text (B,).
+        The shingles (S,), the position of each shingle's text in ``rows`` (S,), and the number of distinct shingles in
+        each text (B,).
     """
     keys, counts = shingles(words, rows)
     text = np.repeat(np.arange(len(rows)), counts)

@@ -1,4 +1,4 @@
-"""A table of rows that may have to be left out or corrected: one line per row, the most suspicious row first."""
+"""The table of rows to leave out or to correct, with one line per row and the most suspicious row first."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _DIGITS = 4
 
 
 def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
-    """Yield the cells of the table for each row with a fault that leaving out the row would remove.
+    """Yield the table cells for each row whose fault would be removed by leaving out the row.
 
     The columns are the file, the line, the beginning of the text, its label, the suggested label (if any), the kinds of
-    faults, the position of the other text with which it was compared, and a score from 0 to 1. A row with several
-    faults is yielded once, with its highest score.
+    faults, the position of the text that it was compared with, and a score from 0 to 1. A row with several faults is
+    yielded once, with its highest score.
     """
     faults: dict[int, list[tuple[float, str, int | None, str]]] = {}
     for finding in result.findings:

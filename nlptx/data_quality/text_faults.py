@@ -29,10 +29,10 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# A text of only ASCII characters is searched only for these patterns, because the other patterns cannot match.
+# ASCII texts are searched only for these patterns, because the other patterns cannot match.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
 # Let f be the fraction of words that occur in only one text. A text is unusual if it has at least _MIN_WORDS words, and
-# its f is at least _MIN_FRACTION and at least _TIMES the f of all texts together.
+# its f is at least _MIN_FRACTION and at least _TIMES times the f of the whole corpus.
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 
@@ -46,7 +46,7 @@ def find_text_faults(rows: Rows, words: TextWords) -> Iterator[Finding]:
     texts = rows.texts
     yield Finding("empty-texts", np.array([row for row, text in enumerate(texts) if not text.strip()], np.int64))
     missing = [row for row, labels in enumerate(rows.labels) if labels is None]
-    # If no row has a label, the input is plain text, and missing labels are no fault.
+    # If no row has a label, the input is plain text, and missing labels are not a fault.
     yield Finding("missing-labels", np.array(missing if len(missing) < len(rows) else [], np.int64))
     found: dict[str, list[int]] = {kind: [] for kind in _PATTERNS}
     for row, text in enumerate(texts):

@@ -39,14 +39,14 @@ class TextWords:
         return np.diff(self.starts)
 
     def take(self, rows: NDArray[np.int64]) -> TextWords:
-        """Return the words of some texts, given by their indices (B,)."""
+        """Return the words of the texts with the given indices (B,)."""
         lengths = self.lengths[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return TextWords(self.ids[ranges(self.starts[rows], lengths)], starts, self.size)
 
 
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return B concatenated ranges of integers, with the first integers ``starts`` (B,) and the ``lengths`` (B,).
+    """Return B concatenated ranges of integers, given their first integers (B,) and their lengths (B,).
 
     >>> ranges(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])

@@ -1,4 +1,4 @@
-"""Chooses the unlabelled texts that are most worth labelling, because a model is most uncertain about them.
+"""Chooses the unlabelled texts that are most worth labelling: those about which a model is most uncertain.
 
 A text is uncertain if its two most probable labels have nearly the same probability (margin sampling: Scheffer,
 Decomain and Wrobel 2001). Texts that resemble a chosen text are left out, because their labels would add little
@@ -32,13 +32,13 @@ _COMPARED = 256
 
 @dataclass(frozen=True)
 class WorthLabelling:
-    """Texts without a label, sorted by how much they are worth labelling, the best first.
+    """Unlabelled texts, in the order in which they are worth labelling, the best first.
 
     Args:
-        rows: (N,) indices of the texts in the concatenation of the labelled and the unlabelled rows.
-        labels: predicted label of each text, or all its predicted labels if texts may have several labels.
-        probabilities: (N,) probability of the predicted label; if texts may have several labels, probability of the
-            label with the least certain decision.
+        rows: (N,) indices of the texts among the labelled rows followed by the unlabelled rows.
+        labels: predicted labels of each text; exactly one for single-label data.
+        probabilities: (N,) probability of the predicted label; for multi-label data, the probability that the least
+            certain yes-or-no decision about a label is correct.
         obstacle: reason why there are no texts, or an empty string.
     """
 
@@ -48,7 +48,7 @@ class WorthLabelling:
     obstacle: str = ""
 
 
-# Returns the names of the C labels, the probabilities (B, C) of the labels of B texts, and how labels are chosen.
+# Returns the names of the C labels, their probabilities (B, C) for B texts, and the rule for choosing labels.
 Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
 
@@ -73,15 +73,15 @@ def worth_labelling(
 
     Args:
         rows: labelled data; its rows without a label are candidates too.
-        unlabelled: further candidates, or None. Their labels are ignored, if they have any.
+        unlabelled: additional candidates, or None. Any labels that they have are ignored.
         count: maximum number of texts.
         workers: threads to use; they do not change the result.
-        predict: gives the probabilities. If None, they come from the n-gram model of :mod:`.out_of_fold`, fitted on the
-            labelled rows. In this case, texts that share no n-gram with the labelled rows are not candidates, because
-            nothing is known about them.
+        predict: function that returns the probabilities. If None, they come from the n-gram model of
+            :mod:`.out_of_fold`, fitted on the labelled rows; texts that share no n-gram with these rows are then not
+            candidates, because nothing is known about them.
 
     Raises:
-        DataError: see :func:`check_possible`.
+        DataError: every text has a label, or no model can be fitted.
     """
     check_possible(rows, unlabelled, has_model=predict is not None)
     labelled = LabelledRows.of(rows)
@@ -129,10 +129,10 @@ def _fitted(
 
 
 def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> NDArray[np.int64]:
-    """Return the indices of the most uncertain texts, the most uncertain first, without texts that resemble each other.
+    """Return the indices of the most uncertain texts that do not resemble each other, the most uncertain first.
 
     Args:
-        margins: (B,) how certain the prediction of each text is.
+        margins: (B,) how certain the prediction for each text is.
         ngrams: (B, G) n-gram rows of the texts.
         count: maximum number of indices. Texts that resemble a chosen text are used only if no other texts are left.
     """
@@ -151,22 +151,22 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
             with_chosen = (rows @ unit[chosen].T).max(axis=1).toarray().ravel() >= _SIMILAR
         among = (rows @ rows.T).toarray() >= _SIMILAR
         kept = np.zeros(len(group), bool)
-        for place in range(len(group)):
-            kept[place] = not with_chosen[place] and not (among[place] & kept).any()
+        for index in range(len(group)):
+            kept[index] = not with_chosen[index] and not (among[index] & kept).any()
         chosen += group[kept].tolist()
         left_out += group[~kept].tolist()
     return np.array((chosen + left_out)[:count], np.int64)
 
 
 def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
-    """Return how certain the prediction of each text is, (B,), from 0 to 1.
+    """Return how certain the prediction for each text is, (B,), from 0 to 1.
 
-    This is the difference between the probabilities of the two most probable labels. If texts may have several labels,
-    it is the relative distance between probability and threshold for the least certain label.
+    This is the difference between the probabilities of the two most probable labels. For multi-label data, it is the
+    relative distance of the probability from the threshold, for the label where this distance is smallest.
 
     Args:
         p: (B, C) probabilities of the labels.
-        decision: how labels are chosen.
+        decision: rule for choosing labels.
     """
     if isinstance(decision, LabelSets):
         thresholds = decision.thresholds

@@ -28,12 +28,12 @@ class Embeddings:
     Args:
         vectors: (V, R) float32 vectors, one row per word.
         vocabulary: the V words.
-        eigenvalues: (R,) float64 eigenvalues of the PCA. This array and the next two arrays are empty if the vectors
-            were not made by PCA, for example by another program.
-        residuals: (R,) float64 relative residuals |Av - lv| / l.
+        eigenvalues: (R,) float64 eigenvalues of the PCA. This array and the next two are empty if the vectors were not
+            made by PCA in nlptx.
+        residuals: (R,) float64 relative residuals of the eigenpairs.
         explained: (R,) float64 fraction of the sum of squares that each component explains.
-        column_weights: (R,) float64 factors above 0 by which PCA multiplied the columns of the vectors to improve
-            cosines. The array is empty if there are none.
+        column_weights: (R,) float64 positive factors by which PCA multiplied the columns of the vectors to improve
+            cosine similarities. The array is empty if there are none.
         settings: settings of the stage that made the vectors.
         details: other information, such as the digest of the corpus.
         made_from: header of the artifact from which the vectors were made, or None.
@@ -56,7 +56,7 @@ class Embeddings:
         return f"<Embeddings: {words:,} words, {size:,} components>"
 
     def unweighted(self) -> NDArray[np.float32]:
-        """Return the vectors without the column weights, (V, R). Training starts from these vectors."""
+        """Return the vectors divided by their column weights, (V, R). Training starts from the result."""
         if not len(self.column_weights):
             return self.vectors
         return np.divide(self.vectors, self.column_weights, dtype=np.float32, casting="same_kind")
@@ -105,7 +105,7 @@ class Embeddings:
 
     def _unit_vectors(self) -> NDArray[np.float32]:
         self.check_has_vectors()
-        # The squares are summed in float64, because the square of a large float32 overflows.
+        # The squares are summed in float64, because the square of a large float32 can overflow.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
         lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
@@ -173,7 +173,7 @@ class Embeddings:
             raise CorruptError("it holds no vectors")
         tables = {}
         names = ["eigenvalues", "residuals", "explained"]
-        names += ["column_weights"] if "column_weights" in artifact.arrays else []  # older artifacts lack them
+        names += ["column_weights"] if "column_weights" in artifact.arrays else []  # older artifacts have none
         for name in names:
             tables[name] = need_array(artifact, name, "float64", (None,))
             if len(tables[name]) not in (0, vectors.shape[1]):

@@ -33,7 +33,7 @@ class WordVectors(NamedTuple):
 
 
 def write_word2vec(path: FilePath, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
-    """Write a word2vec text file: a line with the number of words and of components, then one line per word.
+    """Write a word2vec text file: a line with the numbers of words and components, then one line per word.
 
     Raises:
         OutputError: the file cannot be written, or the format cannot represent a word.
@@ -67,13 +67,13 @@ def read_word2vec(path: FilePath) -> WordVectors:
         raise DataError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
-# NumPy's warning is turned off. A number beyond the range of float32 becomes infinite, which causes an error below.
+# A number beyond the float32 range becomes infinite, which causes an error below, so NumPy's warning is turned off.
 @np.errstate(over="ignore")
 def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     seen: set[str] = set()
-    expected = width = None  # numbers of words and of components, as stated in the first line of word2vec text
+    expected = width = None  # numbers of words and components, as stated in the first line of word2vec text
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
         try:
@@ -81,7 +81,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:
-                raise ValueError(f"more than {width} of them")
+                raise ValueError(f"more than {width} numbers")
             if number == 1 and _HEADER.fullmatch(line):
                 expected, width = int(word), int(numbers[0])
                 continue

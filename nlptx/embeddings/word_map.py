@@ -11,8 +11,8 @@ from nlptx.embeddings.embeddings import Embeddings
 # because the vectors of rare words are noisy. The STOP_WORDS most frequent words are left out, because they carry
 # little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
-# English words that are left out too, because in a small corpus not all of them are among the most frequent words. They
-# occur in all contexts, so a group of such words means nothing.
+# English words that occur in all contexts, so that a group of them means nothing. They are also left out, because in a
+# small corpus not all of them are among the most frequent words.
 _FUNCTION_WORDS = """
     about above actually after again against all almost along already also although always among and another any anyone
     anything are around away back because been before behind being below beside between beyond both but came can cannot
@@ -28,10 +28,10 @@ _FUNCTION_WORDS = """
     yourself
 """
 
-# In a small corpus, only the leading principal components are more than noise. So the number of components used is the
-# number of words to choose from, divided by this number, but at least _MIN_COMPONENTS.
+# In a small corpus, only the leading principal components are more than noise. Therefore one component is used for
+# every _WORDS_PER_COMPONENT words to choose from, but at least _MIN_COMPONENTS are used.
 _WORDS_PER_COMPONENT, _MIN_COMPONENTS = 16, 8
-# The size of a group is the number of words to choose from, divided by this number, but within these limits.
+# A group has one word for every _WORDS_PER_MEMBER words to choose from, but within these two limits.
 _WORDS_PER_MEMBER, _MIN_SIZE, _MAX_SIZE = 40, 5, 12
 
 
@@ -39,12 +39,12 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = Non
     """Choose groups of frequent words with similar vectors. The words of the first group are the most similar.
 
     Each group consists of a word and its nearest neighbours. Each further group is chosen to be compact and far from
-    the previous groups; otherwise, one kind of words, such as names of people, could fill the map.
+    the previous groups; otherwise a single kind of word, such as names of people, could fill the map.
 
     Args:
         embeddings: the word vectors.
         groups: maximum number of groups.
-        size: number of words per group; by default, it depends on the number of frequent words. A group is smaller if
+        size: number of words per group; by default, it depends on the number of frequent words. Groups are smaller if
             there are not enough words.
 
     Returns:
@@ -90,7 +90,7 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the unit vectors of the words ``ids`` after subtracting their mean, normalised to length 1 again."""
+    """Return the unit vectors of the words ``ids``, minus their mean, normalised to length 1 again."""
     vectors = embeddings.vectors
     if len(embeddings.eigenvalues):  # the vectors were made by PCA, so their components are in order of importance
         vectors = vectors[:, : max(len(_content_words(embeddings)) // _WORDS_PER_COMPONENT, _MIN_COMPONENTS)]
@@ -104,7 +104,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return positions (n, 2) in the plane for the n words ``ids``, whose distances approximate 1 - cosine.
+    r"""Return (n, 2) positions of the n words ``ids`` in the plane. The distances between them approximate 1 - cosine.
 
     The method is multidimensional scaling by majorisation. It starts from the first two principal components. Each step
     decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the
@@ -126,6 +126,6 @@ def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) ->
 
 
 def _laplacian(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix that has the negative weights off its diagonal, and whose rows sum to 0."""
+    """Return the Laplacian matrix of these weights: off the diagonal it is -weights, and each row sums to 0."""
     off = weights - np.diag(np.diag(weights))
     return np.diag(off.sum(axis=1)) - off

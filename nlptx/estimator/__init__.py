@@ -1,1 +1,1 @@
-"""The classifier as a scikit-learn estimator, which is the main interface of nlptx for Python programs."""
+"""The classifier as a scikit-learn estimator, the main interface of nlptx for Python programs."""

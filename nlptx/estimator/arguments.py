@@ -28,19 +28,18 @@ from nlptx.training.sample_weights import list_weights
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The training data that was passed to ``fit``. Labels are Python objects. Texts of weight 0 are left out.
+    """The training data that was passed to ``fit``, with labels as Python objects and without texts of weight 0.
 
     Args:
-        texts, labels: training texts and their labels; a tuple of labels for each text if texts may have several
-            labels.
+        texts, labels: training texts and their labels; for multi-label data, a tuple of labels for each text.
         weights: (texts,) weight of each text, or None.
         classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed. For an indicator matrix,
             the column numbers.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts of weight 0.
-        source, corpus: numbers and digests of the texts, as returned by :func:`describe_texts`.
-        separator: string between the labels of a text in tables; None if every text has exactly one label.
+        source, corpus: counts and digests of the texts, as returned by :func:`describe_texts`.
+        separator: string between the labels of a text in tables; None for single-label data.
     """
 
     texts: list[str]
@@ -63,7 +62,7 @@ class FitArguments:
         unlabelled: Iterable[str],
         valid: tuple[Iterable[str], Iterable[Any]] | None,
     ) -> Self:
-        """Check the arguments. Raises DataError, InputTypeError and LabelError."""
+        """Check the arguments. Raise DataError, InputTypeError or LabelError if they are invalid."""
         texts = list_texts(X, "X")
         labels, array, separator = _labels_and_array(y)
         check_one_label_each(texts, labels, ("X", "y"))
@@ -96,7 +95,7 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
     """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
     The array contains the label of each text. It has the dtype of ``y`` if ``y`` has one; otherwise NumPy chooses the
-    dtype. If texts may have several labels, the array contains the classes.
+    dtype. For multi-label data, the array contains the distinct labels instead.
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")
@@ -111,13 +110,13 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
         if type(label) is not type(labels[0]):
             raise InputTypeError(
                 f"`y[0]` is {with_type(labels[0])} and `y[{position}]` is {with_type(label)}; expected one type",
-                hint="Give all labels the same type.",
+                hint="Use one type for all labels.",
             )
     return labels, np.asarray(y), None
 
 
 def _classes(labels: NDArray) -> NDArray:
-    """Return the distinct labels in ascending order. Raises LabelError if there is only one."""
+    """Return the distinct labels in ascending order. Raise LabelError if there is only one."""
     classes = np.unique(labels)
     if len(classes) == 1:
         raise LabelError(f"`y` has only one class, {classes.tolist()[0]!r}; expected two or more")
@@ -140,5 +139,5 @@ def _pair_of_lists(
 
 
 def _names(labels: list[Any], separator: str | None) -> list[str]:
-    """Return the name of the label of each text, or the names of its labels joined by the separator."""
+    """Return the label name of each text or, for multi-label data, its label names joined by the separator."""
     return list(map(label_name if separator is None else separator.join, labels))

@@ -17,7 +17,7 @@ from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSett
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
 
-# Parameters that hold the settings of a stage; the fields of these settings have names such as `pca__components`.
+# Parameters that hold the settings of a stage. The fields of these settings have names such as `pca__components`.
 _STAGES: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettings}
 # Parameters and their defaults.
 _DEFAULTS: dict[str, Any] = {
@@ -79,7 +79,7 @@ class Parameters:
         Fields of ``cooccur`` and ``pca`` have names such as ``pca__components``.
 
         Raises:
-            InputTypeError: there is no parameter of this name. The error is also a ValueError.
+            InputTypeError: there is no parameter with this name. The error is also a ValueError.
             SettingsError: a field of ``cooccur`` or ``pca`` has an impossible value.
         """
         stages: dict[str, dict[str, Any]] = {stage: {} for stage in _STAGES}
@@ -99,7 +99,7 @@ class Parameters:
         return self
 
     def _train_settings(self) -> TrainSettings:
-        """Return the training settings. Raises SettingsError if one of them has an impossible value."""
+        """Return the training settings. Raise SettingsError if one of them has an impossible value."""
         return TrainSettings(**{item.name: to_plain(getattr(self, item.name)) for item in fields(TrainSettings)})
 
     def _check_names(self, names: Iterable[str], known: Collection[str]) -> None:

@@ -1,7 +1,7 @@
-"""Several labels per text, in the two forms that ``TextClassifier`` accepts and returns.
+"""Multi-label data in the two forms that ``TextClassifier`` accepts and returns.
 
-One form is a list, tuple or set of labels for each text. The other form is the indicator matrix of scikit-learn,
-(texts, C), which contains 1 where a text has a label and 0 elsewhere. Its labels are the column numbers.
+One form is a list, tuple or set of labels for each text. The other form is scikit-learn's indicator matrix, (texts, C),
+which contains 1 where a text has a label and 0 elsewhere; the column numbers are the labels.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
 from nlptx.errors import InputTypeError
 from nlptx.text.arguments import check_iterable
 
-# Separators of the labels of a text in tables, in order of preference. The first one that no label contains is used.
+# Separators for the labels of a text in tables, in order of preference. The first one that no label contains is used.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
 # Smaller probabilities are replaced by this value, so that their logarithms are finite.
 _SMALLEST = np.finfo(np.float64).tiny
-# Decision value of a label that is never predicted.
+# Decision value for a label that is never predicted.
 SMALLEST_VALUE = float(np.log(_SMALLEST))
 
 
@@ -34,13 +34,13 @@ def is_indicator(y: Any) -> bool:
 
 
 def _is_row(row: Any) -> bool:
-    """Return whether an element of a list is a row of numbers, and not a collection of labels (str)."""
+    """Return whether an element of a list is a row of numbers rather than a collection of labels (str)."""
     is_sequence = isinstance(row, list | tuple | np.ndarray)
     return is_sequence and all(isinstance(value, int | float | np.number | np.bool_) for value in row)
 
 
 def indicator_array(y: Any, name: str) -> NDArray[np.int64]:
-    """Return an indicator matrix as an array (texts, C). Raises InputTypeError for elements other than 0 and 1."""
+    """Return an indicator matrix as an array (texts, C). Raise InputTypeError for elements other than 0 and 1."""
     matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     if not np.isin(matrix, (0, 1)).all():
         raise InputTypeError(f"`{name}` is a matrix with elements other than 0 and 1; expected an indicator matrix")
@@ -60,7 +60,7 @@ def choose_separator(sets: Iterable[Any]) -> str:
 
 
 def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ...]]:
-    """Return the labels of each text, in either form. Raises InputTypeError and LabelError."""
+    """Return the labels of each text, given in either form. Raise InputTypeError or LabelError if they are invalid."""
     if is_indicator(y):
         return indicated_labels(indicator_array(y, name))
     return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)
@@ -79,13 +79,13 @@ def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any], fill: float) -> NDArray:
-    """Return columns in the order of ``classes``, given columns in the order of the labels of the model.
+    """Return columns in the order of ``classes``, given columns in the order of the model labels.
 
     Args:
-        values: (texts, labels of the model).
-        model_labels: labels of the model.
+        values: (texts, model labels) one column per model label.
+        model_labels: labels that the model has.
         classes: C labels.
-        fill: value of the columns of labels that the model does not have, because no training text has them.
+        fill: value for labels that the model does not have, because no training text has them.
     """
     column = {label: number for number, label in enumerate(model_labels)}
     result = np.full((len(values), len(classes)), fill, values.dtype)

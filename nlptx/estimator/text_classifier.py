@@ -35,14 +35,14 @@ class TextClassifier(Parameters):
     """Text classifier with the interface of a scikit-learn estimator. scikit-learn need not be installed.
 
     ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
-    its model is byte-identical to the model of ``nlptx train``. The classifier works with ``clone``, pipelines,
-    ``cross_val_score``, ``GridSearchCV`` and pickle. To give a model to other people, use ``model_.save``. Unlike a
+    the model is byte-identical to that of ``nlptx train``. The classifier works with ``clone``, pipelines,
+    ``cross_val_score``, ``GridSearchCV`` and pickle. To share a model with other people, use ``model_.save``: unlike a
     pickle, the saved file cannot run code when it is loaded.
 
     Args:
         cooccur: settings for counting, a :class:`nlptx.CountSettings`.
         pca: settings for PCA, a :class:`nlptx.PcaSettings`.
-        embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default they are made from the texts.
+        embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default, they are made from the texts.
         seed: seed for all random number generators.
         jobs: number of workers; by default, one per core. The number of workers does not change the result.
         verbose: whether ``fit`` shows progress and notes on standard error. A terminal or notebook shows a progress
@@ -81,13 +81,13 @@ class TextClassifier(Parameters):
 
         Args:
             X: training texts: a list, tuple, array, Series or any other iterable of str.
-            y: label of each text: str, bool, int or float, all of the same type. If texts may have any number of
-                labels: a list, tuple or set of str for each text, or an indicator matrix (texts, C) as in scikit-learn,
-                with 1 where a text has a label and 0 elsewhere.
+            y: label of each text: str, bool, int or float, all of the same type. For multi-label data, a list, tuple or
+                set of str for each text, or an indicator matrix (texts, C) as in scikit-learn, with 1 where a text has
+                a label and 0 elsewhere.
             sample_weight: weight of each text; see :func:`nlptx.fit`. Texts of weight 0 are used only for the word
                 vectors.
             unlabelled: texts without labels to learn from.
-            valid: texts and labels to validate on; by default a part of the training data.
+            valid: texts and labels to validate on; by default, a part of the training data.
 
         Raises:
             DataError, DivergenceError, InputTypeError, LabelError, SettingsError: as for :func:`nlptx.fit`.
@@ -129,8 +129,8 @@ class TextClassifier(Parameters):
     def predict(self, X: Iterable[str]) -> NDArray | list[list[str]]:
         """Return the predicted label of each text, as an array (texts,) with the dtype of ``classes_``.
 
-        If texts may have several labels, the result has the same form as in training: a list of labels for each text,
-        or an indicator matrix (texts, C), int64.
+        For a multi-label model, the result has the same form as in training: a list of labels for each text, or an
+        indicator matrix (texts, C), int64.
 
         Raises:
             InputTypeError: ``X`` is not a collection of str.
@@ -147,18 +147,18 @@ class TextClassifier(Parameters):
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, in the order of ``classes_``. Raises the same errors as :meth:`predict`.
 
-        If texts may have several labels, a label that no training text has gets the probability 0.
+        In a multi-label model, a label that no training text has gets the probability 0.
         """
         return self._sort_columns(self._probabilities(X))
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return log-probabilities, (texts, C), or, for two labels, the log-odds of the second label, (texts,).
 
-        With ``class_weight="balanced"``, each probability is first divided by the fraction of training texts with the
-        same label, as in :meth:`nlptx.Model.choose`. So the predicted label always has the largest value.
+        With ``class_weight="balanced"``, each probability is first divided by the label's fraction of the training
+        texts, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.
 
-        If texts may have several labels, return the log-odds of each label minus the log-odds of its threshold, (texts,
-        C). The differences are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
+        For a multi-label model, return the log-odds of each label minus the log-odds of its threshold, (texts, C). The
+        differences are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:
@@ -173,8 +173,7 @@ class TextClassifier(Parameters):
     ) -> float:
         """Return the accuracy: the fraction of the texts whose predicted label is correct.
 
-        If texts may have several labels, a prediction is correct if it is equal to the true set of labels (subset
-        accuracy).
+        For a multi-label model, a prediction is correct if it equals the true set of labels (subset accuracy).
 
         With ``sample_weight``, the accuracy is the weight of the correctly predicted texts divided by the total weight.
 
@@ -214,7 +213,7 @@ class TextClassifier(Parameters):
     def _sort_columns(self, values: NDArray[np.float64], fill: float = 0.0) -> NDArray[np.float64]:
         """Return columns in the order of ``classes_``, given columns in the order of the model's labels.
 
-        If texts may have several labels, the column of a label that the model does not have contains ``fill``.
+        For a multi-label model, the column of a label that the model does not have contains ``fill``.
         """
         if self.model_.label_sets is not None:
             return in_order(values, self.model_.labels, self.classes_.tolist(), fill)
@@ -229,7 +228,7 @@ class TextClassifier(Parameters):
         return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags by which scikit-learn recognises a text classifier. Only scikit-learn calls this method."""
+        """Return the tags that tell scikit-learn what the estimator accepts. Only scikit-learn calls this method."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(
@@ -240,11 +239,11 @@ class TextClassifier(Parameters):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, with the model as its arrays and plain values."""
+        """Return the state to pickle, in which the model is an artifact of arrays and plain values."""
         return vars(self) | ({"model_": self.model_.to_artifact()} if self.__sklearn_is_fitted__() else {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled state. Raises ArtifactError if the model is damaged."""
+        """Restore a pickled state. Raise ArtifactError if the model is damaged."""
         if "model_" in state:
             state = state | {"model_": build(state["model_"], Model.from_artifact, "the pickled classifier")}
         vars(self).update(state)

@@ -1,4 +1,4 @@
-"""Aligns the predictions of several programs: the same texts in the same order, with the same class numbers."""
+"""Aligns the predictions of several models, so that they have the same order of texts and the same class numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def align(
 ) -> list[LabelledPredictions]:
     """Return the predictions with their texts in the same order, and with the same class numbers.
 
-    The order is the order of the first predictions. If some predictions have several rows per text, one for each seed,
-    the order is that of the predictions with the most rows, and the other predictions are repeated for each seed.
+    The order is that of the first predictions. However, if some predictions have several rows per text, one for each
+    seed, the order is that of the predictions with the most rows, and the other predictions are repeated for each seed.
 
     Args:
         predictions: predictions for the same labelled texts.
@@ -28,16 +28,15 @@ def align(
 
     Raises:
         DataError: the texts differ.
-        LabelError: a text has different true labels in two predictions, or only some of the predictions are sets of
-            labels.
+        LabelError: the true labels of a text differ between predictions, or only some predictions are multi-label.
     """
     first = max(predictions, key=len)
     ordered = []
     for other in predictions:
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
-                f"one of {first.source} and {other.source} predicts one label per text, the other any number of labels",
-                hint="Compare predictions of the same kind; for tables, give `label_separator`.",
+                f"one of {first.source} and {other.source} is single-label, the other multi-label",
+                hint="Compare predictions of the same kind; for tables, use `label_separator`.",
             )
         same = other.documents is first.documents
         ordered.append(other if same else other.take(np.array(match_rows(other.documents, first.documents))))
@@ -54,7 +53,7 @@ def align(
 
 
 def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
-    """Return the name of a class, or the names of a set of classes that is given as (C,) bool."""
+    """Return the name of a class, or the names of a set of classes, which is passed as (C,) bool."""
     if np.ndim(row):
         return "; ".join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
     return "?" if row == NO_ANSWER else predictions.label_names[int(row)]

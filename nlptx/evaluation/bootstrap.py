@@ -1,4 +1,4 @@
-"""The bootstrap: estimates how much a statistic would vary with other texts, by drawing from the texts (Efron 1979)."""
+"""The bootstrap estimates how much a statistic would vary on other texts, by resampling the texts (Efron 1979)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def resample(
     groups: NDArray[np.int64] | None = None,
     resamples: int = RESAMPLES,
 ) -> NDArray[np.float64]:
-    """Return a statistic of each resample, (resamples, S).
+    """Return S statistics of each resample, (resamples, S).
 
     A resample contains as many texts as the data, drawn with replacement. If there are groups, it contains as many
     groups as the data, each with all its texts. The seed is fixed, so the result is the same each time.
 
     Args:
-        values: (texts, F) float64, F values of each text.
+        values: (texts, F) float64, F values per text.
         statistic: function that computes S statistics (samples, S) from the sums of the values (samples, F).
         groups: (texts,) group of each text, from 0; None if the texts are independent.
         resamples: number of resamples.
@@ -51,7 +51,7 @@ def resample(
 
 
 def group_matrix(groups: NDArray[np.int64]) -> csr_matrix:
-    """Return a matrix (groups, texts). Its product with values of the texts is the sum of the values in each group."""
+    """Return the matrix (groups, texts) that, multiplied by values per text, sums the values in each group."""
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(groups))

@@ -1,4 +1,4 @@
-"""Compares the predictions of two or more programs for the same labelled texts."""
+"""Compares the predictions of two or more models for the same labelled texts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor
 
 @dataclass(frozen=True)
 class Candidate:
-    """The quality of one program; see :class:`nlptx.metrics.Report` for the measures.
+    """The quality of one model; see :class:`nlptx.metrics.Report` for the measures.
 
     Args:
-        source: name of the model or of the file with the predictions.
+        source: path of the model or of the table with its predictions.
         accuracy: fraction of the texts with a correct prediction.
         macro_f1: mean F1 of the classes that occur among the true labels.
-        log_loss: log-loss in nats; None if the program gave no probabilities.
-        confidence: mean confidence; None if the program gave no confidences.
-        ece: expected calibration error of the confidence; None if the program gave no confidences.
-        ece_floor: calibration error that a perfectly calibrated program would have by chance; None if there is no
-            ``ece``.
+        log_loss: log-loss in nats; None if there are no probabilities.
+        confidence: mean confidence; None if there are no confidences.
+        ece: expected calibration error of the confidence; None if there are no confidences.
+        ece_floor: calibration error that a perfectly calibrated model would have by chance; None if ``ece`` is None.
     """
 
     source: str
@@ -42,7 +41,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between two programs, with its 95 % bootstrap interval."""
+    """A difference between two models, with its 95 % bootstrap interval."""
 
     value: float
     low: float
@@ -51,18 +50,18 @@ class Difference:
 
 @dataclass(frozen=True)
 class Pair:
-    """The comparison of a program with the first program.
+    """The comparison of another model with the first model.
 
     Args:
-        first, second: names of the two programs.
-        accuracy, macro_f1, log_loss: value of the second program minus value of the first program; ``log_loss`` is None
-            if one of the two programs gave no probabilities.
-        both, only_first, only_second, neither: number of texts that both programs, only one of them, or neither of them
+        first, second: sources of the two models.
+        accuracy, macro_f1, log_loss: value for the second model minus value for the first model; ``log_loss`` is None
+            unless both models have probabilities.
+        both, only_first, only_second, neither: number of texts that both models, only one of them, or neither of them
             predicts correctly.
-        p_value: two-sided p-value of the hypothesis that both accuracies are equal. It is from McNemar's exact test or,
-            if the texts are in groups, from the test that exchanges the predictions of whole groups.
+        p_value: two-sided p-value for the hypothesis that both accuracies are equal. It comes from McNemar's exact test
+            or, if the texts are in groups, from the test that exchanges the predictions of whole groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).
-        texts_needed: number of texts that would show a difference of this size with a probability of 80 %; None if the
+        texts_needed: number of texts needed to show a difference of this size with a probability of 80 %; None if the
             difference is 0, or if the texts are in groups.
     """
 
@@ -87,14 +86,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of M programs on the same texts.
+    """The comparison of M models on the same texts.
 
     Args:
         texts: number of texts.
         groups: number of groups of texts; None if the texts are independent.
-        candidates: quality of each program.
-        pairs: M - 1 comparisons, of each other program with the first program.
-        differences: (M, M) accuracy of the program in the row minus accuracy of the program in the column.
+        candidates: quality of each model.
+        pairs: M - 1 comparisons, one of each other model with the first model.
+        differences: (M, M) accuracy of the row's model minus accuracy of the column's model.
     """
 
     texts: int
@@ -109,15 +108,15 @@ def compare_predictions(
     groups: NDArray[np.int64] | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
-    """Compare the predictions of two or more programs for the same texts.
+    """Compare the predictions of two or more models for the same texts.
 
     Args:
-        predictions: predictions of M programs, aligned by :func:`nlptx.evaluation.alignment.align`.
+        predictions: predictions of M models, aligned by :func:`nlptx.evaluation.alignment.align`.
         groups: (texts,) group of each text, from 0, such as its author; None if the texts are independent.
         resamples: number of bootstrap resamples.
 
     Raises:
-        DataError: there are fewer than two programs, or fewer than two groups.
+        DataError: there are fewer than two models, or fewer than two groups.
     """
     if len(predictions) < 2:
         raise DataError("there is nothing to compare: two or more models or tables of predictions are needed")
@@ -125,14 +124,14 @@ def compare_predictions(
     if count is not None and count < 2:
         raise DataError("all texts are in one group; two or more groups are needed")
     values = [_values(each) for each in predictions]
-    programs = len(predictions)
+    models = len(predictions)
 
     def measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.hstack([_measures(each) for each in np.split(sums, programs, axis=1)])
+        return np.hstack([_measures(each) for each in np.split(sums, models, axis=1)])
 
     stacked = hstack(values).tocsr()
-    observed = measures(np.asarray(stacked.sum(axis=0)).reshape(1, -1)).reshape(programs, -1)
-    drawn = resample(stacked, measures, groups, resamples).reshape(-1, programs, observed.shape[1])
+    observed = measures(np.asarray(stacked.sum(axis=0)).reshape(1, -1)).reshape(models, -1)
+    drawn = resample(stacked, measures, groups, resamples).reshape(-1, models, observed.shape[1])
     p_values = [_p_value(predictions[0], other, groups) for other in predictions[1:]]
     pairs = []
     for index, (p_value, corrected) in enumerate(zip(p_values, holm(p_values), strict=True), start=1):
@@ -152,11 +151,11 @@ def group_numbers(names: Sequence[object]) -> NDArray[np.int64]:
 
 
 def _values(predictions: LabelledPredictions) -> csr_matrix:
-    """Return an array (texts, 3 + 3 C). The sums of its columns over the texts determine all measures.
+    """Return a matrix (texts, 3 + 3 C) whose column sums determine all measures.
 
-    The first three values are 1, whether the prediction is correct, and the log-loss (0 if there are no probabilities).
-    The other values are, for each of the C classes: whether the text has the class; then whether the class is
-    predicted; then whether both are the case.
+    The first three values of a row are 1, whether the prediction is correct, and the log-loss (0 if there are no
+    probabilities). Three blocks of C values follow, one value per class: whether the text has the class, whether the
+    class is predicted, and whether both are true.
     """
     classes = range(len(predictions.label_names))
     if predictions.targets.ndim == 2:
@@ -172,7 +171,7 @@ def _values(predictions: LabelledPredictions) -> csr_matrix:
 
 
 def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return accuracy, macro-F1 and log-loss, (samples, 3), given the sums (samples, 3 + 3 C) of :func:`_values`."""
+    """Return accuracy, macro-F1 and log-loss, (samples, 3), given the sums (samples, 3 + 3 C) over :func:`_values`."""
     texts, correct, losses = sums[:, :3].T
     true, predicted, hits = np.split(sums[:, 3:], 3, axis=1)
     f1 = 2 * hits / np.maximum(true + predicted, 1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.metrics import BINS, wilson_interval
 
-# Maximum number of points of a curve. More points would make no visible difference in a figure.
+# Maximum number of points per curve. More points would make no visible difference in a figure.
 MAX_POINTS = 200
 
 
@@ -33,10 +33,10 @@ class RankingCurves:
 
 
 def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> RankingCurves | None:
-    """Return the curves of a score; None if all texts are positive or all are negative.
+    """Return the curves for a score, or None if all texts are positive or all are negative.
 
     Args:
-        scores: (texts,) scores, higher for texts that are more probably positive.
+        scores: (texts,) scores, higher for texts that are more likely to be positive.
         positive: (texts,) whether each text is positive.
     """
     positives, negatives = int(positive.sum()), int((~positive).sum())
@@ -81,7 +81,7 @@ class ReliabilityBin:
 
 
 def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bins: int = BINS) -> list[ReliabilityBin]:
-    """Return the accuracy in each bin of the confidence. Bins have equal width; bins without texts are left out.
+    """Return the accuracy in each confidence bin. Bins have equal width; bins without texts are left out.
 
     Args:
         confidence: (texts,) confidence of each prediction.

@@ -17,7 +17,7 @@ _DELIMITERS = (b"\t", b",", b";", b"|")
 
 
 def is_table(path: str) -> bool:
-    """Return whether the content of a file is a table, and not a model.
+    """Return whether a file contains a table rather than a model.
 
     Standard input and pipes are never tables, because their content cannot be examined without reading it.
     """
@@ -38,7 +38,7 @@ def has_predictions(path: str, reading: ReadOptions) -> bool:
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
-    """Return the options with the format of a table, determined by its name or, failing that, by its content.
+    """Return the options with the format of a table, which is determined by its name or, if that fails, by its content.
 
     ``reading.format`` is ignored, because it describes other inputs, such as labelled data from a pipe.
     """

@@ -14,7 +14,7 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
-# Number of groups into which texts are divided by their number of words.
+# Number of groups into which texts are divided by length.
 _LENGTHS = 8
 
 
@@ -23,7 +23,7 @@ class Group:
     """Accuracy on a group of texts.
 
     Args:
-        name: value of the column, or a range of the number of words, such as "10 to 14".
+        name: value of the column, or a range of lengths in words, such as "10 to 14".
         texts: number of texts.
         accuracy: fraction of the texts whose prediction is correct.
         interval: 95 % Wilson interval of the accuracy.
@@ -89,7 +89,7 @@ def accuracy_by_group(groups: Sequence[str], correct: NDArray[np.bool_]) -> list
 
 
 def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list[Group]:
-    """Return the accuracy on texts of similar length. The length is the number of words separated by white space.
+    """Return the accuracy by length. The length of a text is its number of words, as separated by white space.
 
     The texts are divided into at most eight groups of similar size, the shortest texts first.
 

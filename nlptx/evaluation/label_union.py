@@ -16,8 +16,8 @@ def unite_labels(
 ) -> tuple[dict[str, str], list[str], bool]:
     """Return the spelling to use for each label, the distinct labels in order, and whether the labels are ordered.
 
-    A predicted label is read as a true label if the two differ only in case, are the same number, or have the same
-    meaning in pairs such as neg and pos, 0 and 1.
+    A predicted label is read as a true label if the two differ only in case, are the same number, or correspond to each
+    other in known pairs, such as neg/pos and 0/1.
 
     Args:
         true: labels of the texts.
@@ -41,7 +41,7 @@ def unite_labels(
     if changed:
         more = ", ..." if len(changed) > _MAX_LISTED else ""
         on_note(
-            f"{where}: labels are read as other spellings of the same label: {', '.join(changed[:_MAX_LISTED])}{more};"
+            f"{where}: these labels are read as other spellings: {', '.join(changed[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     distinct = set(spelling.values())
@@ -52,7 +52,7 @@ def unite_labels(
 
 
 def _single_match(label: str, known: Sequence[str]) -> str:
-    """Return the known label that matches a label, or the label itself unless exactly one known label matches."""
+    """Return the known label that matches a label if there is exactly one, otherwise the label itself."""
     found = match_labels([label], known)
     if found is not None:
         return found[label]

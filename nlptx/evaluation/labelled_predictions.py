@@ -1,8 +1,8 @@
-"""Predictions for labelled texts, made by a model or by another program."""
+"""Predictions for labelled texts, made by an nlptx model or by another program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -19,7 +19,7 @@ from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
 from nlptx.runtime.workers import Workers
 
-# Class number of a text without a prediction, such as a text for which another program answered "?".
+# Class number for a text without a prediction, such as a text for which another program answered "?".
 NO_ANSWER = -1
 
 
@@ -28,13 +28,13 @@ class LabelledPredictions:
     """True and predicted labels of N texts.
 
     Args:
-        source: name of the model or of the file with the predictions, for messages and tables.
+        source: path of the model or of the table with its predictions, for messages and tables.
         label_names: names of the C labels.
         is_ordered: whether the labels are ordered, such as star ratings.
         documents: the N texts, with their positions in the input and the other columns of their table.
-        targets: (N,) int64 true class of each text; or (N, C) bool, True where a text has a label.
+        targets: (N,) int64 true class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         predicted: predictions, in the same form as ``targets``; NO_ANSWER for a text without a prediction.
-        probabilities: (N, C) float64 probabilities of the labels; None if the program gave no probabilities.
+        probabilities: (N, C) float64 probabilities of the labels; None if they are unknown.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
     """
 
@@ -57,12 +57,12 @@ class LabelledPredictions:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """Whether each prediction is correct, (N,) bool. A set of labels must be equal to the true set."""
+        """Whether each prediction is correct, (N,) bool. A set of labels is correct only if it equals the true set."""
         same = np.equal(self.predicted, self.targets)
         return same.reshape(len(self), -1).all(axis=1)
 
     def take(self, rows: NDArray) -> Self:
-        """Return the predictions of some texts, selected by their indices or by a bool for each text."""
+        """Return the predictions for some texts, which are selected by index or by a bool for each text."""
         indices = np.arange(len(self))[rows]
         return replace(
             self,
@@ -76,10 +76,10 @@ class LabelledPredictions:
 
 @dataclass(frozen=True)
 class ModelPredictions(LabelledPredictions):
-    """Predictions of a model, which always have probabilities.
+    """Predictions of an nlptx model, which always include probabilities.
 
     Args:
-        known_words: (N,) int64 number of known words of each text.
+        known_words: (N,) int64 number of known words in each text.
     """
 
     probabilities: NDArray[np.float64]
@@ -92,7 +92,7 @@ class ModelPredictions(LabelledPredictions):
 
 @dataclass(frozen=True)
 class LabelledData:
-    """The documents of a labelled corpus, the labels of each, and the SHA-256 of the corpus."""
+    """The documents of a labelled corpus, their labels, and the SHA-256 of the corpus."""
 
     documents: list[Document]
     labels: list[str] | list[tuple[str, ...]]
@@ -115,11 +115,22 @@ def read_labelled(
     return LabelledData(documents, labels, corpus.sha256)
 
 
+def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
+    """Return a function that scores texts on the given workers; its errors are those of ``scoring.score``."""
+
+    def score_texts(texts: list[str]) -> Iterator[Scored]:
+        for batch in score(model, ((None, text) for text in texts), workers):
+            for _, scored in batch:
+                yield scored
+
+    return score_texts
+
+
 def predict_labelled(
     model: Model,
     source: str,
     data: LabelledData,
-    workers: Workers,
+    score_texts: Callable[[list[str]], Iterable[Scored]],
     on_note: Callable[[str], None] = lambda note: None,
     on_scored: Callable[[str, Scored], None] = lambda where, scored: None,
 ) -> ModelPredictions:
@@ -129,7 +140,7 @@ def predict_labelled(
         model: the classifier.
         source: name of the model, for messages and tables.
         data: the labelled texts.
-        workers: threads or processes that score the texts.
+        score_texts: function that returns the model's predictions for texts, in order; see :func:`scorer`.
         on_note: called with a note about labels that the model spells differently.
         on_scored: called with the position and the prediction of each text.
 
@@ -139,12 +150,10 @@ def predict_labelled(
     """
     positions = [document.where for document in data.documents]
     targets = find_targets(data.labels, model, positions, on_note)
-    pairs = ((document.where, document.text) for document in data.documents)
     rows: list[Scored] = []
-    for batch in score(model, pairs, workers):
-        for where, scored in batch:
-            on_scored(where, scored)
-            rows.append(scored)
+    for where, scored in zip(positions, score_texts([document.text for document in data.documents]), strict=True):
+        on_scored(where, scored)
+        rows.append(scored)
     probabilities = np.array([row.probabilities for row in rows])
     return ModelPredictions(
         source=source,

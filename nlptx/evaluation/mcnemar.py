@@ -1,4 +1,4 @@
-"""Tests whether two programs are correct equally often on the same texts."""
+"""Tests whether two models are correct equally often on the same texts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of random changes of signs, and the seed with which they are drawn.
+# Number of random sign vectors, and the seed with which they are drawn.
 _SAMPLES, _SEED = 10_000, 2
-# Maximum number of signs in memory.
+# Maximum number of signs in memory at a time.
 _BLOCK = 4_000_000
 LEVEL, POWER = 0.05, 0.8
 
@@ -19,13 +19,13 @@ LEVEL, POWER = 0.05, 0.8
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
-    Only texts for which exactly one of the two programs is correct are counted. If both programs are equally good, the
-    correct program is equally likely to be the first or the second. So the number of texts for which only the first
-    program is correct is binomial with parameter 1/2.
+    Only texts that exactly one of the two models predicts correctly are counted. If both models are equally good, that
+    model is equally likely to be the first or the second, so the number of texts that only the first model predicts
+    correctly is binomial with parameter 1/2.
 
     Args:
-        only_first: number of texts for which only the first program is correct.
-        only_second: number of texts for which only the second program is correct.
+        only_first: number of texts that only the first model predicts correctly.
+        only_second: number of texts that only the second model predicts correctly.
 
     >>> mcnemar(2, 9)
     0.0654296875
@@ -39,15 +39,15 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
-    """Return the two-sided p-value of a sign-flip test (randomisation test) for the differences of groups.
+    """Return the two-sided p-value of a sign-flip test (randomisation test) for per-group differences.
 
-    If both programs are equally good, the sign of each difference is random. So all signs are drawn at random n times.
-    The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the differences is at least as
-    far from 0 as the observed sum. Without the added 1, the test would reject too often (Phipson and Smyth 2010). With
-    one text per group, the test approximates McNemar's.
+    If both models are equally good, the sign of each difference is random. Therefore, all signs are drawn at random, n
+    times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the differences is at
+    least as far from 0 as the observed sum. Without the added 1, the test would reject too often (Phipson and Smyth
+    2010). With one text per group, the test approximates McNemar's.
 
     Args:
-        differences: (groups,) number of correct predictions in each group, second program minus first program.
+        differences: (groups,) number of correct predictions in each group, second model minus first model.
     """
     differences = differences[differences != 0]
     observed = abs(differences.sum())
@@ -76,13 +76,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def texts_needed(discordant: float, difference: float) -> int | None:
-    """Return how many texts are needed to show a difference in accuracy at the level 0.05 with a power of 0.8.
+    """Return how many texts are needed to show a difference in accuracy at level 0.05 with power 0.8.
 
     The formula is from Connor (1987, Biometrics 43, 207-211). If r is the fraction of discordant texts and d is the
     difference, the number is ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
 
     Args:
-        discordant: fraction of the texts for which exactly one of the two programs is correct.
+        discordant: fraction of the texts that exactly one of the two models predicts correctly.
         difference: difference in accuracy; its absolute value is at most ``discordant``.
 
     Returns:

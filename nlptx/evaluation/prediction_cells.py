@@ -1,4 +1,4 @@
-"""The cells of a table of predictions: the predicted label, the probabilities and the confidence of each text."""
+"""Reads the cells of a table of predictions: the predicted label, the probabilities and the confidence of each text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PREDICTED = ("predicted", "predicted_label")
 _NO_ANSWER = ("", "?")
 # Maximum error of a probability that was rounded to two decimals.
 _ROUNDING = 0.005
-# If the sum of the probabilities differs from 1 by at most this, the difference is not reported.
+# A difference of at most this much between the sum of the probabilities and 1 is not reported.
 _EXACT = 1e-6
 
 
 def find_column(documents: Sequence[Document], *names: str) -> str | None:
-    """Return the first of these columns that the table has, as it is spelled there; None if it has none."""
+    """Return the name of the first of these columns that the table has, as spelled in the table, or None."""
     fields = documents[0].fields or {}
     return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
 
@@ -64,12 +64,12 @@ def read_probabilities(
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        sums_to_one: whether the probabilities of a text must have the sum 1. Small differences from 1, such as those
-            caused by rounding, are removed.
+        sums_to_one: whether the probabilities of a text must sum to 1. Small differences, such as those caused by
+            rounding, are removed.
         on_note: called with a note about such differences.
 
     Raises:
-        DataError: a cell is not a probability, or the probabilities of a text do not have the sum 1.
+        DataError: a cell is not a probability, or the probabilities of a text do not sum to 1.
     """
     result = np.array([[read_probability(document, name) for name in columns] for document in documents])
     if not sums_to_one:
@@ -79,20 +79,20 @@ def read_probabilities(
     if (wrong := np.flatnonzero(off > _ROUNDING * len(columns) + _EXACT)).size:
         row = int(wrong[0])
         raise DataError(
-            f"the probabilities have the sum {sums[row]:.4g}; expected 1",
+            f"the probabilities sum to {sums[row]:.4g}; expected 1",
             where=documents[row].where,
-            hint=f"Give one column {PROBABILITY_PREFIX}LABEL for each label, with probabilities and not scores.",
+            hint=f"Add one column {PROBABILITY_PREFIX}LABEL for each label, with probabilities rather than scores.",
         )
     if changed := int((off > _EXACT).sum()):
         on_note(
-            f"{documents[0].source}: the probabilities of {changed:,} texts have a sum that rounding made different"
-            f" from 1, by up to {off.max():.2g}; they are divided by their sum"
+            f"{documents[0].source}: because of rounding, the probabilities of {changed:,} texts do not sum to 1"
+            f" (the difference is at most {off.max():.2g}); they are divided by their sum"
         )
     return result / sums[:, None]
 
 
 def read_probability(document: Document, column: str) -> float:
-    """Return the probability in a column of a row.
+    """Return the probability in the given column of a row.
 
     Raises:
         DataError: the cell does not contain a number from 0 to 1.
@@ -107,6 +107,6 @@ def read_probability(document: Document, column: str) -> float:
         raise DataError(
             f"column {column!r} {'is empty' if missing else f'contains {value!r}'}; expected a probability from 0 to 1",
             where=document.where,
-            hint="Give a probability for every text, or leave the column out." if missing else "",
+            hint="Add a probability for every text, or leave the column out." if missing else "",
         )
     return min(max(number, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Reads the predictions of any program for labelled texts from a table.
+"""Reads predictions for labelled texts from a table that any program may have written.
 
 The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
@@ -6,7 +6,7 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 - ``predicted`` or ``predicted_label``, the predicted label. An empty cell or ``?`` means no answer, which counts as
   wrong. Without this column, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
-- ``confidence``, the probability of the predicted label. It is used only without the columns ``prob_LABEL``.
+- ``confidence``, the probability of the predicted label. It is ignored if there are columns ``prob_LABEL``.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def read_predictions(
     on_note: Callable[[str], None] = lambda note: None,
     data: LabelledData | None = None,
 ) -> LabelledPredictions:
-    """Read the predictions of any program from a table.
+    """Read predictions from a table that any program may have written.
 
     Args:
         path: the table.
-        reading: names of the columns, replacements for labels, and the separator of the labels if a text may have any
-            number of them. If None, the defaults are used.
+        reading: names of the columns, replacements for labels, and the label separator for multi-label data. If None,
+            the defaults are used.
         on_note: called with notes about what was guessed, and with the number of texts without an answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
@@ -57,7 +57,7 @@ def read_predictions(
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
-            do not have the sum 1, or the texts differ from the texts of ``data``.
+            do not sum to 1, or the texts differ from the texts of ``data``.
         LabelError: a text has no true label.
     """
     reading = with_format(path, reading or ReadOptions())
@@ -97,7 +97,7 @@ def read_predictions(
 
 
 def _for_each_seed(data: LabelledData, rows: int) -> LabelledData:
-    """Return the data, repeated once for each seed if a table with this number of rows has a row for each seed."""
+    """Return the data, repeated for each seed if the number of table rows is a multiple of the number of texts."""
     times, rest = divmod(rows, max(len(data.documents), 1))
     if rest or times < 2:
         return data
@@ -123,11 +123,11 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
         raise DataError(
             f"there are no predictions; the columns are {names}",
             where=path,
-            hint="Name the column with the predicted label 'predicted', or give a column prob_LABEL for each label.",
+            hint="Rename the column with the predicted label to 'predicted', or add a column prob_LABEL per label.",
         )
     if column is None and reading.label_separator is not None:
         raise DataError(
-            "there is no column 'predicted', and probabilities alone do not say which labels a text gets", where=path
+            "there is no column 'predicted', and probabilities alone do not determine the labels of a text", where=path
         )
     if column is not None and reading.label_separator is not None:
         for document in documents:
@@ -146,7 +146,7 @@ def _true_and_predicted(
     data: LabelledData | None,
     on_note: Callable[[str], None],
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None]]:
-    """Return the true labels of each text and its predicted labels; None for a text without an answer."""
+    """Return the true labels and the predicted labels of each text; the latter are None if there is no answer."""
     separator = reading.label_separator
 
     def split(label: str) -> tuple[str, ...]:
@@ -184,12 +184,12 @@ def _probabilities(
             where=documents[0].source,
         )
     result = np.zeros((len(documents), len(names)))
-    places = [names.index(label) for label in columns]
-    result[:, places] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
+    columns_of = [names.index(label) for label in columns]
+    result[:, columns_of] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
     if missing := [label for label in names if label not in columns]:
         on_note(
             f"{documents[0].source}: no column with the probability of {', '.join(missing)};"
-            " the probability of such a label is 0"
+            " the probability of such a label is taken to be 0"
         )
     return result
 
@@ -223,7 +223,7 @@ def _check_true_labels(
         if np.allclose(written, confidence, atol=1e-3):
             raise DataError(
                 "its labels seem to be predictions, not true labels: each is the most probable label, and the column"
-                f" {column!r} is its probability",
+                f" {column!r} contains its probability",
                 where=documents[0].source,
-                hint="Give the labelled data too, or add the true labels to the table.",
+                hint="Name the labelled data too, or add the true labels to the table.",
             )

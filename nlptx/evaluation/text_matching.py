@@ -1,4 +1,4 @@
-"""Finds, for each text of the labelled data, the row of a table that contains the same text."""
+"""Finds the table row that contains the same text as each text of the labelled data."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ _QUOTED = 60
 
 
 def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[int]:
-    """Return the index in ``found`` of the document with the same text, for each expected document.
+    """Return, for each expected document, the index in ``found`` of the document with the same text.
 
     Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences are matched
-    in order. If ``expected`` repeats all texts because there is a row for each seed, the found rows are reused for each
-    seed.
+    in order. If ``expected`` repeats all texts for several seeds, the rows of ``found`` are reused for each seed.
 
     Raises:
         DataError: a text does not occur equally often in both sequences.

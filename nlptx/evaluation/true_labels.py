@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from nlptx.classifier.model import Model
 
-# Maximum number of label spellings in a note.
+# Maximum number of respelled labels in a note.
 _MAX_LISTED = 10
-# Maximum number of labels of the model in an error.
+# Maximum number of model labels in an error message.
 _MAX_NAMED = 20
 
 
@@ -24,12 +24,12 @@ def find_targets(
     positions: Sequence[str],
     on_note: Callable[[str], None],
 ) -> NDArray:
-    """Return the class of each text, (texts,) int64; or (texts, C) bool, True where a text has a class.
+    """Return the class of each text, (texts,) int64; for a multi-label model, (texts, C) bool, True for each class.
 
-    Labels may be spelled differently in the model; a note reports this.
+    A label may be spelled differently in the model; a note then reports this.
 
     Args:
-        labels: label of each text; or all labels of each text, if the model gives texts any number of labels.
+        labels: label of each text; for a multi-label model, all labels of each text.
         model: the classifier.
         positions: position of each text in the input.
         on_note: called with the note.

@@ -1,4 +1,4 @@
-"""Describes the result of a comparison in a sentence, and finds texts for which the programs differ."""
+"""Describes the result of a comparison in a sentence, and finds texts for which the predictions differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
 
 def verdict(pair: Pair) -> str:
-    """Return sentences that say whether one of two programs is better."""
+    """Return sentences that say whether one of two models is better."""
     gain = pair.accuracy
     interval = f"95 % interval {100 * gain.low:+.2f} to {100 * gain.high:+.2f}"
     size = f"its accuracy is {100 * abs(gain.value):.2f} points higher"
@@ -38,11 +38,11 @@ def verdict(pair: Pair) -> str:
 
 
 def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
-    """Return the indices of texts for which only the first program is correct, in order of decreasing confidence.
+    """Return the indices of texts that only the first model predicts correctly, in order of decreasing confidence.
 
     Args:
-        first: predictions of the first program.
-        second: predictions of the second program, aligned with ``first``.
+        first: predictions of the first model.
+        second: predictions of the second model, aligned with ``first``.
         count: maximum number of texts.
     """
     rows = np.flatnonzero(first.correct & ~second.correct)
@@ -55,8 +55,8 @@ def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, 
 def disagreement_columns(predictions: Sequence[LabelledPredictions]) -> list[str]:
     """Return the names of the columns of :func:`disagreements`.
 
-    The programs are numbered from 1: ``predicted_1`` is the prediction of the first program, and ``confidence_1`` is
-    its confidence, if it gave any.
+    The models are numbered from 1: ``predicted_1`` is the prediction of the first model, and ``confidence_1`` its
+    confidence, if known.
     """
     columns = ["where", "text", "label"]
     for number, each in enumerate(predictions, start=1):
@@ -68,7 +68,7 @@ def disagreements(predictions: Sequence[LabelledPredictions]) -> Iterator[dict[s
     """Yield a row for each text for which the predictions differ: position, text, true label, and all predictions.
 
     Args:
-        predictions: aligned predictions of two or more programs.
+        predictions: aligned predictions of two or more models.
     """
     first = predictions[0]
     for row, document in enumerate(first.documents):

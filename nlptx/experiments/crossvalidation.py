@@ -1,9 +1,11 @@
-"""Cross-validation: measures how well models predict the labels of texts that were left out of their training."""
+"""Cross-validation measures how well models predict the labels of texts that they were not trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,10 @@ from nlptx.experiments.side_by_side import side_by_side
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.training.progress import Progress
+
+# Function that trains and tests models. Its argument is a list of (seed, fold) pairs. For each pair, in order, it
+# yields the record of the result and the remarks about it.
+RunFolds = Callable[[Sequence[tuple[int, int]]], Generator[tuple[dict[str, Any], list[str]]]]
 
 
 @dataclass(frozen=True)
@@ -48,24 +54,26 @@ def cross_validate(
     *,
     seeds: Sequence[int] = (SEED,),
     workers: Workers = SERIAL,
+    run_folds: RunFolds | None = None,
     journal: Journal | None = None,
     on_fold: Callable[[FoldResult], None] = lambda fold: None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> CrossValidation:
-    """For each fold, train a model on all other folds, and test it on this fold.
+    """Train a model for each fold, on all other folds, and test it on the fold that was left out.
 
-    Word vectors and n-gram features are made from the training part of each fold, unless the recipe contains vectors.
+    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe contains
+    vectors.
 
     Args:
         experiment: texts and number of folds.
         recipe: how to train; the default settings if None.
-        seeds: seeds of the splits into folds and of training. The cross-validation is repeated for each seed.
+        seeds: seeds for the split into folds and for training. The cross-validation is repeated for each seed.
         workers: threads or processes. Several folds are trained at the same time, each by some of the workers, because
             this is faster than using all workers for one fold. If there is too little memory, fewer folds are trained
             at the same time. The number of workers does not change the result.
-        journal: journal that was entered with a ``with`` statement. Folds that it contains are not computed again. None
-            by default.
+        run_folds: function that trains and tests the models elsewhere, such as on a cluster; None to use ``workers``.
+        journal: an open journal (see :class:`.Journal`), whose folds are not computed again; none by default.
         on_fold: called with the result of each fold, even if the result was read from the journal.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks; equal remarks of several folds are reported once.
@@ -97,19 +105,10 @@ def cross_validate(
 
     tasks = [(seed, fold) for seed in seeds for fold in range(experiment.folds)]
     open_tasks = [task for task in tasks if _name(*task) not in journal.records]
-    together = side_by_side(experiment, workers, len(open_tasks), note_once)
-    each = Workers(max(1, workers.jobs // together), processes=workers.processes)
-
-    def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
-        # A worker process returns JSON values, because unpickling them runs no code from other modules.
-        notes: list[str] = []
-        # A worker process cannot show its progress.
-        show = on_progress if together == 1 else _ignore
-        return run_fold(experiment, recipe, *task, each, show, notes.append).to_record(), notes
-
+    if run_folds is None:
+        run_folds = partial(_run_folds, experiment, recipe, workers, on_progress, note_once)
     results = []
-    with workers.at_most(together) as pool:
-        computed = pool.map(work, open_tasks, isolated=True)
+    with closing(run_folds(open_tasks)) as computed:
         for task in tasks:
             name = _name(*task)
             if name not in journal.records:
@@ -121,6 +120,29 @@ def cross_validate(
             results.append(result)
             on_fold(result)
     return CrossValidation(experiment, results)
+
+
+def _run_folds(
+    experiment: Experiment,
+    recipe: Recipe,
+    workers: Workers,
+    on_progress: Callable[[Progress], None],
+    on_note: Callable[[str], None],
+    tasks: Sequence[tuple[int, int]],
+) -> Generator[tuple[dict[str, Any], list[str]]]:
+    """Train and test models with the workers of this machine; see :data:`RunFolds`."""
+    together = side_by_side(experiment, workers, len(tasks), on_note)
+    each = Workers(max(1, workers.jobs // together), processes=workers.processes)
+
+    def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
+        # A worker process returns JSON values, because unpickling them runs no code from other modules.
+        notes: list[str] = []
+        # A worker process cannot show its progress.
+        show = on_progress if together == 1 else _ignore
+        return run_fold(experiment, recipe, *task, each, show, notes.append).to_record(), notes
+
+    with workers.at_most(together) as pool:
+        yield from pool.map(work, tasks, isolated=True)
 
 
 def _name(seed: int, fold: int) -> str:

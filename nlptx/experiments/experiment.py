@@ -29,8 +29,8 @@ class Recipe:
 
     Args:
         train: training settings.
-        vectors: word vectors; or settings for making them from the training texts of each fold and the texts without
-            labels. None if ``start`` is given.
+        vectors: word vectors, or settings for making them from the training texts of each fold and the unlabelled
+            texts; None if ``start`` is given.
         start: model to start from, or None.
     """
 
@@ -62,7 +62,7 @@ class Experiment:
 
     Args:
         texts: the N texts.
-        labels: label of each text; or a tuple of its labels, if a text may have any number of labels.
+        labels: label of each text, or a tuple of labels for each text (multi-label).
         folds: number of folds.
         groups: group of each text; texts of the same group are in the same fold. Without groups, runs of consecutive
             texts with the same label stay together.
@@ -71,7 +71,7 @@ class Experiment:
             weights.
         unlabelled: texts without labels.
         lexicon: prior of the n-gram features, as for :func:`nlptx.fit`.
-        separator: string between the labels of a text in a table; None if every text has one label.
+        separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:
         LabelError: there are fewer than two labels.
@@ -95,7 +95,7 @@ class Experiment:
 
     @cached_property
     def targets(self) -> NDArray:
-        """Class of each text, (N,) int64; or (N, C) bool, True where a text has a class."""
+        """Class of each text, (N,) int64; for multi-label data, (N, C) bool, True where a text has a class."""
         if self.separator is None:
             return find_labels([label for (label,) in self._sets], self.label_names)
         return find_label_sets(self._sets, self.label_names)
@@ -116,7 +116,7 @@ class Experiment:
         return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle)
 
     def sample(self, count: int, seed: int) -> Experiment:
-        """Return the experiment with about ``count`` of its texts. The fraction of each label is kept.
+        """Return the experiment with about ``count`` of its texts, and with the same label frequencies.
 
         Runs of consecutive texts are kept or left out together.
         """

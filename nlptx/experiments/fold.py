@@ -1,4 +1,4 @@
-"""Trains a model on all folds except one, and tests it on this fold."""
+"""Trains a model on all folds except one, and tests it on that fold."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class FoldResult:
     """Predictions for the n texts of a fold, by a model that was trained without them.
 
     Args:
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
         fold: number of the fold, from 0.
         rows: (n,) int64 indices of the texts.
         probabilities: (n, C) float64 probabilities of the labels; 0 for a label that no training text had.
-        predicted: (n,) int64 class, or (n, C) bool, whether each class is predicted.
+        predicted: (n,) int64 predicted class; for multi-label data, (n, C) bool, whether each class is predicted.
         confidence: (n,) float64 probability of the prediction.
         measures: quality of the predictions, compared with the true labels.
         parameters: number of parameters of the model.
@@ -91,12 +91,12 @@ def run_fold(
     train_rows: NDArray[np.int64] | None = None,
     feature_cache: FeatureCache | None = None,
 ) -> FoldResult:
-    """Train a model on all folds except one, and predict the labels of this fold.
+    """Train a model on all folds except one, and predict the labels of that fold.
 
     Args:
         experiment: texts and folds.
         recipe: how to train.
-        seed: seed of the folds and of training.
+        seed: seed for the folds and for training.
         fold: number of the fold, from 0.
         workers: threads or processes; they do not change the result.
         on_progress: callback for the progress of each step of training.
@@ -139,7 +139,7 @@ def run_fold(
 def _predict(
     model: Model, texts: list[str], experiment: Experiment, workers: Workers
 ) -> tuple[NDArray[np.float64], NDArray, NDArray[np.float64]]:
-    """Return probabilities (n, C), predictions and confidences (n,) for the C labels of the experiment."""
+    """Return probabilities (n, C), predictions and confidences (n,) for the C labels in the experiment."""
     with Workers(workers.jobs, processes=workers.processes) as started:
         scored = [row for batch in score(model, ((None, text) for text in texts), started) for _, row in batch]
     known = np.array([row.probabilities for row in scored])

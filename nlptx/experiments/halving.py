@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from nlptx.errors import ArtifactError, DataError, DivergenceError, SettingsError
+from nlptx.errors import ArtifactError
 from nlptx.experiments.experiment import Experiment, Recipe
-from nlptx.experiments.fold import run_fold
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
-from nlptx.experiments.search_space import SearchSpace, Values, differences, name_of, with_values
+from nlptx.experiments.search_space import SearchSpace, Values, differences, name_of
 from nlptx.experiments.side_by_side import side_by_side
+from nlptx.experiments.step import Step, run_step
 from nlptx.runtime.workers import Workers
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.progress import Progress
 
 # Number of new candidates per round.
 _CANDIDATES = 6
-# Measure that can be optimised -> whether larger values are better.
+# Measures that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
+# Function that performs steps. Its arguments are an iterator over the steps and their maximum number. It must take the
+# steps one at a time, because their number depends on the remaining time. For each step, in order, it yields a record,
+# or None if there was no time for the step.
+RunSteps = Callable[[Iterator[Step], int], Generator[dict[str, Any] | None]]
 
 
 @dataclass
 class Trial:
-    """Settings that were tried.
+    """A candidate: settings to test, with their results.
 
     Args:
         values: all settings, as ``stage.setting`` -> value.
-        changes: settings that differ from the settings at the start of the search.
-        folds: number of each tested fold, from 0 -> its measures.
+        changes: settings that differ from the starting settings of the search.
+        folds: index of each fold on which the settings were tested, from 0 -> measures.
         seconds: time for training and testing.
         failure: reason why the settings cannot be used, or an empty string.
     """
@@ -45,20 +50,21 @@ class Trial:
     failure: str = ""
 
     def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
-        """Return the mean of a measure over some folds, by default over all tested folds; NaN if there are none."""
+        """Return the mean of a measure over some test folds, by default over all of them; NaN if there are none."""
         values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
 
 class OutOfTimeError(Exception):
-    """The next step would probably not end within the time limit."""
+    """The next step would probably exceed the time limit."""
 
 
 class Search:
-    """The state of a search; the arguments are those of :func:`nlptx.experiments.tuning.tune`.
+    """The state of a search. The other arguments are those of :func:`nlptx.experiments.tuning.tune`.
 
     Args:
         feature_cache: n-gram features that the candidates share.
+        run_steps: function that performs steps elsewhere, such as on a cluster; None to use ``workers``.
     """
 
     def __init__(
@@ -73,11 +79,13 @@ class Search:
         on_step: Callable[[str, float], None],
         clock: Callable[[], float],
         feature_cache: FeatureCache,
+        run_steps: RunSteps | None,
     ) -> None:
         self.experiment, self.recipe, self.seconds = experiment, recipe, seconds
         self.measure, self.seed, self.workers = measure, seed, workers
         self.journal, self.on_step, self.clock = journal, on_step, clock
         self.feature_cache = feature_cache
+        self.run_steps = run_steps or self._run_steps
         self.trials: list[Trial] = []
         self._before = max((record.get("spent", 0.0) for record in journal.records.values()), default=0.0)
         self._started = clock()
@@ -89,16 +97,16 @@ class Search:
         return self._before + self.clock() - self._started
 
     def trial(self, values: Values) -> Trial:
-        """Add settings to the list of settings to try."""
+        """Add settings to the list of candidates."""
         self._names.add(name_of(values))
         changes = differences(values, self.trials[0].values) if self.trials else {}
         self.trials.append(Trial(values, changes))
         return self.trials[-1]
 
     def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
-        """Try changes of the best settings. Return the new best settings, or None if there is nothing left to try.
+        """Try changes to the best settings. Return the new best settings, or None if there is nothing left to try.
 
-        Each round begins with another fold, because otherwise settings that suit the first fold by chance would win.
+        Each round begins with a different fold; otherwise, settings that suit the first fold by chance would win.
 
         Raises:
             OutOfTimeError: the time is used up.
@@ -118,35 +126,24 @@ class Search:
         return candidates[0] if candidates else best
 
     def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
-        """Evaluate settings on their next folds. Each worker performs one step at a time, on its part of the cores.
+        """Evaluate candidates on some folds. Each worker performs one step at a time, on its part of the cores.
 
         Raises:
-            OutOfTimeError: the remaining time is probably too short for one of the steps.
+            OutOfTimeError: the remaining time is probably too short for the next step.
         """
         tasks = [(trial, fold) for fold in folds for trial in trials]
         open_tasks = [task for task in tasks if _name(*task) not in self.journal.records]
-        together = side_by_side(self.experiment, self.workers, len(open_tasks))
-        each = Workers(max(1, self.workers.jobs // together), processes=self.workers.processes)
         stopped = False
 
-        def announced() -> Iterator[tuple[int, float]]:
-            for number, (trial, fold) in enumerate(open_tasks):
-                if stopped:
+        def announced() -> Iterator[Step]:
+            for trial, fold in open_tasks:
+                step = Step(trial.values, fold, trial.values == self.trials[0].values, self._expected(trial))
+                if stopped or not self._in_time(step):
                     return
                 self._show(trial, fold, Progress("training", 0.0))
-                yield number, self._expected(trial)
+                yield step
 
-        def work(task: tuple[int, float]) -> dict[str, Any] | None:
-            # A step may have to wait for a worker, so the remaining time is tested when the step starts.
-            number, expected = task
-            if self.spent >= self.seconds or self.spent + expected > self.seconds:
-                return None
-            trial, fold = open_tasks[number]
-            # A worker process cannot show its progress.
-            return self._run(trial, fold, each, partial(self._show, trial, fold) if together == 1 else _ignore)
-
-        with self.workers.at_most(together) as pool:
-            computed = pool.map(work, announced(), isolated=True)
+        with closing(self.run_steps(announced(), len(open_tasks))) as computed:
             for trial, fold in tasks:
                 name = _name(trial, fold)
                 if name not in self.journal.records:
@@ -159,6 +156,25 @@ class Search:
         if stopped:
             raise OutOfTimeError
 
+    def _run_steps(self, steps: Iterator[Step], count: int) -> Generator[dict[str, Any] | None]:
+        """Perform steps with the workers of this machine; see :data:`RunSteps`."""
+        together = side_by_side(self.experiment, self.workers, count)
+        each = Workers(max(1, self.workers.jobs // together), processes=self.workers.processes)
+
+        def work(step: Step) -> dict[str, Any] | None:
+            # A step may have to wait for a worker, so the remaining time is tested again when the step starts.
+            if not self._in_time(step):
+                return None
+            # A worker process cannot show its progress.
+            show = partial(self._show_step, step) if together == 1 else _ignore
+            return run_step(self.experiment, self.recipe, self.seed, step, each, self.feature_cache, show, self.clock)
+
+        with self.workers.at_most(together) as pool:
+            yield from pool.map(work, steps, isolated=True)
+
+    def _in_time(self, step: Step) -> bool:
+        return self.spent < self.seconds and self.spent + step.expected <= self.seconds
+
     def _read(self, trial: Trial, fold: int) -> None:
         try:
             record = self.journal.records[_name(trial, fold)]
@@ -170,21 +186,9 @@ class Search:
             hint = "Leave out `resume` to start over."
             raise ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint) from error
 
-    def _run(
-        self, trial: Trial, fold: int, workers: Workers, on_progress: Callable[[Progress], None]
-    ) -> dict[str, Any]:
-        started = self.clock()
-        measures, failure = {}, ""
-        try:
-            recipe = with_values(self.recipe, trial.values)
-            measures = run_fold(
-                self.experiment, recipe, self.seed, fold, workers, on_progress, feature_cache=self.feature_cache
-            ).measures._asdict()
-        except (DataError, DivergenceError, SettingsError) as error:
-            if trial.values == self.trials[0].values:
-                raise
-            failure = error.message
-        return {"measures": measures, "failure": failure, "seconds": round(self.clock() - started, 3)}
+    def _show_step(self, step: Step, progress: Progress) -> None:
+        trial = next(trial for trial in self.trials if trial.values == step.values)
+        self._show(trial, step.fold, progress)
 
     def _show(self, trial: Trial, fold: int, progress: Progress) -> None:
         number = next(number for number, each in enumerate(self.trials, 1) if each is trial)
@@ -192,20 +196,20 @@ class Search:
         self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
-        """Return the expected time of the next step: the mean for these settings or, failing that, for all settings."""
+        """Return the expected time of the next step: the mean over this candidate's steps, or else over all steps."""
         for trials in ([trial], self.trials):
             if steps := sum(len(each.folds) for each in trials):
                 return sum(each.seconds for each in trials) / steps
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:
-        """Return how much worse the mean of some settings is than the mean of other settings, on the same folds."""
+        """Return how much worse the mean of ``trial`` is than the mean of ``other``, on the same folds."""
         difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
         return -difference if MEASURES[self.measure] else difference
 
 
 def rungs(folds: int, first: int = 0) -> list[list[int]]:
-    """Return three groups of folds that are tested together: the first fold, the next two, and the others."""
+    """Return three groups of folds, which are used one after the other: the first fold, the next two, and the rest."""
     order = [(first + number) % folds for number in range(folds)]
     return [part for part in (order[:1], order[1:3], order[3:]) if part]
 

@@ -21,16 +21,16 @@ class Spread(NamedTuple):
 def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high: float = math.inf) -> Spread:
     """Return the mean of a measure over folds and seeds, with its corrected 95 % interval.
 
-    The results of the J folds of all seeds are not independent, because their training sets overlap. So the variance of
-    their mean is larger than S² / J, the value that an ordinary t interval assumes (S² is the variance of the results).
-    The corrected variance is (1 / J + 1 / (k - 1)) S² for k folds, because a test set has 1 / (k - 1) times as many
-    texts as a training set. The interval uses Student's t distribution with J - 1 degrees of freedom.
+    The J results (one per fold and seed) are not independent, because the training sets overlap. Therefore, the
+    variance of their mean is larger than S² / J, the value that an ordinary t interval assumes (S² is the variance of
+    the results). The corrected variance is (1 / J + 1 / (k - 1)) S² for k folds, because a test set has 1 / (k - 1)
+    times as many texts as a training set. The interval uses Student's t distribution with J - 1 degrees of freedom.
 
-    Source: Nadeau and Bengio, "Inference for the generalization error", Machine Learning 52, 2003. Several seeds:
-    Bouckaert and Frank, "Evaluating the replicability of significance tests", PAKDD 2004.
+    Source: Nadeau and Bengio, "Inference for the generalization error", Machine Learning 52, 2003. For several seeds,
+    see Bouckaert and Frank, "Evaluating the replicability of significance tests", PAKDD 2004.
 
     Args:
-        values: the measure on each fold of each seed; two or more values.
+        values: the measure for each fold and seed, at least two values.
         folds: number of folds k.
         low: smallest possible value of the measure, to which the interval is clipped.
         high: largest possible value of the measure, to which the interval is clipped.
@@ -39,5 +39,5 @@ def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high
 
     count = len(values)
     mean, std = float(np.mean(values)), float(np.std(values, ddof=1))
-    half = float(stdtrit(count - 1, 0.975)) * std * math.sqrt(1 / count + 1 / (folds - 1))
-    return Spread(mean, std, max(low, mean - half), min(high, mean + half))
+    half_width = float(stdtrit(count - 1, 0.975)) * std * math.sqrt(1 / count + 1 / (folds - 1))
+    return Spread(mean, std, max(low, mean - half_width), min(high, mean + half_width))

@@ -16,7 +16,7 @@ from nlptx.training.fingerprint import Fingerprint
 
 
 class Journal:
-    """Records of the finished parts of an experiment, by name. After each part, the file is replaced atomically.
+    """Named records of the finished parts of an experiment, in a file that is replaced atomically after each part.
 
     Use it in a ``with`` statement, which locks the file, and call :meth:`remove` once the result is saved.
 
@@ -54,8 +54,7 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: everything that determines the content of the records, except the values in the name of a
-                record.
+            fingerprint: everything that determines the records, except what their names say, such as the fold.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.
@@ -66,14 +65,14 @@ class Journal:
         exists = self.path.exists()
         if exists and self.resume:
             self.records = self._read(fingerprint)
-            self.on_note(f"resuming from {self.path.name}: finished parts: {len(self.records):,}")
+            self.on_note(f"resuming from {self.path.name}; finished parts: {len(self.records):,}")
         elif self.resume:
             self.on_note(f"there is no {self.path.name} to resume from; starting from the beginning")
         elif exists:
             self.on_note(f"starting over, although {self.path.name} exists; `resume=True` would continue from it")
 
     def add(self, name: str, record: dict[str, Any]) -> None:
-        """Store the record of a finished part. If it cannot be written, report this once and continue."""
+        """Store the record of a finished part. If the file cannot be written, report this once and continue."""
         self.records[name] = record
         if self.path is None or self._fingerprint is None:
             return
@@ -92,7 +91,7 @@ class Journal:
         return self.path is not None and self.path.exists() and bool(self.records or self.resume)
 
     def remove(self) -> None:
-        """Remove the file. A failure causes no error, only a note, because the experiment itself has succeeded."""
+        """Remove the file. If this fails, only a note is printed, because the experiment itself has succeeded."""
         if self.path is not None:
             try:
                 self.path.unlink(missing_ok=True)

@@ -14,10 +14,10 @@ class Measures(NamedTuple):
     """The quality of predictions, as in the report of ``nlptx evaluate``.
 
     Args:
-        accuracy: fraction of the texts whose prediction, one label or a set of labels, is correct.
+        accuracy: fraction of the texts whose predicted label, or set of labels, is correct.
         macro_f1: mean F1 of the labels that occur among the true labels.
-        log_loss: mean of -log P(true label) over the texts, in nats. For sets of labels, the log-loss of a text is the
-            sum of the log-losses of all labels.
+        log_loss: mean of -log P(true label) over the texts, in nats. For multi-label data, the log-loss of a text is
+            the sum over all labels.
         ece: expected calibration error of the confidence.
     """
 
@@ -38,9 +38,10 @@ class Measures(NamedTuple):
 
         Args:
             probabilities: (texts, C) probability of each label.
-            predicted: (texts,) int64 predicted class, or (texts, C) bool, whether each class is predicted.
+            predicted: (texts,) int64 predicted class; for multi-label data, (texts, C) bool, whether each class is
+                predicted.
             confidence: (texts,) probability of the prediction.
-            targets: true classes, in the form of ``predicted``.
+            targets: true classes, in the same form as ``predicted``.
         """
         correct = np.equal(predicted, targets).reshape(len(targets), -1).all(axis=1)
         chosen, true = (_as_sets(classes, probabilities.shape[1]) for classes in (predicted, targets))

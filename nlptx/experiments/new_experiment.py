@@ -1,4 +1,4 @@
-"""Creates the folder of a new experiment, with a Makefile and two files of settings, from the folder ``template``."""
+"""Creates a new experiment from the folder ``template``: a folder with a Makefile and two settings files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nlptx.errors import DataError, OutputError, SettingsError
 
-# The files of an experiment.
+# The files that are created.
 FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
 # Characters that have no special meaning in a Makefile or in a shell.
 _PLAIN = re.compile(r"[\w./+,@%-]+")
@@ -25,8 +25,8 @@ def write_experiment(folder: str | Path, train: str | Path, test: str | Path) ->
 
     Raises:
         DataError: ``train`` or ``test`` does not exist.
-        OutputError: the folder is not empty, or cannot be written.
-        SettingsError: the name of a file has a character that a Makefile cannot contain.
+        OutputError: the folder is not empty, or cannot be written to.
+        SettingsError: a file name contains a character that has a special meaning in a Makefile or in a shell.
     """
     folder = Path(folder)
     names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder)}
@@ -52,7 +52,5 @@ def _relative(path: str | Path, folder: Path) -> str:
         raise DataError("there is no such file", where=str(path))
     name = os.path.relpath(path, folder)
     if not _PLAIN.fullmatch(name):
-        raise SettingsError(
-            f"{name!r} cannot be a name in a Makefile; rename it, without spaces and special characters"
-        )
+        raise SettingsError(f"{name!r} cannot be used in a Makefile; rename it, without spaces or special characters")
     return name

@@ -1,4 +1,4 @@
-"""The settings that ``tune`` searches, with the values that it tries, and random changes of a recipe."""
+"""The settings that ``tune`` changes, the values that it tries, and the changes that it makes to a recipe."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.valid_share",): ((0.0,), (0.1,)),
 }
 # Changes that often help together, which are tried first. With few texts, it helps to train for more epochs, to drop
-# more words, and to hold out no texts. A higher learning rate may help because there are few steps. Rare n-grams help
-# if there are few texts and they are short. If all texts are short, LSA finds few topics, and narrow windows and
-# whitening emphasise how words are used rather than what the text is about. With many or long texts, fewer epochs and
-# fewer n-grams are enough.
-_FEW = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
-_FAST = {"train.lr": 2e-3}
-_RARE = {"train.ngram_min_texts": 1}
-_SHORT = {"train.lsa_components": 0}
-_USE = {"cooccur.window": 5, "pca.smoothing": 0.75, "pca.standardize": True, "pca.eigenvalue_weight": 0.0}
-_LARGE = {"train.width": 128, "train.blocks": 2}
+# more words, and to hold out no texts. A higher learning rate may help, because there are few steps. Rare n-grams help
+# if there are few texts and they are short. If all texts are short, LSA finds few topics. Narrow windows and whitening
+# make the word vectors describe how words are used rather than what texts are about. With many or long texts, fewer
+# epochs and fewer n-grams are enough.
+_FEW_TEXTS = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
+_HIGH_RATE = {"train.lr": 2e-3}
+_RARE_NGRAMS = {"train.ngram_min_texts": 1}
+_NO_LSA = {"train.lsa_components": 0}
+_USAGE = {"cooccur.window": 5, "pca.smoothing": 0.75, "pca.standardize": True, "pca.eigenvalue_weight": 0.0}
+_LARGE_NETWORK = {"train.width": 128, "train.blocks": 2}
 _USUAL = (
-    _FEW,
-    _FEW | _FAST,
-    _FEW | _FAST | _RARE,
-    _FEW | _FAST | _SHORT | _LARGE,
-    _FEW | _RARE | _SHORT | _USE | _LARGE,
+    _FEW_TEXTS,
+    _FEW_TEXTS | _HIGH_RATE,
+    _FEW_TEXTS | _HIGH_RATE | _RARE_NGRAMS,
+    _FEW_TEXTS | _HIGH_RATE | _NO_LSA | _LARGE_NETWORK,
+    _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
 # Mean number of tuples of settings that a random change alters.
 _CHANGES = 2
-# Number of random changes among which the additive model chooses, and the strength of its regularisation.
+# Number of random changes from which the additive model chooses, and the strength of the model's regularisation.
 _POOL, _RIDGE = 50, 0.3
 # Settings, as stage.setting -> value.
 Values = dict[str, Any]
@@ -67,8 +67,8 @@ class SearchSpace(NamedTuple):
         """Return the settings that may change.
 
         Args:
-            recipe: recipe to start from. Settings of counting and PCA change only if the recipe makes word vectors. The
-                shape of the network and the n-gram features change only if training does not start from a model.
+            recipe: recipe to start from. If it does not make word vectors, the settings of counting and PCA stay fixed.
+                If training starts from a model, the network shape and the n-gram settings stay fixed.
             fixed: names of settings that must not change, as ``stage.setting``.
         """
         excluded = set(fixed)
@@ -82,7 +82,7 @@ class SearchSpace(NamedTuple):
         return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
-        """Return changes that often help, have not been tried, and alter only settings that may change."""
+        """Return changes that often help and have not been tried. They alter only settings that may change."""
         names = {name for group in self.groups for name in group}
         changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
         return [values for name, values in {name_of(each): each for each in changed}.items() if name not in tried]
@@ -95,16 +95,16 @@ class SearchSpace(NamedTuple):
         rng: np.random.Generator,
         count: int,
     ) -> list[Values]:
-        """Return random changes of settings that have not been tried; fewer than ``count`` if few are found.
+        """Return up to ``count`` random changes to the settings, none of which has been tried.
 
-        The first change is random. For each of the others, several random changes are drawn, and the one for which an
-        additive model predicts the lowest loss is returned; see :class:`AdditiveModel`.
+        The first change is random. Each of the others is chosen from several random changes: it is the change for which
+        an additive model predicts the lowest loss; see :class:`AdditiveModel`.
 
         Args:
             center: settings to change.
-            tried: names (:func:`name_of`) of the settings that were tried before.
+            tried: names of the settings that have been tried; see :func:`name_of`.
             observed: settings and their losses, to which the model is fitted.
-            rng: source of randomness.
+            rng: random number generator.
             count: number of changes to return.
         """
         known, found = set(tried), list[Values]()
@@ -150,7 +150,7 @@ class AdditiveModel:
         self._effects = np.linalg.solve(x.T @ x + _RIDGE * np.eye(x.shape[1]), x.T @ y)
 
     def predict(self, values: Values) -> float:
-        """Return the predicted loss, apart from a constant."""
+        """Return the predicted loss, up to a constant."""
         return float(self._indicators(values) @ self._effects)
 
     def _indicators(self, values: Values) -> NDArray[np.float64]:

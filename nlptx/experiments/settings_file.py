@@ -1,4 +1,4 @@
-"""Writes settings to a TOML file that ``--config`` of ``nlptx train`` reads."""
+"""Writes settings to a TOML file for ``nlptx train --config``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_settings(path: FilePath, values: Values, comments: Sequence[str] = ())
     Args:
         path: path of the file.
         values: settings, as ``stage.setting`` -> value.
-        comments: lines of text for the beginning of the file.
+        comments: lines of text to write as comments at the beginning of the file.
 
     Raises:
         OutputError: the file cannot be written.

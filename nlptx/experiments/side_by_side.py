@@ -8,9 +8,9 @@ from nlptx.experiments.experiment import Experiment
 from nlptx.runtime.memory import available_memory
 from nlptx.runtime.workers import Workers
 
-# Memory, in bytes, that one training run needs: an amount for the program and its model, and an amount for each
-# character of its texts. In runs on reviews and on sentences, the peak was at most 3/4 of this.
-_OF_PROGRAM = 250 << 20
+# Estimated memory of one training run, in bytes: an amount for the program and its model, and an amount per character
+# of its texts. In runs on reviews and on sentences, the peak was at most 3/4 of this estimate.
+_BASE = 250 << 20
 _PER_CHARACTER = 40
 
 
@@ -20,10 +20,10 @@ def side_by_side(
     tasks: int,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> int:
-    """Return how many models are trained at the same time: one per worker, if there is enough memory.
+    """Return how many models to train at the same time: one per worker, if there is enough memory.
 
     Args:
-        experiment: experiment whose texts determine the estimate of the memory that a run needs.
+        experiment: experiment whose texts determine the estimated memory of a run.
         workers: workers to divide among the runs.
         tasks: number of training runs that remain.
         on_note: called with a remark if there is too little memory for one run per worker.
@@ -32,15 +32,17 @@ def side_by_side(
     available = available_memory()
     if most == 1 or available is None:
         return most
-    of_run = _OF_PROGRAM + _PER_CHARACTER * sum(len(text) for part in _texts(experiment) for text in part)
+    of_run = memory_of_run(experiment)
     possible = max(1, min(most, available // of_run))
     if possible < most:
         on_note(
             f"{possible} of {most} folds at a time: each may need {of_run / 1e9:.1f} GB of memory, and"
-            f" {available / 1e9:.1f} GB are available"
+            f" {available / 1e9:.1f} GB is available"
         )
     return possible
 
 
-def _texts(experiment: Experiment) -> tuple[list[str], list[str]]:
-    return list(experiment.texts), list(experiment.unlabelled)
+def memory_of_run(experiment: Experiment) -> int:
+    """Return the estimated memory, in bytes, that a training run needs."""
+    characters = sum(len(text) for texts in (experiment.texts, experiment.unlabelled) for text in texts)
+    return _BASE + _PER_CHARACTER * characters

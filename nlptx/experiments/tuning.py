@@ -1,19 +1,19 @@
 """``tune``: search for better settings within a time limit, by successive halving over paired folds.
 
-The search consists of rounds. The candidates of the first round are changes that often help together; the candidates of
-later rounds are random changes of the best settings so far. All candidates of a round are tested on one fold, the best
-third on two more folds, and the best of these on the remaining folds. After each of these steps, a candidate continues
-only if it is better than the best settings so far on the same folds. A candidate that completes all folds replaces
-them. Because all candidates are tested on the same folds, the differences between folds cancel. Each round begins with
-another fold.
+The search consists of rounds. The candidates of the first round are changes that often help together; those of later
+rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
+on two more folds, and the best of these on the remaining folds. After each of these steps, a candidate continues only
+if it is better than the best settings so far on the same folds. A candidate that completes all folds becomes the best.
+Because all candidates are tested on the same folds, the differences between folds cancel out. Each round begins with a
+different fold.
 
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
 
-An additive model of the results so far selects the random changes, except for one candidate per round; see
-:class:`nlptx.experiments.search_space.AdditiveModel`. The test of a candidate does not depend on this model.
+An additive model of the results so far chooses among the random changes, except for one candidate per round; see
+:class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested does not depend on this model.
 
-Source of successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
+Source for successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.
 """
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from nlptx.errors import SettingsError
 from nlptx.experiments.experiment import Experiment, Recipe
-from nlptx.experiments.halving import MEASURES, OutOfTimeError, Search, Trial
+from nlptx.experiments.halving import MEASURES, OutOfTimeError, RunSteps, Search, Trial
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.search_space import SearchSpace, values_of
 from nlptx.runtime.workers import SERIAL, Workers
@@ -41,10 +41,10 @@ class Tuning:
 
     Args:
         measure: measure that was optimised.
-        best: settings with the best mean over all folds; the settings at the start if no others are better.
-        trials: all settings that were tried, in order, beginning with the settings at the start.
+        best: settings with the best mean over all folds; the starting settings if no others are better.
+        trials: all candidates that were tested, in order, beginning with the starting settings.
         rounds: number of completed rounds.
-        seconds: time used, including the time of earlier runs from which the search was resumed.
+        seconds: time used, including earlier runs of a resumed search.
     """
 
     measure: str
@@ -55,12 +55,12 @@ class Tuning:
 
     @property
     def default(self) -> Trial:
-        """The settings that the search started from."""
+        """The starting settings."""
         return self.trials[0]
 
     @property
     def compared(self) -> bool:
-        """Whether the time was enough to test any other settings."""
+        """Whether the time was long enough to test any other settings."""
         return any(trial.folds for trial in self.trials[1:])
 
 
@@ -73,12 +73,13 @@ def tune(
     fixed: Collection[str] = (),
     seed: int = SEED,
     workers: Workers = SERIAL,
+    run_steps: RunSteps | None = None,
     journal: Journal | None = None,
     on_step: Callable[[str, float], None] = lambda state, fraction: None,
     on_best: Callable[[Trial], None] = lambda trial: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tuning:
-    """Search for settings that give better predictions out of fold.
+    """Search for settings that give better out-of-fold predictions.
 
     The candidates depend only on the seed and on the results, not on the time. With more time, the search tries the
     same candidates and then further ones.
@@ -86,15 +87,15 @@ def tune(
     Args:
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
-        seconds: time limit. It is exceeded by less than the time of one step, which trains and tests one model.
+        seconds: time limit. It may be exceeded by less than the time of one step, which trains and tests one model.
         measure: measure to optimise, a key of MEASURES.
         fixed: names of settings that must not change, as ``stage.setting``.
-        seed: seed of the folds, of training and of the candidates.
-        workers: threads or processes. Steps run in parallel, each with a part of the workers. The number of workers
-            changes only how many steps the time allows.
-        journal: journal that was entered with a ``with`` statement, from which finished steps are read. None by
-            default.
-        on_step: called before and during each step, with its description and the used fraction of the time.
+        seed: seed for the folds, for training and for the candidates.
+        workers: threads or processes. Steps run in parallel, each on some of the workers. The number of workers changes
+            only how many steps the time allows.
+        run_steps: function that performs the steps elsewhere, such as on a cluster; None to use ``workers``.
+        journal: an open journal (see :class:`.Journal`), from which finished steps are read; none by default.
+        on_step: called before and during each step, with its description and the fraction of the time used so far.
         on_best: called with settings that are better than all earlier settings.
         clock: function that returns the time in seconds.
 
@@ -113,7 +114,7 @@ def tune(
     rounds = 0
     with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
         cache = FeatureCache(folder)
-        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock, cache)
+        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock, cache, run_steps)
         best = search.trial(values_of(recipe))
         try:
             search.steps([best], range(experiment.folds))

@@ -4,10 +4,10 @@ The bytes are written to a temporary file in the same folder. This file is flush
 Then the folder is flushed, so that the file survives a power cut.
 
 The temporary file has a random name and is locked (flock) while the process that writes it is running. However the
-process ends, the system releases the lock. So the next process that writes the same target recognises leftover
+process ends, the system releases the lock. The next process that writes the same target therefore recognises leftover
 temporary files: they are not locked. Process ids could not be used instead, because they are meaningless on a volume
 that several hosts share. Locks work on such a volume: NFS, Lustre, CephFS and others propagate them between hosts,
-unless it is mounted with host-local locks.
+unless the volume is mounted with host-local locks.
 """
 
 from __future__ import annotations
@@ -39,13 +39,17 @@ _CUT_SHORT = "the output is incomplete"
 
 
 @contextmanager
-def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
+def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends without an error.
 
     If ``path`` is a symbolic link, the link is kept, and the file to which it points is replaced. If there is an old
     file, the new file gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
-    /dev/stdout, /dev/fd/3), pipes and devices are not replaced; all bytes are copied to them at the end. Other errors
-    that are raised in the block propagate unchanged.
+    /dev/stdout, /dev/fd/3), pipes and devices are not replaced; all bytes are copied to them at the end. Errors raised
+    by the code in the block propagate unchanged.
+
+    Args:
+        path: file to replace or create.
+        durable: whether the file must survive a power cut. Intermediate results need not, and are then written faster.
 
     Raises:
         OutputError: the file cannot be written or is write-protected. The old file is not changed.
@@ -57,12 +61,12 @@ def atomic_output(path: FilePath) -> Iterator[BinaryIO]:
         with _via_temporary_file(path) as file:
             yield file
     else:
-        with _beside(Path(os.path.realpath(path)), mode, path) as file:
+        with _beside(Path(os.path.realpath(path)), mode, path, durable) as file:
             yield file
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError if a write fails. Other errors could be mistaken for failed reads."""
+    """An open file that raises OutputError if a write fails. An OSError could be mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -96,13 +100,14 @@ def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
+def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterator[BinaryIO]:
     """Open a temporary file in the folder of ``target``, and rename it to ``target`` at the end.
 
     Args:
         target: file to replace or create.
         mode: mode of the existing target, or None if there is none.
         path: name of the target in error messages, as given by the caller.
+        durable: whether to flush the file and its folder to disk.
     """
     with failures(path):
         remove_litter(target)
@@ -115,11 +120,14 @@ def _beside(target: Path, mode: int | None, path: str) -> Iterator[BinaryIO]:
                 file.flush()
                 if mode is not None:
                     os.fchmod(descriptor, stat.S_IMODE(mode))
-                os.fsync(descriptor)
-                os.replace(temporary, target)  # renames it before closing it, because closing it releases its lock
+                if durable:
+                    os.fsync(descriptor)
+                os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
     finally:
         with suppress(OSError):  # the file has been renamed already, or an earlier failure is being reported
             temporary.unlink()
+    if not durable:
+        return
     with failures(path, "the new file is in place, but may not survive a power cut"):
         _sync_folder(target.parent)
 
@@ -138,7 +146,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove the temporary files for ``target`` that are not locked any more, because their writers were killed."""
+    """Remove the temporary files for ``target`` that are no longer locked, because their writers were killed."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):

@@ -88,7 +88,10 @@ def descriptor_of(path: str) -> int | None:
 
 @contextmanager
 def failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors in a block into OutputError, except the error of a pipe that its reader has closed."""
+    """Turn system errors in a block into OutputError.
+
+    A BrokenPipeError propagates unchanged; it means that the reader of the output has closed the pipe.
+    """
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""The type of file paths, which are given as str or pathlib.Path, and their conversion to str."""
+"""The type of file paths (str or pathlib.Path), and their conversion to str."""
 
 from __future__ import annotations
 

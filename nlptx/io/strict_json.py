@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum number of nested levels. Tables and headers need far fewer, and recursive functions can process this number.
+# Maximum number of nested levels. Tables and headers need far fewer, and recursive functions can cope with this many.
 _MAX_DEPTH = 100
 
 

@@ -1,4 +1,4 @@
-"""Opens files so that an error is raised if they are truncated while they are read."""
+"""Opens files so that an error is raised if they are truncated while being read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
 
 
 class _WholeFile(io.FileIO):
-    """A file that is open for reading, and whose size at the time of opening is known.
+    """A file that is open for reading and remembers its size at the time of opening.
 
     If the file grows, the added data is read too. Because some file systems do not report true sizes, a file is
     considered truncated only if its reported size has decreased.
@@ -31,7 +31,7 @@ class _WholeFile(io.FileIO):
 
     def __init__(self, file: str | int, name: str) -> None:
         super().__init__(file, "rb", closefd=not isinstance(file, int))
-        self._called = name
+        self._name_in_messages = name
         status = os.fstat(self.fileno())
         self._size = status.st_size if stat.S_ISREG(status.st_mode) else 0
 
@@ -54,6 +54,6 @@ class _WholeFile(io.FileIO):
         if end < self._size and size < self._size:
             raise DataError(
                 f"the file was cut short while it was read: it had {self._size:,} bytes, and now has {size:,}",
-                where=self._called,
+                where=self._name_in_messages,
                 hint="Read it again when no program writes to it any more.",
             )

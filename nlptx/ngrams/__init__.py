@@ -1,8 +1,8 @@
-"""N-gram features: inputs of the network, computed from the n-grams of a text, that indicate its class.
+"""N-gram features: network inputs that are computed from the n-grams of a text and indicate its class.
 
 The token features measure how strongly the n-grams that end at each position indicate a class. They are naive-Bayes
 log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models
-(:mod:`nlptx.ngrams.logistic_regression`): one on the same ratios, and one on the principal components of the texts
+(:mod:`nlptx.ngrams.logistic_regression`): one on the same ratios, and one on the LSA components of the texts
 (:mod:`nlptx.ngrams.lsa`). The features of a training text never depend on its label (:mod:`nlptx.ngrams.cross_fit`). If
 there are many texts, they are computed in another way, with little memory (:mod:`nlptx.ngrams.many_texts`). If there
 are many labels, the only features are the outputs of sparse linear models, one per label

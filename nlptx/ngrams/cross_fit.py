@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams.array_bytes import arrays_to_bytes, bytes_to_arrays
+from nlptx.ngrams.array_bytes import bytes_to_arrays
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.feature_settings import (
@@ -32,8 +32,8 @@ from nlptx.ngrams.feature_settings import (
     step_counter,
 )
 from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.fold_models import ModelData, fit_part
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.logistic_regression import fit_dense
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
 from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
@@ -47,7 +47,6 @@ from nlptx.ngrams.occurrences import (
     sizes_of,
     words_of,
 )
-from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
@@ -112,36 +111,6 @@ def fit_ngram_features(
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 
-    def fit(part: int) -> bytes:
-        """Fit both linear models on a part of the texts. Return their arrays as bytes, which :func:`built` reads."""
-        rows = parts[part]
-        of_rows = None if text_weights is None else text_weights[rows]
-        model = fit_ratio_model(
-            scaled[rows],
-            targets[rows],
-            shape.classes,
-            shape.min_texts,
-            None if of_lexicon is None else of_lexicon[rows],
-            of_rows,
-        )
-        second: tuple[NDArray, ...] = (np.zeros(0),) * 3
-        if components is not None:
-            second = fit_components(components, rows)
-        return arrays_to_bytes([*model, *second])
-
-    def fit_components(components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
-        """Fit the second model. Return its weights (G, E), its bias (E,), and what each text adds to its own output."""
-        long = rows[row_of[rows] >= 0]
-        of_long = None if text_weights is None else text_weights[long]
-        slopes, start = fit_dense(components.scores[row_of[long]], targets[long], width, of_long)
-        slopes = slopes.astype(np.float32)
-        latent, offset = components.to_ngrams(slopes)
-        own = np.zeros((len(texts), width), np.float32)
-        own[row_of >= 0] = components.self_outputs(slopes)[row_of[row_of >= 0]]
-        spread = np.zeros((len(known), width), np.float32)
-        spread[weights > 0] = latent * weights[weights > 0, None]
-        return spread, start + offset, own
-
     def built(arrays: bytes) -> tuple[NgramFeatures, NDArray[np.float32]]:
         """Return the fitted features, and what each text contributes to its own outputs, (texts, M E)."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
@@ -168,7 +137,8 @@ def fit_ngram_features(
     on_model(0)
     importlib.import_module("scipy.optimize")  # slow: otherwise, each of the forked processes would import it
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
-    fitted = workers.map(fit, range(len(parts)), isolated=True)
+    data = ModelData(scaled, targets, shape, parts, of_lexicon, text_weights, components, row_of, weights)
+    fitted = workers.map_shared(fit_part, data, range(len(parts)))
     (final, _), *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1))
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:

@@ -126,8 +126,8 @@ class NgramFeatures:
         known = found < len(self.keys)
         grams = (text * len(self.keys) + found)[known]
         grams = grams[radix_argsort(grams)]
-        text, place = np.divmod(grams[np.diff(grams, prepend=-1) > 0], max(len(self.keys), 1))
-        return text, place
+        text, gram = np.divmod(grams[np.diff(grams, prepend=-1) > 0], max(len(self.keys), 1))
+        return text, gram
 
     def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
@@ -140,15 +140,15 @@ class NgramFeatures:
             lengths: (B,) number of rows of ``found`` that belong to each text.
             words: (B,) number of words in each text; equal to ``lengths`` by default.
         """
-        text, place = self.distinct(found, lengths)
+        text, gram = self.distinct(found, lengths)
 
         def sums(values: NDArray) -> NDArray:
             return np.bincount(text, values, len(lengths))
 
         root = np.sqrt(np.maximum(lengths if words is None else words, 1))
-        outputs = [sums(column[place]) / root for column in self.slopes.T]
+        outputs = [sums(column[gram]) / root for column in self.slopes.T]
         if self.latent is not None and self.importance is not None:
-            squared = sums(np.square(self.importance[place], dtype=np.float64))
+            squared = sums(np.square(self.importance[gram], dtype=np.float64))
             norms = np.sqrt(np.where(squared > 0, squared, 1))
-            outputs += [sums(column[place]) / norms for column in self.latent.T]
+            outputs += [sums(column[gram]) / norms for column in self.latent.T]
         return (self.bias + np.stack(outputs, axis=1)).astype(np.float32)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 # The table has at least this many slots per key.
 _SLOTS_PER_KEY = 2
-# The table is made once the number of lookups exceeds this fraction of the number of known n-grams. Until then, a
-# binary search is faster.
-_LOOKED_UP = 1 / 8
+# The table is made once the number of lookups per known n-gram exceeds this value. Until then, a binary search is
+# faster.
+_MIN_LOOKUPS = 1 / 8
 
 
 class KeyIndex:
-    """Index of sorted keys: a hash table with linear probing that looks up whole arrays of keys.
+    """Index of sorted keys that looks up whole arrays of keys, at first by binary search, then in a hash table.
 
     Args:
         keys: (G,) int64 keys of the known n-grams, sorted, distinct and not negative.
@@ -23,16 +23,16 @@ class KeyIndex:
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
         self._known = keys
-        self._looked_up = 0
+        self._lookups = 0
         self._slots: NDArray[np.int32] | None = None
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the index of each key, or G if the key is unknown, in the shape of ``keys``. -1 is always unknown."""
+        """Return the index of each key, or G for unknown keys, in an array of the same shape. -1 is always unknown."""
         count, flat = len(self._known), keys.ravel()
         if not count:
             return np.zeros(keys.shape, np.int64)
-        self._looked_up += keys.size
-        if self._slots is None and self._looked_up > count * _LOOKED_UP:
+        self._lookups += keys.size
+        if self._slots is None and self._lookups > count * _MIN_LOOKUPS:
             self._slots = _slots_of(self._known)
         found = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
         found[found < 0] = count
@@ -45,7 +45,7 @@ class KeyIndex:
     def _by_hash(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
         slot = _hash(keys, len(slots))
         found = slots[slot].astype(np.int64)
-        # If its slot contains another key, a key is searched for in the following slots, up to the first empty slot.
+        # A key whose slot contains another key is searched for in the following slots, up to the first empty slot.
         left = np.flatnonzero((found >= 0) & (self._known[found] != keys))
         slot = slot[left]
         while len(left):
@@ -69,7 +69,7 @@ def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
     slot = _hash(keys, len(slots))
     while len(waiting):
         free = slots[slot] < 0
-        slots[slot[free]] = waiting[free]  # if several keys have the same slot, one of them gets it
+        slots[slot[free]] = waiting[free]  # of several keys with the same slot, one gets it
         left = slots[slot] != waiting
         waiting, slot = waiting[left], (slot[left] + 1) % len(slots)
     return slots

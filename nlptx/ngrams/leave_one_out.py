@@ -1,4 +1,4 @@
-"""Computes the n-gram features of a text with one word left out, for each of its words, in linear time."""
+"""Computes the n-gram features of a text without each of its words in turn, in linear time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and the text features of a text of T words with one word left out, for each of the words.
+    """The n-grams and the text features of a text of T words, without each of these words in turn.
 
     Args:
         next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the word
@@ -26,9 +26,9 @@ class FeaturesWithoutEach(NamedTuple):
 def features_without_each(
     features: NgramFeatures, ids: NDArray[np.integer], found: NDArray[np.integer]
 ) -> FeaturesWithoutEach:
-    """Return the n-gram features of a text with one word left out, for each of its words.
+    """Return the n-gram features of a text without each of its words in turn.
 
-    The linear models only use whether an n-gram occurs, not how often. If an n-gram occurs m times, each of its
+    The linear models use only whether an n-gram occurs, not how often. If an n-gram occurs m times, each of its
     occurrences gets 1/m of its weight; otherwise, leaving out a word that is repeated would change nothing.
 
     Args:
@@ -53,13 +53,14 @@ def features_without_each(
 
 
 def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the indices (T, order - 1, order) of the n-grams that end at each of the words after a left-out word."""
+    """Return the indices (T, order - 1, order) of the n-grams that end at the words after each left-out word."""
     reach = features.order - 1
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
-    # An n-gram that ends after the left-out word begins at most `reach` words before it. So the passage around the word
-    # contains the whole n-gram, and only passages at the start of the text contain its start.
+    # An n-gram that ends after the left-out word begins at most `reach` words before it. The passage around the word
+    # therefore contains every such n-gram completely, and the start of a passage belongs to one of them only if it is
+    # also the start of the text.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages
@@ -89,6 +90,6 @@ def _changes(
     net = np.bincount(number, step[kept], len(pairs))  # change in the number of occurrences
     word, ngram = np.divmod(pairs, max(known, 1))
     distinct, occurrences = np.unique(np.append(found[found < known], known), return_counts=True)
-    place = np.searchsorted(distinct, ngram)
-    before = np.where(distinct[place] == ngram, occurrences[place], 0)
+    index = np.searchsorted(distinct, ngram)
+    before = np.where(distinct[index] == ngram, occurrences[index], 0)
     return word, ngram, np.where(before > 0, np.minimum(net, 0) / np.maximum(before, 1), net > 0)

@@ -140,7 +140,7 @@ def find_components(
         return None
     # For the transposed rows, RowOperator computes products with X X' / G.
     roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
-    gram = RowOperator((rows if roots is None else _scaled(rows, roots)).T.tocsr(), False, np.float32, workers)
+    gram = RowOperator.of((rows if roots is None else _scaled(rows, roots)).T.tocsr(), False, np.float32, workers)
     converged = multiplied = 0
 
     def product(block: NDArray) -> NDArray:

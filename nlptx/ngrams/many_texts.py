@@ -124,10 +124,10 @@ def fit_many_texts(
             fitted = fit(fold != number, counts.sum(axis=0) - counts[number], number)
             yield from _features_of_fold(fitted, texts, fold == number, shape, workers)
             # What a passage contributes to its own output is not subtracted, because it is one of many texts.
-            for place, passage in enumerate(passages, len(texts)):
+            for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
                     of_tokens, of_text = fitted.features.arrays_of([passage.ids], of_tokens=shape.of_tokens)
-                    yield FeatureBatch(np.array([place]), np.array([len(passage.ids)]), of_tokens, of_text)
+                    yield FeatureBatch(np.array([index]), np.array([len(passage.ids)]), of_tokens, of_text)
 
     of_examples = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
     return fit(np.ones(len(texts), bool), counts.sum(axis=0), folds).features, of_examples

@@ -5,12 +5,12 @@ If an n-gram occurs in n_c training texts of class c and in n_r texts of the oth
     r = log((n_c + 2 s_c) / sum (n_c + 2 s_c)) - log((n_r + 2 s_r) / sum (n_r + 2 s_r))
       = log(n_c / s_c + 2) - log(n_r / s_r + 2)
 
-where s_c = sum n_c / sum (n_c + n_r) is the share of the class in all counts, s_r = 1 - s_c, and sums are over all
-n-grams. If two classes have equal shares, this is the ratio of Wang & Manning 2012, "Baselines and Bigrams", which adds
-1 to both counts. For a rare class, however, adding the same number to n_c and n_r would give neutral n-grams a ratio
-other than 0, which would grow with the number of n-grams. In the form used here, an n-gram has the ratio 0 if its
-counts are distributed over the classes in the same way as the sum of all counts, for any shares. N-grams that occur in
-no labelled text do not affect the other ratios.
+where s_c = sum n_c / sum (n_c + n_r) is the share of class c in the counts of all n-grams, s_r = 1 - s_c, and the sums
+are over all n-grams. If there are two classes with equal shares, this is the ratio of Wang & Manning 2012, "Baselines
+and Bigrams", which adds 1 to both counts. For a rare class, however, adding the same number to n_c and n_r would give
+neutral n-grams a ratio other than 0, which would grow with the number of n-grams. In the form used here, an n-gram
+whose counts are distributed over the classes like the counts of all n-grams together has the ratio 0, whatever the
+shares. N-grams that occur in no labelled text do not affect the other ratios.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Maximum vocabulary size V for which trigram keys, numbers of three digits in base V + 2, are below 2^63.
+# Maximum vocabulary size V. It ensures that trigram keys, which have three digits in base V + 2, are below 2^63.
 LARGEST_VOCABULARY = 2_000_000
 # Smoothing: number of texts added to the count of every n-gram, divided among the classes according to their shares.
 _PSEUDO_COUNT = 2.0
@@ -36,19 +36,20 @@ def ngram_keys(
     Args:
         ids: (N,) word ids of the texts, concatenated.
         order: length of the longest n-gram.
-        words: V. The key of an n-gram is a number of n digits from 1 to V + 1, so keys of different n do not collide.
+        words: vocabulary size V. The key of an n-gram of n words has n digits from 1 to V + 1, so keys of n-grams of
+            different lengths do not collide.
         lengths: (B,) number of words in each text; by default there is only one text.
     """
     counts = np.array([len(ids)] if lengths is None else lengths, np.int64)
     starts = np.cumsum(counts) - counts
     digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
     positions = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in `digits`
-    # Number of entries of `digits` that belong to the text of each word and precede the word.
+    # Number of entries of `digits` that precede each word in its text.
     before = np.arange(len(ids)) - np.repeat(starts, counts) + 1
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)
     for n in range(1, order + 1):
-        # Prepend the digit n - 1 positions back.
+        # Prepend the digit of the word n - 1 positions back.
         key += digits[np.maximum(positions - n + 1, 0)] * (words + 2) ** (n - 1)
         keys[:, n - 1] = np.where(before >= n - 1, key, -1)
     return keys
@@ -57,7 +58,7 @@ def ngram_keys(
 def feature_width(classes: int, independent: bool = False) -> int:
     """Return E, the number of ratios per n-gram: 1 for two classes (second versus first), otherwise one per class.
 
-    If classes are independent, so that a text may have any number of classes, there is always one ratio per class.
+    In multi-label classification (``independent``), there is always one ratio per class.
     """
     return 1 if classes == 2 and not independent else classes
 
@@ -65,14 +66,13 @@ def feature_width(classes: int, independent: bool = False) -> int:
 def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
-    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If all counts, or none
-    of them, belong to a class, its ratios are 0.
+    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class has all
+    counts or none of them, its ratios are 0.
 
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.
         min_texts: minimum number of texts in which an n-gram must occur.
-        seen: (G,) number of texts that contain each n-gram, if a text may have any number of classes; None if each text
-            has exactly one class.
+        seen: (G,) number of texts that contain each n-gram, for multi-label texts; None for single-label texts.
     """
     frequent = (counts.sum(axis=1) if seen is None else seen) >= min_texts
     counts = counts[frequent]

@@ -1,11 +1,11 @@
-"""For many labels: one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
+"""Fits one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
-The model of a label is described in :mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all
-other labels. However, it uses only the n-grams that occur with the label more often than expected. At most, their
-number is proportional to the number of texts with the label, so the memory for the weights of all labels is
-proportional to the total number of labels of all texts. For texts without any of these n-grams, the output is the bias,
-so their loss is computed once and multiplied by their number. The time grows at most with the number of texts times the
-number of labels.
+These models are used if there are many labels. The model of a label is described in
+:mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all other labels. However, it uses only the
+n-grams that occur with the label more often than expected. Their number grows at most in proportion to the number of
+texts with the label, so the memory for all weights grows at most in proportion to the total number of labels of all
+texts. For texts without any of these n-grams, the output is the bias, so their loss is computed once and multiplied by
+their number. The time grows at most with the number of texts times the number of labels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, MAX_ITERATIONS
 from nlptx.ngrams.naive_bayes import count_ratios
 from nlptx.nn.activations import sigmoid
 
-# Minimum log-count ratio of an n-gram that is used.
+# An n-gram is used if its log-count ratio is above this value.
 _MIN_RATIO = 0.0
 
 
@@ -60,7 +60,7 @@ def fit_labels(
     """Fit the models of all labels.
 
     Args:
-        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
+        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
         targets: (texts, C) matrix that is 1 where a text has a label and 0 elsewhere.
         min_texts: minimum number of texts in which an n-gram must occur.
         text_weights: (texts,) weight of each text, or None.
@@ -111,7 +111,7 @@ def _indicative(
 def _fit_label(
     rows: sp.csc_matrix, ratios: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], float]:
-    """Return the products (g,) of weights and ratios, and the bias, of the model of one label with g n-grams."""
+    """Fit the model of one label to g n-grams. Return the products (g,) of weights and ratios, and the bias."""
     total, with_label = float(weights.sum()), float(weights[positive].sum())
     # Half a text with the label and half a text without the label are added, so that the log-odds are finite.
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))

@@ -39,11 +39,11 @@ def fit_ratio_model(
     """Compute the ratios and fit their weights.
 
     Args:
-        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
-        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        classes: C.
+        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
+        targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
+        classes: number of classes, C.
         min_texts: minimum number of texts in which an n-gram must occur.
-        of_lexicon: (texts, 1) feature of the lexicon, or None.
+        of_lexicon: (texts, 1) lexicon feature of each text, or None.
         text_weights: (texts,) weight of each text, or None.
     """
     independent = targets.ndim == 2
@@ -51,7 +51,7 @@ def fit_ratio_model(
     counts = np.stack([_count_texts(rows, column, text_weights) for column in has_class.T], axis=1)
     seen = _count_texts(rows, np.ones(rows.shape[0], bool), text_weights) if independent else None
     ratios = log_count_ratios(counts, min_texts, seen)
-    # To save time, n-grams with the ratio 0 are left out. Their weights would remain 0.
+    # To save time, n-grams with the ratio 0 are left out, because their weights would remain 0.
     informative = np.flatnonzero(ratios.any(axis=1))
     columns, scales = rows[:, informative], ratios[informative]
     if of_lexicon is not None:

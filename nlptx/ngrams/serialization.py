@@ -1,4 +1,4 @@
-"""Converts NgramFeatures to the arrays of a model file and back.
+"""Converts NgramFeatures to the arrays in a model file and back.
 
 The keys of the n-grams are sorted int64 numbers. If this takes less space, they are stored in two parts: the lower 32
 bits of each key, as an int32; and each distinct value of the upper bits, with the number of keys that have this value.
@@ -90,7 +90,7 @@ def _read_sparse(
     return SparseNgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, starts=starts, labels=labels)
 
 
-def need_floats(artifact: Artifact, name: str, half: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
-    """Return as float32 an array that is stored as float16 (if ``half``) or as float32. Raises CorruptError."""
-    stored = need_array(artifact, name, "float16" if half else "float32", shape)
+def need_floats(artifact: Artifact, name: str, float16: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
+    """Return an array as float32. It is stored as float16 if ``float16``, else as float32. Raises CorruptError."""
+    stored = need_array(artifact, name, "float16" if float16 else "float32", shape)
     return stored.astype(np.float32, copy=False)

@@ -1,9 +1,9 @@
 """L-BFGS for a linear model with far more weights than texts.
 
-The loss is a function of the outputs z = X w + b, plus |w|^2 / (2 C). Its gradient is X' e + w / C, where e is the
-derivative of the loss of each text with respect to its outputs. So if the search starts at 0, all weights and
-directions in L-BFGS (Nocedal 1980) have the form X' a, where a contains one number for each text and output. Only a and
-its image K a, with K = X X', are stored:
+The loss is a function of the outputs z = X w + b, plus |w|^2 / (2 C), where X has one row per text. Its gradient with
+respect to w is X' e + w / C, where e is the derivative of the loss of each text with respect to its outputs. If the
+search starts at 0, all weights and directions in L-BFGS (Nocedal 1980) therefore have the form X' a, where a contains
+one number per text and output. Only a and its image K a, with K = X X', are stored:
 
 - the outputs are K a + b, and |w|^2 = a' K a;
 - the gradient is X' (e + a / C), so one product with K gives its image, K e + (K a) / C;
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Number of earlier steps that determine the next direction.
-_REMEMBERED = 10
+_HISTORY_LENGTH = 10
 # A step is accepted if the loss decreases by at least this fraction of the decrease predicted by the gradient.
 _SUFFICIENT_DECREASE = 1e-4
 _MAX_HALVINGS = 30
@@ -33,8 +33,8 @@ class Vector(NamedTuple):
     """A vector (X' a, b) of weights and biases.
 
     Args:
-        texts: (T, E) the numbers a.
-        image: (T, E) K a.
+        texts: (texts, E) the numbers a.
+        image: (texts, E) K a.
         bias: (E,) b.
     """
 
@@ -63,12 +63,12 @@ def minimise_in_span(
     tolerance: float,
     max_iterations: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers a (T, E) and the bias (E,) that minimise a convex loss plus the penalty.
+    """Return the numbers a (texts, E) and the bias (E,) that minimise a convex loss plus the penalty.
 
     Args:
-        gram: function that returns K a, (T, E), for a (T, E).
-        loss_of: function that returns the summed loss of outputs (T, E), and its gradient (T, E).
-        shape: (T, E).
+        gram: function that returns K a, (texts, E), for a (texts, E).
+        loss_of: function that returns the summed loss of outputs (texts, E), and its gradient (texts, E).
+        shape: (texts, E).
         inverse_penalty: C.
         tolerance: the search ends when the relative decrease of the loss in an iteration is at most this.
         max_iterations: maximum number of iterations.
@@ -85,7 +85,7 @@ def minimise_in_span(
     point = Vector(np.zeros(shape), np.zeros(shape), np.zeros(shape[1]))
     value, error = value_at(point)
     gradient = gradient_at(point, error)
-    steps: deque[tuple[Vector, Vector, float]] = deque(maxlen=_REMEMBERED)
+    steps: deque[tuple[Vector, Vector, float]] = deque(maxlen=_HISTORY_LENGTH)
     for _ in range(max_iterations):
         direction = _direction(gradient, steps, inverse_penalty)
         slope = gradient.dot(direction)
@@ -122,8 +122,8 @@ def _direction(gradient: Vector, steps: deque[tuple[Vector, Vector, float]], inv
         direction = direction.plus(-factors[-1], change)
     if steps:
         _, change, curvature = steps[-1]
-        # The second derivative is at least 1 / C along all weights, and can be smaller only along the bias. In that
-        # case, components of a that change no weight, because K a = 0, would grow without limit.
+        # The second derivative is at least 1 / C along all weights, and can be smaller only along the bias. Without the
+        # limit C, components of a with K a = 0, which change no weight, would then grow indefinitely.
         direction = direction.times(min(curvature / change.dot(change), inverse_penalty))
     for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
         direction = direction.plus(factor - change.dot(direction) / curvature, step)

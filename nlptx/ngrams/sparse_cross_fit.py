@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,14 +77,10 @@ def fit_sparse_features(
     fold = assign_folds(len(texts), folds, rng)
     parts = training_parts(fold, folds)
 
-    def fit(number: int) -> list[bytes]:
-        part = parts[number]
-        weights = None if text_weights is None else text_weights[part]
-        return fit_labels(rows[part], labels[part], shape.min_texts, weights).to_bytes()
-
     found = []
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
-    for done, fitted in enumerate(workers.map(fit, range(len(parts)), isolated=True), start=1):
+    data = _ModelData(rows, labels, shape.min_texts, text_weights, parts)
+    for done, fitted in enumerate(workers.map_shared(_fit_part, data, range(len(parts))), start=1):
         found.append(LabelModels.from_bytes(fitted, (len(known), shape.classes)))
         on_progress("linear models", done / len(parts), f"{done} of {len(parts)} times {shape.classes:,} models")
     final, *out_of_fold = found
@@ -105,6 +102,23 @@ def fit_sparse_features(
 
     features = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
     return _as_features(final, known, shape), features
+
+
+class _ModelData(NamedTuple):
+    """The data on which the linear models are fitted; ``parts`` contains the indices of the texts of each part."""
+
+    rows: sp.csr_matrix
+    labels: sp.csr_matrix
+    min_texts: int
+    text_weights: NDArray[np.float64] | None
+    parts: list[NDArray[np.intp]]
+
+
+def _fit_part(data: _ModelData, number: int) -> list[bytes]:
+    """Fit the models of all labels on a part of the texts, and return them as bytes."""
+    part = data.parts[number]
+    weights = None if data.text_weights is None else data.text_weights[part]
+    return fit_labels(data.rows[part], data.labels[part], data.min_texts, weights).to_bytes()
 
 
 def _label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -> sp.csr_matrix:

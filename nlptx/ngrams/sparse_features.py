@@ -1,4 +1,4 @@
-"""N-gram features for many labels: most n-grams have a weight for only a few of the labels."""
+"""N-gram features for many labels, where most n-grams have weights for only a few of the labels."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class SparseNgramFeatures(NgramFeatures):
     def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:
-        text, place = self.distinct(found, lengths)
-        counts = self.starts[place + 1] - self.starts[place]
+        text, gram = self.distinct(found, lengths)
+        counts = self.starts[gram + 1] - self.starts[gram]
         ends = np.cumsum(counts)
         # Indices of the weights of all these n-grams, one n-gram after another.
-        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[place] - ends + counts, counts)
+        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[gram] - ends + counts, counts)
         shape = len(lengths), len(self.bias)
         cells = np.repeat(text, counts) * shape[1] + self.labels[at]
         sums = np.bincount(cells, self.slopes[at], shape[0] * shape[1]).reshape(shape)

@@ -1,4 +1,4 @@
-"""Activation functions f, applied elementwise. Each backward multiplies by f', the derivative of f at the input."""
+"""Activation functions f, applied elementwise. The backward pass multiplies dy by f'(x), the derivative of f at x."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Relu(Layer):
         y = np.maximum(x, 0)
         return y, y
 
-    # f' is 1 where x > 0, and 0 elsewhere. y > 0 at the same entries.
+    # f' is 1 where x > 0, and 0 elsewhere; y > 0 exactly where x > 0.
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients | None = None) -> NDArray:
         y = cache
         return dy * (y > 0)

@@ -1,7 +1,7 @@
 """Self-attention: first in its textbook form, then as layers that use a faster kernel.
 
 The two functions at the top compute attention and its gradient in full. The layers compute the same results with
-:mod:`nlptx.nn.attention_kernel`; a test checks that the results of both agree.
+:mod:`nlptx.nn.attention_kernel`; a test checks that both agree.
 
 Source: Vaswani et al. (2017), "Attention is all you need".
 """
@@ -21,12 +21,12 @@ from nlptx.nn.linear import Linear
 
 
 def attention(q: NDArray, k: NDArray, v: NDArray, causal: bool = False) -> tuple[NDArray, NDArray]:
-    """Return the weighted mean of the values for every query; the better a key matches, the larger its weight.
+    """Return the weighted mean of the values for every query; values whose keys match better get larger weights.
 
         O = P V    with    P = softmax(Q K^T), taken over the keys
 
     Args:
-        q: (..., T, K) queries, already multiplied by 1 / sqrt(K) where attention is scaled.
+        q: (..., T, K) queries, already multiplied by 1 / sqrt(K) if attention is scaled.
         k: (..., T, K) keys.
         v: (..., T, K) values.
         causal: whether a token attends only to itself and to the tokens before it.
@@ -93,7 +93,7 @@ class PlainAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed in a call, (n, 1, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``, (n, 1, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]
 
 
@@ -108,7 +108,7 @@ class MultiHeadAttention(Layer):
         width: D.
         heads: H.
         head_width: K; D / H for narrow heads, D for wide ones.
-        scaled: whether scale is 1 / sqrt(K); otherwise it is 1.
+        scaled: whether the scale is 1 / sqrt(K); otherwise it is 1.
         rng: random generator for the initial weights.
     """
 
@@ -178,5 +178,5 @@ class MultiHeadAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed in a call, (n, H, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``, (n, H, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]

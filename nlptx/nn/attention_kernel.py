@@ -2,9 +2,9 @@
 
 The weights P (T, T) are by far the largest array, so each pass over them is expensive. Four measures reduce the cost:
 
-- P is never computed. With E = exp(S) and the row sums z = E 1, P = E / z. So O = (E V) / z, and only the smaller (T,
-  K) array is divided.
-- The softmax subtracts the largest score of a row only where exp(S) would otherwise overflow or underflow.
+- P is never computed. Let E = exp(S), where S are the scores, and let z = E 1 be its row sums. Then P = E / z and
+  O = (E V) / z, so only the smaller (T, K) array is divided.
+- The largest score of a row is subtracted only where exp(S) would otherwise overflow or underflow.
 - The scores of all queries for one key are contiguous in memory, so row maxima are computed with vector operations.
 - Large weight arrays are computed in tiles, each small enough to stay in a core's cache from start to finish.
 """
@@ -23,7 +23,7 @@ _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
 
 def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, NDArray, NDArray]:
-    """Return O = P V for P = softmax(Q K^T), taken over the keys, and P as the two arrays E and z with P = E / z.
+    """Return O = P V, where P = softmax(Q K^T), taken over the keys, and the arrays E and z, where P = E / z.
 
     Args:
         q: (n, H, T, K) queries.
@@ -43,7 +43,7 @@ def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, N
 
 
 def attend_only(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> NDArray:
-    """Return only the O of :func:`attend`, (n, H, T, K). The weights are not kept, to save memory."""
+    """Return only O of :func:`attend`, (n, H, T, K). The weights are not kept, to save memory."""
     if _fits_a_tile(q):
         return _attend(q, k, v, causal)[0]
     o = np.empty_like(v)

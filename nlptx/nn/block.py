@@ -76,7 +76,7 @@ class EncoderBlock(Layer):
         attention: the attention layer.
         feed_forward: the feed-forward network.
         width: D.
-        order: ``post`` or ``pre``, see :class:`Residual`.
+        order: ``post`` or ``pre`` (see :class:`Residual`).
         gain: whether the norms learn a gain and a bias.
         dropout: fraction of the output entries of both layers that are dropped in training.
     """
@@ -104,7 +104,7 @@ class EncoderBlock(Layer):
         return self.attention.backward(dy, attention_cache, grads)
 
     def attention_weights(self, cache: Any) -> list[NDArray]:
-        """Return the attention weights computed in a call, (n, H, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``, (n, H, T, T) for each stack of windows."""
         _, attention_cache, _ = cache[0]
         weights: list[NDArray] = self.attention.sublayer.weights(attention_cache)  # type: ignore[attr-defined]
         return weights

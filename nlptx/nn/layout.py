@@ -27,8 +27,8 @@ class Layout:
         window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to the tokens before it.
         apart: whether matrix products are computed for each window separately. The order in which a BLAS library adds
-            may depend on the size of the matrix. So only with separate products is every bit of the result for a text
-            independent of the other texts in the batch.
+            may depend on the matrix size, so only separate products make every bit of the result for a text independent
+            of the other texts in the batch.
 
     Attributes:
         starts: (B,) first row of each text.
@@ -49,7 +49,7 @@ class Layout:
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
-            longer = np.repeat(self.lengths % per_text, per_text)  # number of windows of the text with an extra token
+            longer = np.repeat(self.lengths % per_text, per_text)  # number of windows with an extra token in this text
             first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:

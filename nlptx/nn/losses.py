@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
 
-# Smallest distance from 0 and 1 of a probability whose log-odds are computed.
+# Minimum distance of a probability from 0 and 1 when its log-odds are computed.
 _NEARLY_0 = 1e-6
 
 
@@ -43,12 +43,15 @@ class Loss:
         raise NotImplementedError
 
     def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:
-        """Return whether the most probable prediction is correct, (B,). Arguments: see :meth:`value_and_gradient`."""
+        """Return whether the most probable prediction is correct, (B,), for inputs of :meth:`value_and_gradient`."""
         predicted = self.probabilities(outputs).argmax(axis=1)
         return predicted == (targets if targets.ndim == 1 else targets.argmax(axis=1))
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        """Return the outputs, (outputs,), that correspond to the given probabilities (C,). No probability may be 0."""
+        """Return the outputs, (outputs,), that correspond to the given probabilities (C,).
+
+        Unless the classes are independent, no probability may be 0.
+        """
         raise NotImplementedError
 
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
@@ -65,7 +68,7 @@ class Loss:
 
 
 class CrossEntropy(Loss):
-    """Cross-entropy: -log p_target with p = softmax(outputs), one output per class."""
+    """Cross-entropy: -log p_target, where p = softmax(outputs), with one output per class."""
 
     def __init__(self, classes: int) -> None:
         super().__init__(classes)

@@ -1,7 +1,7 @@
 """Pooling: turns the token vectors of a batch, (N, D), into one vector per text, (B, D).
 
 A text that is too long to hold in memory is pooled in parts, and the results are merged. The mean over the text is the
-mean of the results for its parts, weighted by exp(u), where u is the logarithm of the weight of a part.
+mean of the results for its parts, weighted by exp(u), where u is the log-weight of a part.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pool(Layer):
 
         Args:
             y: (parts, width) vectors of the parts.
-            log_weights: (parts,), see :meth:`log_weights`.
+            log_weights: (parts,) log-weights of the parts, from :meth:`log_weights`.
             layout: the layout of ``y``, in which each of the B texts has one row per part.
         """
         raise NotImplementedError
@@ -130,7 +130,7 @@ class FirstPool(Pool):
 
 
 class AttentionPool(Pool):
-    """Take a weighted mean with learned weights: y_b = sum_t a_t x_t with a = softmax of x_t . w over the text.
+    """Take a weighted mean: y_b = sum_t a_t x_t, where a is the softmax of the scores x_t . w over the text.
 
     w (D,) is a learned query, the same for all texts.
     """
@@ -166,7 +166,7 @@ class AttentionPool(Pool):
     # s_t = x_t . w gives dw = sum_t ds_t x_t. y and s_t both depend on x_t, so dx_t = a_t dy + ds_t w.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         x, a, y, layout = cache
-        dy_token = np.repeat(dy, layout.lengths, axis=0)  # (N, D), dy of the text of each token
+        dy_token = np.repeat(dy, layout.lengths, axis=0)  # (N, D), for each token the dy of its text
         mean = np.repeat(np.einsum("bd,bd->b", y, dy), layout.lengths)  # (N,)
         ds = a * (np.einsum("nd,nd->n", x, dy_token) - mean)  # (N,)
         grads.add(self.query, ds @ x)

@@ -1,4 +1,4 @@
-"""The orthonormal basis that power iteration builds: it adds vectors and finds eigenvectors within their span.
+"""The orthonormal basis of power iteration: vectors are added to it, and eigenvectors are found within its span.
 
 Source of the orthogonalisation: Stathopoulos & Wu (2002).
 """
@@ -13,13 +13,13 @@ from nlptx.runtime.workers import Workers
 
 
 class Basis:
-    """An orthonormal basis W (V, width), together with A W.
+    """An orthonormal basis W (V, width), and its image A W under the symmetric (V, V) matrix A.
 
     The first columns of W are the eigenvectors found in earlier rounds, followed by the iterates of this round.
 
     Args:
         eigenvectors: (V, F) eigenvectors found in earlier rounds.
-        images: (V, F) A times these eigenvectors.
+        images: (V, F) product of A and these eigenvectors.
         capacity: maximum width of the basis.
         recent: maximum number of columns in the last two blocks together.
         workers: threads to use; they do not change the result.
@@ -42,7 +42,7 @@ class Basis:
         self._small[: new.stop, new] = inner(self._vectors[:, : new.stop], image, self._workers)
 
     def remainder(self, block: NDArray) -> NDArray:
-        """Return an orthonormal basis of the part of ``block`` (V, k) that is outside the span of this basis.
+        """Return an orthonormal basis of the part of ``block`` (V, k) that is orthogonal to this basis.
 
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
         orthogonalised twice, because the first subtraction leaves rounding errors. A column that becomes much shorter

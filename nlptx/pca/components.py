@@ -1,6 +1,7 @@
 """Scales the components of the word vectors.
 
-V is the number of words, and R the number of components.
+V is the number of words, and R the number of components. The matrices X, C and W are defined in
+:func:`nlptx.pca.fit.fit_pca`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from numpy.typing import NDArray
 
 
 def scales(values: NDArray, weight: float) -> NDArray:
-    """Return the factors of the columns of X W, (R,): l_i^((p-1)/2).
+    """Return the factors by which to multiply the columns of X W, (R,): l_i^((p-1)/2).
 
-    The mean square of component i becomes l_i^p (p = 0: all the same, p = 1: plain PCA). If an eigenvalue is only a
-    rounding error, its factor is 0, because scaling it up would amplify noise.
+    The mean square of component i becomes l_i^p: with p = 0, all mean squares are equal, and p = 1 is plain PCA. If an
+    eigenvalue is only a rounding error, its factor is 0, because scaling its component up would amplify noise.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.
-        weight: p.
+        weight: the exponent p.
     """
     nonzero = _nonzero(values)
     return np.where(nonzero, np.where(nonzero, values, 1) ** ((weight - 1) / 2), 0)
@@ -26,23 +27,23 @@ def scales(values: NDArray, weight: float) -> NDArray:
 def cosine_weights(
     values: NDArray, directions: NDArray, images: NDArray, weight: float, equalize: float, negative_weight: float
 ) -> NDArray:
-    """Return the factors of the components that make cosines agree better with the similarity of words, (R,), above 0.
+    """Return positive factors for the components, (R,), which make cosines agree better with word similarity.
 
         c_i = min(1, l_m / l_i)^(p/2), times the negative weight if w_i^T X w_i < 0
 
     Here m = 1 + floor(equalize R). The first m components get the same mean square, because these few would otherwise
     dominate the cosine.
 
-    The PPMI matrix X is symmetric, so X = sum of k w w^T over its eigenpairs (k, w), and C = X^T X / V has the same
-    eigenvectors, with eigenvalues k^2 / V. If k is negative, the component makes words with similar entries in w occur
-    near each other *less* often, and products of word vectors cannot approximate X. So such a component gets less
-    weight.
+    Unless it is smoothed or standardised, X is symmetric. It is then the sum of k w w^T over its eigenpairs (k, w), and
+    C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, words with similar entries in w
+    occur near each other *less* often, which products of word vectors cannot represent. Such a component therefore gets
+    less weight.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.
         directions: (V, R) eigenvectors w.
         images: (V, R) X w.
-        weight: p, see :func:`scales`.
+        weight: the exponent p of :func:`scales`.
         equalize: fraction of the components that get the same scale.
         negative_weight: factor of components with w^T X w < 0.
     """

@@ -44,11 +44,12 @@ def fit_pca(
 
         Y = X W L^((p-1)/2) D    with    C W = W L,    C = X^T X / V
 
-    X (V, V) contains the counts, transformed and optionally standardised. C is the covariance matrix of its columns,
-    except that their means are not subtracted. The columns of W (V, R) are the R leading eigenvectors of C, the
-    diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is plain PCA. The diagonal matrix D
-    holds weights for cosines; see :func:`nlptx.pca.components.cosine_weights`. Training divides by them, because it
-    finds weights of its own.
+    X (V, V) contains the counts, transformed and optionally standardised. C (V, V) is the matrix of uncentred second
+    moments of the columns of X: their covariance matrix, if their means were 0. The columns of W (V, R) are the R
+    leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
+    plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
+    :func:`nlptx.pca.components.cosine_weights`). Training divides the vectors by these weights, because it learns
+    weights of its own.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -63,8 +64,8 @@ def fit_pca(
         on_round: callback for progress; see :func:`power_iteration`.
 
     Returns:
-        Word vectors (V, R) float32, and the eigenvalue, the residual and the fraction of the variance of each
-        component.
+        Word vectors (V, R) float32, and for each component its eigenvalue, its residual and the fraction of the sum of
+        squares that it explains.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged.
@@ -88,30 +89,45 @@ def fit_pca(
     settings = settings or PcaSettings()
     folder = None if tmp_dir is None else file_name(tmp_dir)
     with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
-        if isinstance(counts, str | os.PathLike):
-            counts = StoredCooccurrence.open(counts, budget)
-        return _fit(counts, settings, seed, budget, workers, on_round)
+        opened = StoredCooccurrence.open(counts, budget) if isinstance(counts, str | os.PathLike) else counts
+
+        def make_operator(dtype: np.dtype) -> RowOperator:
+            vectors_size = basis_bytes(
+                len(opened.vocabulary), settings.components, settings.block, settings.degree, dtype
+            )
+            matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
+            slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)
+            return RowOperator.of(matrix, settings.standardize, dtype, workers, slices.add)
+
+        return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 
 
-def _fit(
+def fit_operator(
     counts: Cooccurrence | StoredCooccurrence,
     settings: PcaSettings,
+    make_operator: Callable[[np.dtype], RowOperator],
     seed: int,
-    budget: MemoryBudget,
     workers: Workers,
-    on_round: Callable[[int, float], None] | None,
+    on_round: Callable[[int, float], None] | None = None,
 ) -> Embeddings:
+    """Do the same as :func:`fit_pca`, with products that may be computed elsewhere, such as on a cluster.
+
+    Args:
+        counts: the co-occurrence counts.
+        settings: see :class:`PcaSettings`.
+        make_operator: function that returns the operator of the transformed counts in a given dtype.
+        seed: seed for the random starting block.
+        workers: threads for everything except the products; they do not change the result.
+        on_round: callback for progress; see :func:`power_iteration`.
+    """
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
             f"{settings.components} components were requested, but the vocabulary has only {words} words",
-            hint=f"Give `components={words}` or fewer, or count more text (or with a lower `min_count`) first.",
+            hint=f"Set `components` to {words} or less, or count more text (or with a lower `min_count`) first.",
         )
-    dtype = np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64
-    vectors_size = basis_bytes(words, settings.components, settings.block, settings.degree, dtype)
-    matrix = transform(counts.matrix, settings.transform, settings.smoothing, workers)
-    slices = SpilledSlices(int(matrix.indptr[-1]), np.dtype(dtype), budget.memory - vectors_size, budget)
-    rows = RowOperator(matrix, settings.standardize, dtype, workers, slices.add)
+    dtype = np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
+    rows = make_operator(dtype)
     if rows.trace == 0:
         raise DataError("no two words occur near each other, so there is nothing to analyse", hint="Count more text.")
     pairs = power_iteration(

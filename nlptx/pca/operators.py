@@ -5,8 +5,9 @@ V is the number of words, and k the number of vectors in the block to be multipl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,8 +19,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 
 
 @dataclass(frozen=True)
-class _Slice:
-    """Consecutive rows of X = S - shift 1^T.
+class Slice:
+    """Consecutive rows of X = S - shift 1^T, as defined in :class:`RowOperator`.
 
     Args:
         rows: range of the rows of the slice.
@@ -31,15 +32,23 @@ class _Slice:
     load: Load
     shift: NDArray
 
-    def forward(self, scaled: sp.csr_matrix, block: NDArray, sums: NDArray) -> NDArray:
-        """Return X b, (rows, k), for b (V, k) and ``sums`` = 1^T b, (k,); ``scaled`` is what ``load`` returns."""
+    def __str__(self) -> str:
+        return f"rows {self.rows.start + 1:,} to {self.rows.stop:,}"
+
+    def forward(self, scaled: sp.csr_matrix, block: NDArray) -> NDArray:
+        """Return X b, (rows, k), for b (V, k); ``scaled`` is what ``load`` returns."""
         product = scaled @ block
-        product -= np.multiply.outer(self.shift, sums)
+        product -= np.multiply.outer(self.shift, block.sum(axis=0))
         return product
 
     def transposed(self, scaled: sp.csr_matrix, block: NDArray) -> tuple[NDArray, NDArray]:
         """Return S^T b, (V, k), and shift^T b, (k,). Subtracting the second from each row of the first gives X^T b."""
         return scaled.T @ block, self.shift @ block
+
+
+# Product of a slice and a block of vectors, and a function that yields such a product for each slice, in order.
+Multiply = Callable[[Slice, NDArray], Any]
+MultiplyAll = Callable[[Multiply, NDArray], Iterator[Any]]
 
 
 class RowOperator:
@@ -53,76 +62,98 @@ class RowOperator:
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). So each thread uses X_i b
+    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). This way each thread uses X_i b
     immediately, and one copy of the matrix is enough for both products.
 
     Args:
-        matrix: (n, V) sparse M. Its rows are read once.
-        standardize: whether X is standardised.
+        shape: (n, V).
         dtype: float32 or float64, the dtype of all products.
-        workers: threads; they do not change the result.
-        store: function that stores a slice of S, and returns a function that returns the slice.
-
-    Raises:
-        OutputError: a slice cannot be stored.
+        squares: sum of all squared entries of X.
+        multiply: function that multiplies each slice. The products of slices are added in order, so the result does not
+            depend on where they are computed.
     """
 
-    def __init__(
-        self,
+    def __init__(self, shape: tuple[int, int], dtype: DTypeLike, squares: float, multiply: MultiplyAll) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.trace = squares / shape[0]
+        self._multiply = multiply
+
+    @classmethod
+    def of(
+        cls,
         matrix: Rows,
         standardize: bool,
         dtype: DTypeLike,
         workers: Workers = SERIAL,
         store: Callable[[sp.csr_matrix], Load] = in_memory,
-    ) -> None:
-        self.shape = matrix.shape
-        self.dtype = np.dtype(dtype)
-        self._workers = workers
-        self._slices = []
+    ) -> Self:
+        """Return the operator of a matrix, with products computed on this machine.
+
+        Args:
+            matrix: (n, V) sparse M. Its rows are read once.
+            standardize: whether X is standardised.
+            dtype: float32 or float64, the dtype of all products.
+            workers: threads; they do not change the result.
+            store: function that stores a slice of S, and returns a function that loads the slice.
+
+        Raises:
+            OutputError: a slice cannot be stored.
+        """
+        dtype = np.dtype(dtype)
+        slices: list[Slice] = []
         squares = 0.0
         for rows, (scaled, shift, sum_of_squares) in workers.map_pairs(
-            lambda rows: _scaled(matrix[rows], standardize, self.dtype), ((rows, rows) for rows in even_slices(matrix))
+            lambda rows: scale_rows(matrix[rows], standardize, dtype), ((rows, rows) for rows in even_slices(matrix))
         ):
-            self._slices.append(_Slice(rows, store(scaled), shift))
+            slices.append(Slice(rows, store(scaled), shift))
             squares += sum_of_squares
-        self.trace = squares / self.shape[0]
+
+        def multiply(product: Multiply, block: NDArray) -> Iterator[Any]:
+            return workers.map(lambda part: product(part, block), slices)
+
+        return cls(matrix.shape, dtype, squares, multiply)
 
     def forward(self, block: NDArray) -> NDArray:
         """Return X b, (n, k), for b of shape (V, k)."""
-        sums = block.sum(axis=0)
-        return np.concatenate(
-            list(self._workers.map(lambda part: part.forward(part.load(), block, sums), self._slices))
-        )
+        return np.concatenate(list(self._multiply(_forward, block)))
 
     def transposed(self, block: NDArray) -> NDArray:
         """Return X^T b, (V, k), for b of shape (n, k)."""
-        return self._sum_transposed(lambda part, _: block[part.rows], block.shape[1])
+        return self._sum_transposed(_transposed, block)
 
     def moments(self, block: NDArray) -> NDArray:
         """Return C b = X^T (X b) / n, (V, k), for b of shape (V, k)."""
-        sums = block.sum(axis=0)
-        product = self._sum_transposed(lambda part, scaled: part.forward(scaled, block, sums), block.shape[1])
+        product = self._sum_transposed(_moments, block)
         product /= self.shape[0]
         return product
 
-    def _sum_transposed(self, rows_of: Callable[[_Slice, sp.csr_matrix], NDArray], width: int) -> NDArray:
-        """Return X^T b, summed over the slices in order. ``rows_of`` returns the rows of b (n, k) for a slice."""
-
-        def work(part: _Slice) -> tuple[NDArray, NDArray]:
-            scaled = part.load()  # loaded only once, because it may be in a file
-            return part.transposed(scaled, rows_of(part, scaled))
-
-        product = np.zeros((self.shape[1], width), self.dtype)
-        shift = np.zeros(width, self.dtype)
-        for scaled, shifted in self._workers.map(work, self._slices):
+    def _sum_transposed(self, multiply: Multiply, block: NDArray) -> NDArray:
+        """Return the sum of S^T b over the slices, added in order, minus the sum of shift^T b."""
+        product = np.zeros((self.shape[1], block.shape[1]), self.dtype)
+        shift = np.zeros(block.shape[1], self.dtype)
+        for scaled, shifted in self._multiply(multiply, block):
             product += scaled
             shift += shifted
         product -= shift
         return product
 
 
-def _scaled(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
-    """Return, for rows of M, the rows of S, the entries of the shift, and the sum of squares of the entries of X."""
+def _forward(part: Slice, block: NDArray) -> NDArray:
+    return part.forward(part.load(), block)
+
+
+def _transposed(part: Slice, block: NDArray) -> tuple[NDArray, NDArray]:
+    return part.transposed(part.load(), block[part.rows])
+
+
+def _moments(part: Slice, block: NDArray) -> tuple[NDArray, NDArray]:
+    scaled = part.load()  # loaded only once, because it may be in a file
+    return part.transposed(scaled, part.forward(scaled, block))
+
+
+def scale_rows(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
+    """For some rows of M, return the rows of S, the entries of the shift, and the sum of the squared entries of X."""
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)
     mean = np.zeros(len(squares))

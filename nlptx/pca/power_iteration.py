@@ -4,7 +4,7 @@ The textbook form (``block=1, degree=1``) repeatedly multiplies a random vector 
 direction no longer changes; the vector is then the leading eigenvector. This eigenvector is removed from A (deflation),
 and the next eigenvector is found in the same way.
 
-Two refinements make this fast without changing the result. First, a *block* Q of k vectors is iterated together, and a
+Two refinements make this fast without changing the result. First, a *block* Q of k vectors is iterated at once, and a
 small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, all ``degree`` iterates
 A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree
 (block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit the
@@ -81,7 +81,7 @@ def power_iteration(
         degree: number of iterates kept per round; 0 for an automatic choice.
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
-        first_check: number of vectors in the basis, per eigenpair to find, when the residuals are first checked.
+        first_check: number of basis vectors per requested eigenpair at which the residuals are first checked.
         workers: threads for everything except ``product``; they do not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
             largest relative residual of the others.
@@ -93,7 +93,7 @@ def power_iteration(
     found = progress = spent = columns = 0
     open_residual = 1.0
     values = np.empty(0, dtype)
-    vectors = images = np.empty((size, 0), dtype)  # eigenvectors found so far, (V, F), and A times them
+    vectors = images = np.empty((size, 0), dtype)  # the eigenvectors v found so far, (V, F), and A v
 
     def multiply(b: NDArray) -> NDArray:
         nonlocal spent, columns
@@ -150,7 +150,7 @@ def power_iteration(
 
 
 def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]:
-    """Return the number of vectors per block and of iterates per round, after replacing 0 by the automatic choice."""
+    """Return the numbers of vectors per block and iterates per round, after replacing 0 with the automatic choice."""
     block = min(block or _BLOCK, size)
     return block, degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
 

@@ -1,6 +1,6 @@
 """Products of tall matrices, computed in blocks of rows.
 
-The blocks do not depend on the number of threads, and so neither do the sums.
+The blocks, and therefore the sums, do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def row_slices(rows: int) -> list[slice]:
 
 
 def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, workers: Workers) -> NDArray:
-    """Return ``work(rows)`` for all blocks of rows, stacked vertically.
+    """Call ``work(rows)`` for all blocks of rows, and return the results, stacked vertically.
 
     Args:
         work: function from a slice of rows to an array (rows of the block, columns).

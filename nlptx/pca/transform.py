@@ -1,6 +1,6 @@
 """Transforms co-occurrence counts. PPMI and log compress their range, so that a few large counts do not dominate.
 
-Transformed rows are computed when they are needed, so the matrix of counts may be larger than the memory.
+Transformed rows are computed when they are needed, so the matrix of counts may be larger than memory.
 V is the number of words.
 """
 
@@ -63,12 +63,28 @@ def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERI
         smoothing: see :func:`ppmi`.
         workers: threads; they do not change the result.
     """
+    return transform_with(counts, name, smoothing, row_totals(counts, workers) if name == "ppmi" else None)
+
+
+def transform_with(counts: Rows, name: str, smoothing: float, totals: NDArray | None) -> TransformedRows:
+    """Return the transformed counts, given the (V,) row totals, which only PPMI needs."""
     if name == "ppmi":
-        return ppmi(counts, smoothing, workers)
+        assert totals is not None
+        return ppmi(counts, smoothing, totals)
     return TransformedRows(counts, lambda _, part: part.log1p() if name == "log" else part)
 
 
-def ppmi(counts: Rows, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
+def row_totals(counts: Rows, workers: Workers = SERIAL) -> NDArray:
+    """Return the total of each row, (V,)."""
+    return np.concatenate(list(workers.map(lambda rows: totals_of(counts[rows]), even_slices(counts))))
+
+
+def totals_of(part: sp.csr_matrix) -> NDArray:
+    """Return the totals of these rows, (rows,)."""
+    return np.asarray(part.sum(axis=1)).ravel()
+
+
+def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
     """Return the positive pointwise mutual information of words w and contexts c.
 
         PPMI(w, c) = max(0, log[P(w, c) / (P(w) P_a(c))])    with    P_a(c) = count(c)^a / sum of all count^a
@@ -76,16 +92,13 @@ def ppmi(counts: Rows, smoothing: float, workers: Workers = SERIAL) -> Transform
     Args:
         counts: (V, V) sparse co-occurrence counts, all positive.
         smoothing: the exponent a, from 0 to 1. Values below 1 increase the probability of rare contexts.
-        workers: threads; they do not change the result.
+        totals: (V,) total of each row.
 
     Returns:
         (V, V) sparse matrix of the entries above 0.
 
     Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
     """
-    totals = np.concatenate(
-        list(workers.map(lambda rows: np.asarray(counts[rows].sum(axis=1)).ravel(), even_slices(counts)))
-    )
     smoothed = totals**smoothing
     # A word without any co-occurrences has an empty row and column, so its logarithms can have any finite value.
     log_word = np.log(np.where(totals > 0, totals, 1))

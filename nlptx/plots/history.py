@@ -15,7 +15,7 @@ from nlptx.training.history import loss_curve
 def plot_history(history: dict[str, Any], path: FilePath) -> None:
     """Plot the loss during training, and the validation loss and accuracy after each epoch.
 
-    The two panels share the axis of the steps. Without validation, only the panel of the loss is drawn.
+    The two panels share the axis of training steps. Without validation, only the loss panel is drawn.
 
     Args:
         history: training history of a model.
@@ -59,7 +59,7 @@ def _add_validation(losses: Any, accuracies: Any, epochs: list[dict[str, Any]], 
 
 
 def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
-    """Return moving averages of the steps and the values, over a window of a tenth of the points."""
+    """Return moving averages of the steps and the values, over windows of a tenth of all points."""
     if not len(steps):
         return steps, values
     width = max(len(steps) // 10, 1)

@@ -1,7 +1,7 @@
 """Defines the style of all pictures, and writes them.
 
 The colours are from Okabe & Ito (2008), "Color universal design"; people with any colour vision can tell them apart.
-Because pictures are also printed in grey, lines and points of different colours also differ in line style, marker or
+Because pictures may be printed in grey, lines and points of different colours also differ in line style, marker or
 position.
 """
 
@@ -23,10 +23,10 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     *("#0072B2", "#D55E00", "#CC79A7"),
 )
 GREY = "#767676"
-# Colours and markers of groups, in this order. Neighbours differ in brightness.
+# Colours and markers of groups, in order. Consecutive colours differ in brightness.
 COLOURS = (BLUE, ORANGE, BLACK, SKY, VERMILION, GREEN, PURPLE, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Width of a picture in inches: the width of the text on A4 or US letter paper.
+# Width of a picture in inches, which is the text width on A4 or US letter paper.
 WIDTH = 6.5
 _DPI = 200
 _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
@@ -56,7 +56,7 @@ _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
 def check_picture_path(path: FilePath) -> None:
     """Raise SettingsError unless a file name ends in .png, .svg or .pdf, and OutputError if it cannot be written."""
     if _suffix(path) not in FORMATS:
-        raise SettingsError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
+        raise SettingsError(f"{path}: the name of a picture must end in one of .{', .'.join(FORMATS)}")
     check_writable(path)
 
 
@@ -94,7 +94,7 @@ def picture(path: FilePath, height: float, *, width: float = WIDTH, constrained:
 
 
 def percent_axis(axis: Any) -> None:
-    """Draw only a few ticks, at whole numbers, on an axis of percentages."""
+    """Draw only a few ticks, at whole numbers, on a percentage axis."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, integer=True))

@@ -14,11 +14,12 @@ from nlptx.plots.style import COLOURS, MARKERS, picture
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
 
-# Size of the map in inches: A4 or US letter paper, landscape.
+# Size of the map in inches, for landscape A4 or US letter paper.
 _WIDTH, _HEIGHT = 9.5, 6.5
 # Number of words that name a group in the legend.
 _NAMED = 3
-# Positions of a word beside its marker: shift in points, and alignment. They are tried in this order.
+# Possible positions of a word beside its marker, each a shift in points and an alignment, in the order in which they
+# are tried.
 _PLACES = (
     *((5, 0, "left", "center"), (-5, 0, "right", "center")),
     *((0, 5, "center", "bottom"), (0, -5, "center", "top")),
@@ -29,8 +30,8 @@ _PLACES = (
 def plot_words(embeddings: Embeddings, path: FilePath) -> None:
     """Draw a map of words, in which words that are used in similar contexts are close together.
 
-    Each group of similar words has a colour and a marker, and the legend names its most central words. If there is no
-    room for a word, only its marker is drawn.
+    Each group of similar words has a colour and a marker; in the legend, a group is named by its most central words. If
+    there is no room for a word, only its marker is drawn.
 
     Args:
         embeddings: the word vectors.
@@ -67,7 +68,7 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
 
 
 def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float64], taken: list[Any]) -> None:
-    """Write a word at the first position beside its marker where it overlaps nothing, if there is such a position."""
+    """Write a word at the first position beside its marker where it overlaps nothing, or else leave it out."""
     for right, up, side, height in _PLACES:
         text = axes.annotate(
             word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height, parse_math=False
@@ -80,5 +81,5 @@ def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float6
 
 
 def _plain(word: str) -> str:
-    """Return a word without characters that have a meaning in matplotlib or cannot be drawn."""
+    """Return a word with matplotlib's special characters escaped and unprintable characters removed."""
     return "".join(character for character in word if character.isprintable()).replace("$", r"\$")

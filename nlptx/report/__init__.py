@@ -1,1 +1,1 @@
-"""Reports as HTML pages. Each page is one file, which needs no network and no other file."""
+"""Reports as HTML pages. Each page is a single file that needs no network and no other files."""

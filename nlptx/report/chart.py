@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-# Size of a chart in SVG units, and the margins for the labels of the axes.
+# Size of a chart, and its margins for the axis labels, in SVG units.
 WIDTH, HEIGHT = 360, 270
 LEFT, RIGHT, TOP, BOTTOM = 60, 16, 10, 42
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``, with a label, and with ticks that are given as (value, text)."""
+    """An axis from ``low`` to ``high``, with a label and with ticks, each a pair of a value and a text."""
 
     low: float
     high: float
@@ -22,14 +22,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """Points (x, y) of one colour.
+    """Points (x, y) that are drawn in one colour.
 
     Args:
         name: entry in the legend; no entry if empty.
         points: the points.
         color: number of the colour, from 1 to 6.
         kind: line, dots, dotted-line or bars.
-        intervals: (low, high) of each point in the direction of y, drawn as a vertical line.
+        intervals: (low, high) interval of y for each point, drawn as a vertical line.
         width: width of a bar.
     """
 
@@ -103,7 +103,7 @@ class Chart:
 
 
 def percent_axis(label: str, low: float = 0.0, high: float = 1.0) -> Axis:
-    """Return an axis for fractions. Its ticks are at round values and show per cent."""
+    """Return an axis for fractions, with ticks at round percentages."""
     step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25) if (high - low) / step <= 6 or step == 0.25)
     first, last = int(low / step + 0.999999), int(high / step + 1e-6)
     ticks = [(number * step, f"{100 * number * step:.0f} %") for number in range(first, last + 1)]

@@ -18,9 +18,9 @@ from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 
-# Maximum number of texts that are listed for each program of a pair because only this program is correct.
+# Maximum number of listed texts that only one model of a pair predicts correctly, for each of the two models.
 MAX_EXAMPLES = 25
-# Maximum number of programs whose reliability is drawn.
+# Maximum number of models whose reliability is drawn.
 _MAX_DIAGRAMS = 6
 
 
@@ -36,16 +36,16 @@ class DrawnDifference(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A text for which only one of two programs is correct.
+    """A text that only one of two models predicts correctly.
 
     Args:
-        right: name of the program that is correct.
-        wrong: name of the other program.
-        pair: number of the pair of programs, and number of the correct program in the pair (1 or 2); for example "1-2".
+        right: source of the model that is correct.
+        wrong: source of the other model.
+        pair: number of the pair of models, and number of the correct model within the pair (1 or 2), such as "1-2".
         where: position in the input.
         label: the true label.
         predicted: the wrong prediction.
-        confidences: confidence of the correct and of the wrong prediction; None if it is unknown.
+        confidences: confidence of the correct and of the wrong prediction, each None if unknown.
         text: the part of the text that is shown.
         is_cut: whether only the beginning of the text is shown.
     """
@@ -94,7 +94,7 @@ def write_comparison_page(
         "heading": f"{first.second} minus {first.first}: {gain} points" if len(names) == 2 else "Which is better?",
         "about": [("texts", f"{comparison.texts:,}"), ("inputs", ", ".join(data))],
         "sections": [
-            ("programs", "Programs"),
+            ("models", "Models"),
             ("differences", "Differences"),
             *([("calibration", "Calibration")] if diagrams else []),
             ("texts", "Texts"),
@@ -122,7 +122,7 @@ def write_comparison_page(
 
 
 def _diagrams(predictions: Sequence[LabelledPredictions]) -> list[Chart]:
-    """Return the reliability diagrams of the programs that have confidences, with equal axes."""
+    """Return the reliability diagrams of the models that have confidences, with equal axes."""
     known = [
         Confidences(each.source, each.confidence, each.correct) for each in predictions if each.confidence is not None
     ]

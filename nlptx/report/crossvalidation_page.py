@@ -26,7 +26,7 @@ _KIND = "nlptx cross-validation report"
 
 @dataclass(frozen=True)
 class Folds:
-    """The table of folds: the results of all folds, and a summary with mean, standard deviation and interval."""
+    """The table of all fold results, and a summary with mean, standard deviation and interval."""
 
     results: Sequence[FoldResult]
     several_seeds: bool
@@ -44,9 +44,9 @@ def write_crossvalidation_page(
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        result: results of all folds. If there are several seeds, the figures show the predictions for the first seed.
+        result: results of all folds. With several seeds, the figures show the predictions of the first seed.
         documents: the texts of the experiment.
-        data: names of the labelled data.
+        data: paths of the labelled data.
         command: command that makes the page; not shown if empty.
 
     Raises:
@@ -54,7 +54,7 @@ def write_crossvalidation_page(
     """
     predictions = out_of_fold(result, documents)
     seeds = sorted({fold.seed for fold in result.results})
-    notes = [f"There are {len(seeds)} seeds. The figures show the predictions of the first one."] * (len(seeds) > 1)
+    notes = [f"There are {len(seeds)} seeds. The figures show the predictions of the first seed."] * (len(seeds) > 1)
     evaluation = Evaluation(predictions, _report(predictions), data, digest(documents), notes=notes, command=command)
     spread = result.spread()
     accuracy = spread["accuracy"]
@@ -69,14 +69,14 @@ def write_crossvalidation_page(
         "kind": _KIND,
         "title": f"{', '.join(data)}: {_KIND}",
         "about": [("data", ", ".join(data)), ("texts", f"{len(documents):,}"), ("folds", result.experiment.folds)],
-        "heading": f"{_shown('accuracy', accuracy.mean)} of the texts are predicted correctly, out of fold",
+        "heading": f"{_shown('accuracy', accuracy.mean)} of the out-of-fold predictions are correct",
         "sections": [("folds", "Folds"), *context["sections"]],
     }
     write_page(path, "evaluate.html", **context)
 
 
 def out_of_fold(result: CrossValidation, documents: Sequence[Document]) -> LabelledPredictions:
-    """Return the predictions for all texts with the first seed, each from a model that was trained without the text."""
+    """Return the first seed's predictions for all texts, each from a model that was trained without the text."""
     experiment = result.experiment
     folds = [fold for fold in result.results if fold.seed == result.results[0].seed]
     order = np.argsort(np.concatenate([fold.rows for fold in folds]))

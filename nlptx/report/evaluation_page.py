@@ -25,7 +25,7 @@ from nlptx.report.model_facts import describe_model
 from nlptx.report.page import write_page
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Maximum number of groups in the table of a column.
+# Maximum number of groups in a table of accuracy by the values of a column.
 MAX_GROUPS = 40
 
 _SECTIONS = [
@@ -44,14 +44,14 @@ class Evaluation:
 
     Args:
         predictions: predictions for all texts.
-        report: quality of the predictions for the answered texts.
-        data: names of the labelled data.
+        report: quality of the predictions for the texts that get a label.
+        data: paths of the labelled data.
         sha256: digest of the labelled data.
         model: the model that made the predictions; None if another program made them.
-        answered: (texts,) whether each text gets a label; None if all texts get a label. Only texts with a label are
-            evaluated, except in the curve of accuracy against coverage, which includes all texts.
-        groups: name of a column -> accuracy on the texts with each value of this column.
-        notes: remarks about the data, such as that the model was trained on it.
+        answered: (texts,) whether each text gets a label; None if all texts get one. Only these texts are evaluated,
+            but the curve of accuracy against coverage includes all texts.
+        groups: name of each column -> accuracy for each value of the column.
+        notes: remarks about the data, for example that the model was trained on it.
         command: command that makes the page; not shown if empty.
     """
 
@@ -67,7 +67,7 @@ class Evaluation:
 
     @property
     def kept(self) -> LabelledPredictions:
-        """Predictions for the answered texts."""
+        """Predictions for the texts that get a label."""
         return self.predictions if self.answered is None else self.predictions.take(self.answered)
 
 
@@ -77,7 +77,7 @@ def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Worke
     Args:
         path: file to write; its name ends in .html or .htm.
         evaluation: what to report.
-        workers: threads or processes that compute the worth of each word of the listed texts.
+        workers: threads or processes that compute the effect of each word in the listed texts.
 
     Raises:
         SettingsError: the file name has another extension.
@@ -99,7 +99,7 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "version": __version__,
         "title": f"{kept.source} on {data}: {name}",
         "kind": name,
-        "heading": f"{_percent(report.accuracy)} of {report.texts:,} texts are right",
+        "heading": f"{_percent(report.accuracy)} of {report.texts:,} texts are predicted correctly",
         "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
         "figures": _headline(report),
         "notes": [*_answered(evaluation), *evaluation.notes],
@@ -159,8 +159,8 @@ def _answered(evaluation: Evaluation) -> list[str]:
     if answered is None or answered.all():
         return []
     return [
-        f"Only {int(answered.sum()):,} of {len(answered):,} texts have enough confidence to get a label. All figures"
-        " except accuracy against coverage show only these texts."
+        f"Only {int(answered.sum()):,} of {len(answered):,} predictions are confident enough for a label. All figures"
+        " except accuracy against coverage show only the texts that get one."
     ]
 
 
@@ -220,6 +220,6 @@ def _confidences(model: Model, kept: ModelPredictions) -> tuple[list[Confidences
     errors = [calibration_error(each.confidence, each.correct) for each in (before, after)]
     return [after, before], (
         f"The outputs of the network are divided by the temperature {model.temperature:g}, which was chosen on held-out"
-        f" texts. On these texts, this changes the calibration error from {_percent(errors[0], 2)} to"
+        f" texts. On the texts of this report, this changes the calibration error from {_percent(errors[0], 2)} to"
         f" {_percent(errors[1], 2)}."
     )

@@ -18,12 +18,12 @@ from nlptx.report.chart import Axis, Chart, Series, axis_start, count_axis, perc
 MAX_CURVES = 6
 # Maximum number of labels in a confusion matrix; with more labels, the most frequent confusions are listed.
 MAX_MATRIX, MAX_CONFUSIONS = 12, 25
-# Height of the chart of bin sizes, in SVG units.
-_LOW = 140
+# Height of the chart of texts per bin, in SVG units.
+_BINS_HEIGHT = 140
 
 
 class Confidences(NamedTuple):
-    """A name for the legend, the confidence of each prediction (texts,), and whether it is correct (texts,)."""
+    """A name for the legend, the confidence of each prediction (texts,), and its correctness (texts,)."""
 
     name: str
     confidence: NDArray[np.float64]
@@ -38,8 +38,8 @@ def ranking_charts(
     Args:
         labels: names of the C labels.
         probabilities: (texts, C) probability of each label; None if they are unknown.
-        targets: (texts,) class of each text; or (texts, C), True where a text has a label.
-        several: whether a text may have several labels.
+        targets: (texts,) class of each text; for multi-label data, (texts, C), True where a text has a label.
+        several: whether the data is multi-label.
     """
     if probabilities is None:
         return []
@@ -70,7 +70,7 @@ def ranking_charts(
         Chart(
             "roc",
             "ROC curve" if one else "ROC curves",
-            f"For {subject}. A curve closer to the upper left corner is better; the dotted line shows random guessing."
+            f"For {subject}. The closer to the upper left corner, the better; the dotted line shows random guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if one else note),
             percent_axis("other texts that get the label"),
             percent_axis("texts with the label that get it"),
@@ -80,7 +80,7 @@ def ranking_charts(
         Chart(
             "precision-recall",
             "Precision and recall",
-            f"For {subject}. The precision at each recall, the fraction of the texts with the label that are found."
+            f"For {subject}. The precision at each recall, which is the fraction of the label's texts that get it."
             + (f" The dotted line shows random guessing; the mean precision is {precision:.3f}." if one else note),
             percent_axis("recall"),
             percent_axis("precision"),
@@ -106,7 +106,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
 
     Args:
         confidences: the calibrated confidence, and the confidence before calibration if it is known.
-        lowest: value that the axes must include, so that several diagrams have equal axes.
+        lowest: value that the axes must include, which gives several diagrams equal axes.
     """
     series = []
     lowest = min(lowest, lowest_value(confidences))
@@ -124,7 +124,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
             "reliability",
             "Reliability",
             "On the dotted diagonal, 80 % of the predictions with a confidence of 80 % are correct. Below it, the"
-            " confidence is too high; above it, too low. The vertical lines are 95 % intervals."
+            " confidence is too high; above it, the confidence is too low. The vertical lines are 95 % intervals."
             + (" The open points show the model before calibration." if two else ""),
             percent_axis("confidence", start),
             percent_axis("accuracy", start),
@@ -134,11 +134,11 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
         Chart(
             "bins",
             "Texts at each confidence",
-            "The number of texts in each bin of the diagram above. A point for few texts is not reliable.",
+            "The number of texts in each bin of the diagram above. A point that stands for few texts is not reliable.",
             percent_axis("confidence", start),
             count_axis("texts", max(part.texts for part in bins)),
             [Series("", bars, 1, "bars", width=1 / BINS)],
-            height=_LOW,
+            height=_BINS_HEIGHT,
         ),
     ]
 
@@ -152,7 +152,7 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
         "coverage",
         "Accuracy against coverage",
         "The accuracy if only the texts with the highest confidence get a label. Further to the left, fewer texts get"
-        " one, and more of these labels should be correct."
+        " a label, and a larger fraction of these labels should be correct."
         f" The mean error over all coverages (AURC) is {curve.aurc:.4f}.",
         percent_axis("coverage: texts that get a label"),
         percent_axis("accuracy", start),
@@ -162,7 +162,7 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
 
 
 def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
-    """Return the numbers and chart coordinates for each position of the threshold control, starting with all texts."""
+    """Return the figures and chart coordinates for each position of the threshold control, starting with all texts."""
     points = list(dict.fromkeys(map(curve.at, np.arange(100, 0, -1) / 100)))
     return [
         {
@@ -179,7 +179,7 @@ def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
 
 
 def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
-    """Return the chart of accuracy by number of words, in groups of texts of similar length."""
+    """Return the chart of accuracy by number of words, with one point per group of texts of similar length."""
     positions = range(1, len(groups) + 1)
     start = axis_start(min(group.interval[0] for group in groups), 0)
     points = [(position, group.accuracy) for position, group in zip(positions, groups, strict=True)]
@@ -204,7 +204,7 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
 
 
 class Confusion(NamedTuple):
-    """A cell of the confusion matrix: the number of its texts, and their fraction of all texts with this true label.
+    """A cell of the confusion matrix, with its number of texts and their fraction of the texts with this true label.
 
     ``tint`` is the strength of the background colour, from 0 to 5.
     """
@@ -233,5 +233,5 @@ def most_frequent_confusions(rows: Sequence[Sequence[Confusion]]) -> list[Confus
 
 
 def tint_of(share: float) -> int:
-    """Return the strength of the colour, from 0 to 5, for a fraction from 0 to 1. It is 0 only for the fraction 0."""
+    """Return the colour strength, from 0 to 5, for a fraction from 0 to 1. It is 0 only for the fraction 0."""
     return min(int(np.ceil(share * 5 - 1e-9)), 5)

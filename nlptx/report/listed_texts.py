@@ -15,33 +15,34 @@ from nlptx.report.figures import tint_of
 from nlptx.report.word_spans import Span, find_spans
 from nlptx.runtime.workers import Workers
 
-# Maximum numbers of errors and of uncertain texts that are listed.
+# Maximum numbers of listed errors and of listed uncertain texts.
 MAX_ERRORS, MAX_UNCERTAIN = 50, 30
-# Maximum number of characters of a text that are shown.
+# Maximum number of characters shown per text.
 MAX_CHARACTERS = 1500
-# Computing the worth of each of the n words of a text takes n predictions of n - 1 words each. So words are coloured
-# only in texts of at most _MAX_WORDS words, and only as long as the sum of n^2 over the coloured texts is at most
-# _MAX_WORK.
+# Computing the effect of every word in a text of n words may take n predictions for n - 1 words each. Therefore, words
+# are coloured only in texts of at most _MAX_WORDS words, and only while the sum of n^2 over the coloured texts is at
+# most _MAX_WORK.
 _MAX_WORDS, _MAX_WORK = 400, 1_500_000
-# A word whose worth is at least this fraction of the largest worth in the text is coloured.
-_VISIBLE = 0.1
+# A word is coloured if its effect is at least this fraction of the largest effect in the text.
+_MIN_EFFECT = 0.1
 
 
 @dataclass(frozen=True)
 class ListedText:
-    """A text of the report.
+    """A text that the report lists.
 
     Args:
         where: position in the input, as ``file:line``.
         is_worst: whether it is listed as one of the worst errors.
         is_uncertain: whether it is listed as one of the most uncertain texts.
-        true, predicted: the true and the predicted class; or all true and all predicted classes, if a text may have any
-            number of labels.
+        true, predicted: the true and the predicted classes, one each for single-label data; ``predicted`` is empty if
+            there is no answer.
         confidence: probability of the prediction; None if it is unknown.
         correct: whether the prediction is correct.
-        spans: the part of the text that is shown, split into words (with their worth) and the characters between them.
+        spans: the part of the text that is shown, split into words (with their effects) and the characters between
+            them.
         is_cut: whether only the beginning of the text is shown.
-        explained: class whose probability the colours explain; None if the words are not coloured.
+        explained: class that the colours explain; None if the words are not coloured.
         is_known: whether the text has a word that the model knows.
     """
 
@@ -58,12 +59,12 @@ class ListedText:
     is_known: bool = True
 
     def tints(self) -> list[tuple[str, str, float | None]]:
-        """Return (text, CSS class, worth) of each span; the class is empty for a span without a colour."""
+        """Return (text, CSS class, effect) for each span; the CSS class is empty for a span without a colour."""
         largest = max((abs(span.worth) for span in self.spans if span.worth is not None), default=0.0)
         rows: list[tuple[str, str, float | None]] = []
         for span in self.spans:
             share = abs(span.worth) / largest if span.worth is not None and largest else 0.0
-            if span.worth is None or share < _VISIBLE:
+            if span.worth is None or share < _MIN_EFFECT:
                 rows.append((span.text, "", None))
             else:
                 rows.append((span.text, f"{'for' if span.worth > 0 else 'against'}-{tint_of(share)}", span.worth))
@@ -71,7 +72,7 @@ class ListedText:
 
 
 def list_texts(predictions: LabelledPredictions, model: Model | None, workers: Workers) -> list[ListedText]:
-    """Return the worst errors, then the other most uncertain texts. If a model is given, their words have colours."""
+    """Return the worst errors, then the other most uncertain texts. With a model, their words are coloured."""
     listed = choose_texts(predictions)
     if model is None or not isinstance(predictions, ModelPredictions):
         return [text for _, text in listed]

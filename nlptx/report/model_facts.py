@@ -27,10 +27,10 @@ def describe_model(model: Model, source: str) -> ModelFacts:
 
     Args:
         model: the classifier.
-        source: name of the model.
+        source: path of the model.
 
     Raises:
-        CorruptError: the record of the texts from which the model was made is damaged.
+        CorruptError: the model's record of the artifacts that it was made from is damaged.
     """
     headers, commands = provenance.trace(model.to_artifact())
     names = model.label_names

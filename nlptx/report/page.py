@@ -1,8 +1,8 @@
-"""Writes a page: fills in a template, and makes sure that texts in the data cannot run code in the page.
+"""Writes a page by filling in a template, and ensures that no text in the data can run code in the page.
 
 A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Characters that are not
-allowed in HTML, or that are invisible, are replaced by visible signs. A Content-Security-Policy allows only the script
-and the style sheet of the page, by their digests, and forbids every network request.
+allowed in HTML, or that are invisible, are replaced with visible symbols. A Content-Security-Policy allows only the
+page's own script and style sheet, by digest, and forbids all network requests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 # Windows line ends, control characters except tab and line feed, lone surrogates, and code points that Unicode reserves
 # as noncharacters.
 _CONTROLS = re.compile("\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-# Code point of the visible sign for the control character 0. The signs for the other control characters follow it.
+# Code point of the visible symbol for control character 0. The symbols for the other control characters follow it.
 _PICTURES = 0x2400
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
@@ -54,7 +54,7 @@ def check_report_path(path: FilePath) -> None:
 
 
 def write_page(path: FilePath, template: str, **context: Any) -> None:
-    """Fill in a template and write the page atomically. Equal contexts give equal bytes.
+    """Fill in a template and write the page atomically. Equal contexts produce equal bytes.
 
     Raises:
         SettingsError, NlptxError, OutputError: as for :func:`check_report_path`.
@@ -66,7 +66,7 @@ def write_page(path: FilePath, template: str, **context: Any) -> None:
 
 
 def render(template: str, **context: Any) -> str:
-    """Return the HTML page that results from filling a context into a template."""
+    """Return the HTML page of a template, filled in with the context."""
     environment = _environment()
     style = environment.get_template("style.css").render(palette=palette)
     script = (_TEMPLATES / "script.js").read_text(encoding="utf-8")
@@ -98,7 +98,7 @@ def _environment() -> Environment:
 
 
 def visible(value: Any) -> Any:
-    """Replace characters that a page must not contain by visible signs. Values other than strings are not changed."""
+    """In a string, replace the characters that HTML forbids with visible symbols. Return other values unchanged."""
     if not isinstance(value, str) or not _CONTROLS.search(value):
         return value
     return type(value)(_CONTROLS.sub(_picture, value))
@@ -112,11 +112,11 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def as_script_data(value: Any) -> str:
-    """Return a value as JSON for a script element: it contains only ASCII characters, and no <, > or &."""
+    """Return a value as JSON for a script element, with only ASCII characters and without <, > and &."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda found: _IN_SCRIPT[found[0]], text)
 
 
 def _digest(text: str) -> str:
-    """Return the digest of a script or a style sheet, as in a Content-Security-Policy."""
+    """Return the digest of a script or a style sheet, in the form that a Content-Security-Policy needs."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

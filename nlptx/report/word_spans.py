@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# The search for a token ends after this number of characters, because some tokens do not occur in the text: for
+# The search for a token ends after this number of characters, because some tokens do not occur in the text. For
 # example, the tokenizer rewrites emoticons.
 _REACH = 60
 
 
 class Span(NamedTuple):
-    """A part of a text. ``worth`` is None unless the part is a word whose effect on the prediction is known."""
+    """A part of a text. If the part is a word, ``worth`` is its effect on the prediction, or None if it is unknown."""
 
     text: str
     worth: float | None = None
 
 
 def find_spans(text: str, words: Iterable[tuple[str, float | None]]) -> list[Span]:
-    """Split a text into the given words and the characters between them. The concatenated spans are equal to the text.
+    """Split a text into the given words and the characters between them. The concatenated spans equal the text.
 
     Args:
         text: the text.
-        words: the tokens of the text, in order, each with its worth, or None if it is unknown.
+        words: the tokens of the text, in order, each with its effect, or None if the effect is unknown.
     """
     lowered = "".join(lower if len(lower := character.lower()) == 1 else character for character in text)
     spans: list[Span] = []

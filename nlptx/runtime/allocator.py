@@ -6,19 +6,20 @@ import resource
 
 # From glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-_KEPT = 128 << 20
-# The largest value that glibc accepts.
+# Amount of freed memory, in bytes, above which glibc returns memory to the system.
+_TRIM_THRESHOLD = 128 << 20
+# Size, in bytes, up to which arrays are allocated on the heap; the largest value that glibc accepts.
 _LARGEST_ON_HEAP = 32 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let new arrays reuse the memory of freed arrays, in the entire process.
+    """Let new arrays reuse the memory of freed arrays. This setting applies to the entire process.
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
     it page by page. These steps take a quarter of the time of scoring and a few percent of the time of counting. The
     function does nothing with C libraries other than glibc.
     """
-    _set(_M_TRIM_THRESHOLD, _KEPT)
+    _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
     _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
 
 
@@ -35,7 +36,7 @@ def save_address_space() -> None:
 
 
 def address_space_limit() -> int | None:
-    """Return the limit of the address space of this process in bytes, or None if there is no limit."""
+    """Return the address-space limit of this process in bytes, or None if there is no limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else limit
 

@@ -17,8 +17,8 @@ import sys
 # so BLAS threads would only waste memory for their stacks and buffers.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Address space, in bytes, that is needed to load a module with one thread (including the first buffer), and for each
-# further buffer. The values are measured with the wheels of NumPy and SciPy on x86-64, and include a margin.
-_ROOM = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
+# further buffer. The values were measured with the NumPy and SciPy wheels on x86-64, and include a margin.
+_ADDRESS_SPACE = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
 _BUFFER = 36 << 20
 
 
@@ -42,16 +42,16 @@ def load_blas(module: str, threads: int) -> None:
     if module in sys.modules:
         return
     before = set(_openblas_files())
-    _check_room(_ROOM[module])
+    _check_address_space(_ADDRESS_SPACE[module])
     importlib.import_module(module)
     for path in set(_openblas_files()) - before:
         _map_buffers(path, threads)
 
 
-def _check_room(size: int) -> None:
+def _check_address_space(size: int) -> None:
     """Raise MemoryError if ``size`` bytes of address space are not available."""
     try:
-        # a BLAS allocates its buffer with the same call
+        # OpenBLAS allocates its buffers with the same call
         mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as error:
         raise MemoryError(f"no room for {size >> 20} MB") from error
@@ -65,7 +65,7 @@ def _openblas_files() -> list[str]:
 
 
 def _map_buffers(path: str, count: int) -> None:
-    """Make an OpenBLAS allocate ``count`` buffers, which it keeps for later products."""
+    """Make an OpenBLAS library allocate ``count`` buffers, which it keeps for later multiplications."""
     import ctypes  # slow to import, and --help does not need it
 
     library = ctypes.CDLL(path)
@@ -74,6 +74,6 @@ def _map_buffers(path: str, count: int) -> None:
     allocate, free = library.blas_memory_alloc, library.blas_memory_free
     allocate.argtypes, allocate.restype = [ctypes.c_int], ctypes.c_void_p
     free.argtypes, free.restype = [ctypes.c_void_p], None
-    _check_room(count * _BUFFER)
+    _check_address_space(count * _BUFFER)
     for buffer in [allocate(0) for _ in range(count)]:
         free(buffer)

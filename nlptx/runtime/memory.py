@@ -9,7 +9,7 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int | None:
-    """Return the number of free bytes of the machine or the container, whichever is smaller; None if unknown."""
+    """Return the free memory of the machine or of the container, whichever is less, in bytes; None if unknown."""
     found = [number for number in (_of_machine(), _of_control_group()) if number is not None]
     return min(found) if found else None
 
@@ -23,7 +23,7 @@ def _of_machine() -> int | None:
 
 
 def _of_control_group() -> int | None:
-    """Return the free bytes within the limit of a container, which sees its own control group as the root."""
+    """Return the free bytes within the container's memory limit. A container sees its own control group as the root."""
     try:
         limit = (_CONTROL_GROUP / "memory.max").read_text().strip()
         used = (_CONTROL_GROUP / "memory.current").read_text().strip()

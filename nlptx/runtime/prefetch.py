@@ -27,8 +27,8 @@ class _End:
 class _TextQueue:
     """A queue of pairs (anything, text), bounded by the number of pairs and by the number of characters.
 
-    One thread puts pairs in, and another one takes them out in groups. With ``queue.Queue``, which is locked for every
-    pair, a short text would take three times as long.
+    One thread puts pairs in, and another one takes them out in groups. ``queue.Queue`` is not used, because it hands
+    over one pair at a time, which takes three times as long for short texts.
 
     Args:
         size: maximum number of pairs in the queue.

@@ -23,10 +23,11 @@ from nlptx.runtime.processes import Process, forked, is_only_thread
 T = TypeVar("T")
 R = TypeVar("R")
 K = TypeVar("K")
+S = TypeVar("S")
 
 
 class Pause(Enum):
-    """Marker among items: the next item may take a long time to arrive, so pending results should be yielded first."""
+    """Marker between items: the next item may take long to arrive, so pending results should be yielded first."""
 
     PAUSE = 0
 
@@ -98,7 +99,7 @@ class Workers:
 
         Args:
             work: function of an item.
-            items: items, iterated over one at a time.
+            items: the items, which are requested one at a time.
             isolated: whether the work modifies no memory of the caller except shared arrays, so that processes can be
                 used.
 
@@ -142,6 +143,21 @@ class Workers:
                 for _, future in waiting:
                     future.cancel()
 
+    def map_shared(self, work: Callable[[S, T], R], shared: S, items: Iterable[T]) -> Iterator[R]:
+        """Yield ``work(shared, item)`` for each item, in order.
+
+        The workers of a cluster can do this too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
+
+        Args:
+            work: function at the top level of a module. It must not modify ``shared``.
+            shared: data that all items need. It must be possible to pickle it, like the items and the results.
+            items: items, iterated over one at a time.
+
+        Raises:
+            NlptxError: a process was killed.
+        """
+        return self.map(partial(work, shared), items, isolated=True)
+
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.
 
@@ -184,7 +200,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There is always one, because there are as many processes as threads."""
+    """Let an idle process work on an item. There always is one, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

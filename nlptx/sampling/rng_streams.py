@@ -1,7 +1,7 @@
 """Random numbers for training: one independent stream per purpose.
 
-A stream depends only on the seed, its purpose and an index (the epoch or step). So no two purposes share numbers, and
-the numbers of a step can be generated without the numbers of earlier steps. This allows training to be resumed.
+A stream depends only on the seed, its purpose and an index (the epoch or step). Therefore no two purposes share random
+numbers, and the numbers for a step can be generated without those for earlier steps, so training can be resumed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Splits labelled texts into parts that reveal little about each other.
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
-different parts, a model trained on one part would score better on the other part than on new texts. So runs of
+different parts, a model trained on one part would score better on the other part than on new texts. Therefore runs of
 consecutive texts stay in the same part. For the validation part, runs are formed within each label, so that every label
 is represented.
 """
@@ -23,7 +23,7 @@ def stratified_split(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the indices of the training part and of the validation part, stratified by class.
 
-    Of a class with n texts, round(share n) go to validation, but at most n - 1.
+    Of a class with n texts, round(share * n) are held out for validation, but at most n - 1.
 
     Args:
         targets: (texts,) class of each text.
@@ -59,7 +59,7 @@ def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]
 
 
 def shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the position of the run of each text after the runs are shuffled, (count,).
+    """Group texts into runs and shuffle the runs. Return, for each text, the new position of its run, (count,).
 
     Args:
         count: number of texts.

@@ -16,14 +16,14 @@ def stratified_folds(
 ) -> NDArray[np.int64]:
     """Return the fold of each text, (texts,), from 0.
 
-    Runs of consecutive texts of a label stay together, because they are often related; see
-    :mod:`nlptx.sampling.splits`. A label with n texts has about n / folds texts in each fold.
+    Runs of consecutive texts with the same label stay together, because such texts are often related (see
+    :mod:`nlptx.sampling.splits`). A label with n texts has about n / folds texts in each fold.
 
     Args:
         strata: (texts,) number of the label of each text.
         folds: number of folds.
         rng: source of randomness.
-        shuffle: whether to assign each text separately, instead of a run.
+        shuffle: whether to assign single texts instead of runs.
 
     Raises:
         DataError: there are fewer texts than folds.
@@ -47,8 +47,8 @@ def grouped_folds(
 ) -> NDArray[np.int64]:
     """Return the fold of each text, (texts,), from 0. Texts of the same group are in the same fold.
 
-    The groups are assigned one after the other, the largest first. Each group is assigned to the fold that has the
-    smallest fraction of the texts with the labels of the group.
+    The groups are assigned one after the other, the largest first. Each group is assigned to the fold that so far has
+    the smallest fraction of the texts with the group's labels.
 
     Args:
         strata: (texts,) number of the label of each text.
@@ -71,7 +71,7 @@ def grouped_folds(
     fold_of_group = np.empty(count, np.int64)
     order = rng.permutation(count)
     for group in order[np.argsort(-sizes.sum(axis=1)[order], kind="stable")]:
-        # The sum over labels and folds of (fraction of the label in the fold)^2 is smallest if all fractions are equal.
+        # The sum of (fraction of the label in the fold)^2 over labels and folds is smallest if all fractions are equal.
         # The group adds 2 a·g + g·g to this sum, where a and g are the fractions in the fold and in the group.
         added = assigned @ fractions[group]
         best = np.flatnonzero(np.isclose(added, added.min(), rtol=1e-9, atol=1e-15))

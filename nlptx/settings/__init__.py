@@ -8,7 +8,7 @@ from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value, stor
 from nlptx.settings.stages import (
     CHECKPOINT_MINUTES,
     DEFAULT_MEMORY,
-    LEAST_MEMORY,
+    MIN_MEMORY,
     SEED,
     SIMILARITY,
     CountSettings,
@@ -21,8 +21,8 @@ __all__ = [
     "CHECKPOINT_MINUTES",
     "DEFAULT_MEMORY",
     "GROUPS",
-    "LEAST_MEMORY",
     "MAIN",
+    "MIN_MEMORY",
     "SEED",
     "SIMILARITY",
     "CountSettings",

@@ -1,4 +1,4 @@
-"""Declares options, and checks their values."""
+"""Functions that declare options and check their values, and the base class of all settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 # Maximum length of the list of non-default settings in a repr, in characters.
 _LONGEST_REPR = 90
 
-# Sections of the help text, in order. The first section contains the options that most users need.
+# Sections of the help text, in order. The first section contains the most important options.
 GROUPS = (
     *("Options", "Data", "Start", "Counting", "Transform", "Power iteration"),
     *("Network", "N-grams", "Training", "Cluster", "Output"),
@@ -36,8 +36,8 @@ def setting(
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
 
-    A ``metavar`` replaces long lists of choices in the help; then the help text must list them. ``before`` is the value
-    that artifacts have which were made before the option existed, if it is not the default.
+    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``before`` is the
+    value to assume for artifacts that were made before the option existed, if it differs from the default.
     """
     metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
     return field(default=default, metadata={**metadata, "before": before})
@@ -67,7 +67,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], values: dict[str, Any]) -> S:
-        """Build from the values stored in an artifact.
+        """Return the settings whose values are stored in an artifact.
 
         Raises:
             CorruptError: a name is unknown or a value is invalid.

@@ -9,7 +9,7 @@ from nlptx.settings.declaration import MAIN, Settings, setting
 
 SEED = 1
 # Default and minimum memory limit of a stage, in bytes, not including the interpreter and its libraries.
-DEFAULT_MEMORY, LEAST_MEMORY = 4 << 30, 64 << 20
+DEFAULT_MEMORY, MIN_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
 # Minimum Jaccard similarity of texts that ``nlptx check`` reports as nearly the same.
 SIMILARITY = 0.8
@@ -40,7 +40,7 @@ class CountSettings(Settings):
         super().__post_init__()
         if self.weighting == "linear" and self.window == 1:
             raise SettingsError(
-                "`weighting=linear` gives all pairs weight 0 if `window=1`", hint="Give `window=2` or more."
+                "`weighting=linear` gives all pairs weight 0 if `window=1`", hint="Use `window=2` or more."
             )
 
 
@@ -65,7 +65,7 @@ class PcaSettings(Settings):
     )
     equalize: float = setting(
         0.15,
-        "Fraction of the components, from the first, to scale alike; 0: none.",
+        "Fraction of leading components to scale alike; 0: none.",
         "Transform",
         low=0,
         high=1,
@@ -73,7 +73,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor of components w for which w'Xw is negative; 1: no change.",
+        "Factor for components w with negative w'Xw; 1: no change.",
         "Transform",
         low=1e-6,
         high=1,
@@ -81,10 +81,10 @@ class PcaSettings(Settings):
     )
     normalize: bool = setting(False, "Normalise each word vector to length 1.", "Transform")
     tolerance: float = setting(
-        1e-3, "Maximum relative residual |Av - lv| / l of an eigenpair.", "Power iteration", low=1e-12, high=1
+        1e-3, "Maximum relative residual |Av - lv| / l of an eigenpair (l, v).", "Power iteration", low=1e-12, high=1
     )
     block: int = setting(
-        0, "Vectors iterated together; 1: the textbook method, 0: automatic.", "Power iteration", low=0
+        0, "Number of vectors iterated together; 1: textbook method, 0: automatic.", "Power iteration", low=0
     )
     degree: int = setting(
         0, "Iterates combined per round; 1: plain power iteration, 0: automatic.", "Power iteration", low=0
@@ -95,9 +95,7 @@ class PcaSettings(Settings):
         "Power iteration",
         choices=("projection", "subtraction"),
     )
-    max_products: int = setting(
-        10_000, "Maximum number of products of the matrix and a block.", "Power iteration", low=1
-    )
+    max_products: int = setting(10_000, "Maximum number of matrix-block products.", "Power iteration", low=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,7 +143,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "binary-cross-entropy: several labels.",
+        "binary-cross-entropy: multi-label.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
     )
@@ -157,7 +155,7 @@ class NetworkSettings(Settings):
             raise SettingsError("`pool=flatten` needs a fixed number of words", hint="Add `long_texts=head`.")
 
     @property
-    def most_words(self) -> int | None:
+    def max_tokens(self) -> int | None:
         """Maximum number of words to read from a text, or None for no limit."""
         return self.attention_window if self.long_texts == "head" else None
 
@@ -170,7 +168,7 @@ class TrainSettings(NetworkSettings):
     lr: float = setting(1e-3, "Maximum learning rate.", "Training", low=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
     valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", low=1)
-    label_order: str = setting("auto", "Whether numeric labels are ordered.", "Data", choices=("auto", "none"))
+    label_order: str = setting("auto", "auto: treat numeric labels as ordered.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
         "none",
         "balanced gives all labels equal total weight.",

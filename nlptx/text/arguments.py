@@ -55,13 +55,13 @@ def iterate_texts(texts: Iterable[str], name: str = "texts") -> Iterator[str]:
         name: name of the argument, for messages.
 
     Raises:
-        InputTypeError: ``texts`` is a single string, a table or not iterable, or the iterator finds an element that is
-            not a str.
+        InputTypeError: ``texts`` is a single string, a table, or not iterable. The iterator raises it for an element
+            that is not a str.
 
     >>> list(iterate_texts(["good", None]))
     Traceback (most recent call last):
     nlptx.errors.InputTypeError: `texts[1]` is None; expected a str
-      Leave out missing texts, or put '' in their place.
+      Leave out missing texts, or replace them with ''.
     """
     return _each_text(check_iterable(texts, name, "texts"), name)
 
@@ -76,7 +76,7 @@ def _each_text(texts: Iterable[Any], name: str) -> Iterator[str]:
         if not isinstance(text, str):
             raise InputTypeError(
                 f"`{name}[{position}]` is {with_type(text)}; expected a str",
-                hint="Leave out missing texts, or put '' in their place." if is_missing(text) else "",
+                hint="Leave out missing texts, or replace them with ''." if is_missing(text) else "",
             )
         yield text
 
@@ -85,7 +85,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     """Return ``values`` if it is a one-dimensional collection.
 
     Args:
-        values: the argument.
+        values: the argument to check.
         name: name of the argument, for messages.
         content: plural noun for the elements, for messages.
 
@@ -94,21 +94,21 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     """
     expected = f"expected a list of {content} or another iterable of them"
     if isinstance(values, str | bytes | bytearray):
-        raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}", hint="Put a single one into a list.")
+        raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}", hint="Put a single value into a list.")
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}")
     # Arrays, Series, sparse matrices and data frames have an attribute ``ndim``.
     dimensions = getattr(values, "ndim", 1)
     if dimensions != 1:
         raise InputTypeError(
-            f"`{name}` is a {type(values).__name__} of {dimensions} dimensions; {expected}",
-            hint="Give one column." if dimensions == 2 else "",
+            f"`{name}` is a {type(values).__name__} with {dimensions} dimensions; {expected}",
+            hint="Pass one column." if dimensions == 2 else "",
         )
     return values
 
 
 def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = ("texts", "labels")) -> None:
-    """Raise DataError unless there is one label per text. ``names`` contains the names of both arguments."""
+    """Raise DataError unless there is one label per text. ``names`` are the argument names for the message."""
     if len(texts) != len(labels):
         raise DataError(
             f"`{names[0]}` has {len(texts):,} elements, `{names[1]}` has {len(labels):,}; expected one label per text"

@@ -27,7 +27,7 @@ def in_blocks(texts: Iterable[str]) -> Iterator[bytes]:
 
 
 def cut(texts: Iterable[Text], max_size: int) -> Iterator[list[Text]]:
-    """Group texts or blocks into lists with a total of about ``max_size`` characters each."""
+    """Group texts or blocks into lists of about ``max_size`` characters or bytes in total."""
     chunk: list[Text] = []
     size = 0
     for text in texts:

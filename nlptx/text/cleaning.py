@@ -1,4 +1,4 @@
-"""Clean text before tokenization: HTML, letter case, invisible characters, Unicode composition."""
+"""Cleans text before tokenization: HTML, letter case, invisible characters, Unicode composition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.text.emoji import simplify_emoji
 # The semicolon is required: otherwise `&copy=2` in a link would become a copyright sign.
 _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
-# HTML line breaks, which are very common in the IMDB reviews.
+# HTML line breaks, which are very common in IMDB reviews.
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # Replaces line breaks. It is not white space, so the text around a line break cannot form another line break.
 SEPARATOR = "\x01"
@@ -19,13 +19,13 @@ SEPARATOR = "\x01"
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-# The form of the Turkish capital İ in lower case, as defined by Unicode. Its combining dot is redundant.
+# The lower case of the Turkish capital İ, as Unicode defines it: an i with a redundant combining dot.
 _DOTTED_I = "i\u0307"
 _BEYOND_ASCII = re.compile("[\x80-\U0010ffff]+")
 
 
 def decode_references(text: str) -> str:
-    """Replace HTML character references: ``&amp;`` by ``&``, ``&#39;`` by ``'``. Results are not decoded again."""
+    """Replace HTML character references, such as ``&amp;`` and ``&#39;``. The results are not decoded again."""
     return _TEXT_REFERENCE.sub(lambda match: _decode(match[0].encode()).decode(), text) if "&" in text else text
 
 
@@ -57,10 +57,10 @@ def clean(text: str) -> str:
 
 
 def clean_expressively(text: str, lowercase: bool) -> str:
-    """Clean text with non-ASCII characters: like :func:`clean`, and simplify emoji (:mod:`nlptx.text.emoji`).
+    """Clean non-ASCII text: do the same as :func:`clean`, and also simplify emoji.
 
-    If ``lowercase`` is true, only non-ASCII letters are converted to lower case, because words in capitals are marked
-    later.
+    If ``lowercase`` is true, only non-ASCII letters are converted to lower case. The ASCII capitals are needed later,
+    because shouted words are recognised by them.
     """
     text = _INVISIBLE.sub("", simplify_emoji(unicodedata.normalize("NFC", text)))
     if lowercase and not text.isascii():
@@ -69,5 +69,5 @@ def clean_expressively(text: str, lowercase: bool) -> str:
 
 
 def remove_line_breaks(text: str) -> str:
-    """Replace HTML line breaks by ``SEPARATOR``."""
+    """Replace HTML line breaks with ``SEPARATOR``."""
     return _LINE_BREAK.sub(SEPARATOR, text) if "<" in text else text

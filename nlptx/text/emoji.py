@@ -16,21 +16,21 @@ _PLAIN = str.maketrans(
 _EMOJI = "\u203c-\u2bff\U0001f000-\U0001faff"
 # Characters that modify an emoji: its style (text or picture) and its skin tone.
 _MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
-_LETTERS_OF_FLAGS = "\U0001f1e6-\U0001f1ff"
+_FLAG_LETTERS = "\U0001f1e6-\U0001f1ff"
 # One character for each rating from 0 to 10 tenths.
 TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return four patterns: characters that may be rewritten, joined emoji, stars, and letters of flags."""
+    """Return four patterns: characters that may be rewritten, joined emoji, stars, and flag letters."""
     emoji = f"[{_EMOJI}][{_MODIFIERS}]*"
     return (
         # A few wide ranges, because searching for a class of many characters is slow.
         re.compile("[\xab-\xbb\u02b9-\u02bc\u200d-\u2bff\ufe0e-\uff1f\U0001f000-\U0001faff]+"),
         re.compile(f"([{_EMOJI}])[{_MODIFIERS}]*(?:\u200d{emoji})*"),
         re.compile("([★⭐]{1,10})([☆✩]{0,9})"),
-        re.compile(f"[{_LETTERS_OF_FLAGS}]{{1,2}}"),
+        re.compile(f"[{_FLAG_LETTERS}]{{1,2}}"),
     )
 
 

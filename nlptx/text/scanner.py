@@ -1,6 +1,6 @@
-"""Fast tokenization of many documents together, on their UTF-8 bytes, with NumPy.
+"""Fast tokenization of many documents at once: NumPy processes their UTF-8 bytes.
 
-Each byte is assigned a class; tokens start and end where the class changes. The result is the same as with
+Each byte is assigned a class; tokens start and end where the class changes. The tokens are the same as those of
 :mod:`nlptx.text.tokenizer`, which processes one document at a time, but the scanner is several times faster.
 """
 
@@ -32,7 +32,7 @@ class Scan:
     """The positions of the tokens of several documents.
 
     Args:
-        text: uint8 bytes of all documents in UTF-8, one after another.
+        text: uint8 UTF-8 bytes of all documents, one after another.
         starts: (N,) int64 index in ``text`` of the first byte of each token.
         ends: (N,) int64 index after the last byte of each token.
         lengths: (documents,) int64 number of tokens per document.
@@ -92,7 +92,7 @@ class Scanner:
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return for each byte whether it is the first byte, and whether it is the last byte, of a token.
+        """Return, for each byte, whether a token begins with it, and whether a token ends with it.
 
         The tokens of "don't stop!" are do, n't, stop and !, so their first (f) and last (l) bytes are::
 
@@ -160,8 +160,8 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     after_one, after_two = (classes[positions + step] != _WORD for step in (2, 3))
     same_case = (before ^ one) & 0x20 == 0
     nots = _is(before, "n") & _is(one, "t") & after_one & same_case
-    # A contraction can also end where n't begins. Then the apostrophe of n't is the next one. It is three bytes after
-    # the apostrophe of 's, or four bytes after the apostrophe of 're.
+    # A contraction can also end where n't begins. In that case the next apostrophe is the one in n't, three bytes after
+    # the apostrophe of 's, 'm or 'd, or four bytes after the apostrophe of 're, 've or 'll.
     to_not = np.where(nots[1:], np.diff(positions), 0)
     after_one[:-1] |= to_not == 3
     after_two[:-1] |= to_not == 4
@@ -179,7 +179,7 @@ def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64])
     marks = np.flatnonzero(classes == _MARK)
     follows = classes[marks - 1] == _WORD
     follows &= ~np.isin(marks - 1, contraction_ends)
-    # first mark of each run of marks; the other marks of the run are treated like it
+    # the first mark of each run of marks decides for the entire run
     first = classes[marks - 1] != _MARK
     joined = follows[first][np.cumsum(first) - 1]
     classes[marks[joined]] = _WORD

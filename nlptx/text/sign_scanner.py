@@ -1,4 +1,4 @@
-"""Rewrites the signs in large blocks of text. :mod:`nlptx.text.signs` does the same for one text, but more slowly.
+"""Rewrites the signs in large blocks of text, faster than :mod:`nlptx.text.signs`, which rewrites one text at a time.
 
 NumPy finds the few positions where a sign may start, and the patterns are matched only at these positions.
 """
@@ -29,7 +29,7 @@ _IS_LETTER, _IS_DIGIT = _table(_LETTERS), _table(b"0123456789")
 # Second characters of emoticons.
 _IS_SECOND = _table(b")]([-'DPpOo*/\\|3^_")
 _OUT_OF = len(" out of ")
-# Maximum number of characters before the slash or the space of a rating, as in "10.0/10".
+# Maximum number of characters in a rating before the slash or space; "10.0/10" has four.
 _POINTS = 4
 
 
@@ -48,7 +48,7 @@ def _patterns() -> tuple[re.Pattern[bytes], ...]:
 
 
 def _matches(pattern: re.Pattern[bytes], block: bytes, starts: Iterable[int]) -> Iterator[re.Match[bytes]]:
-    """Iterate over the matches that ``pattern.finditer`` finds, given all positions where one may start."""
+    """Iterate over the matches that ``pattern.finditer`` would find, given all positions where a match may start."""
     done = 0
     for start in sorted(starts):
         if start >= done and (match := pattern.match(block, start)):
@@ -81,11 +81,11 @@ def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 
 
 def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
-    """Return where shouted words may start: at words with four capitals, and at words in capitals before them."""
+    """Return the positions where a shouted phrase may start: at four capitals, or at a word in capitals before them."""
     capital = (codes - np.uint8(ord("A"))) < 26  # smaller codes wrap around
     two = capital[1:] & capital[:-1]
     four = two[2:] & two[:-2]
-    four[1:] &= ~four[:-1]  # keep only the first position in a longer word
+    four[1:] &= ~four[:-1]  # of five or more capitals in a row, keep only the first position
     starts = set()
     for start in np.flatnonzero(four).tolist():
         starts.add(start)
@@ -99,7 +99,7 @@ def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 
 
 def _word_starts(block: bytes, positions: list[int]) -> Iterator[int]:
-    """Iterate over the starts of the words that contain or end at these positions, which are sorted."""
+    """For each of these sorted positions, yield the start of the word that contains it or ends there."""
     before = start = 0
     for position in positions:
         at = position

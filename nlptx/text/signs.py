@@ -1,15 +1,15 @@
 r"""Signs of opinion in ASCII text: emoticons, ratings, lengthened and shouted words, hashtags, names and links.
 
-Each sign is rewritten so that the tokenizer finds tokens that have a meaning and occur in other texts too:
+Each sign is rewritten so that the tokenizer finds meaningful tokens that also occur in other texts:
 
 =======================  ===============  ====================================================
 sign                     becomes          because
 =======================  ===============  ====================================================
 ``:-)`` ``:(`` ``<3``    🙂 🙁 ❤            an emoticon means the same as its emoji
-``4/5`` ``8 out of 10``  ⑧ (tenths)       all ratings of the same height become one word
+``4/5`` ``8 out of 10``  ⑧ (tenths)       equal ratings become the same word
 ``sooooo``               ↔ so             the word keeps its meaning, and ↔ marks the emphasis
 ``DO NOT BUY``           ⇪ DO NOT BUY     the mark survives the conversion to lower case
-``#BestDayEver``         # Best Day Ever  the words of a hashtag are known, the hashtag is not
+``#BestDayEver``         # Best Day Ever  the words in a hashtag are more common than the hashtag
 ``@name``                @                names of people carry no opinion
 ``https://...``          🔗                links carry no opinion
 ``don`t``                don't            a grave accent within a word is an apostrophe
@@ -30,8 +30,9 @@ from nlptx.text.emoji import TENTHS
 SHOUTED, LENGTHENED, LINK = "⇪", "↔", "🔗"
 _FACES = dict(zip(")]D([Pp/\\|Oo*", "🙂🙂😄🙁🙁😛😛😕😕😐😮😮😘", strict=True))
 _OTHER_EMOTICONS = {"<3": "❤", "</3": "💔", "^^": "😊", "^_^": "😊"}
-# English words with a double letter. In "goood", the lengthened letter stands for a double letter (good); in "sooo" it
-# stands for a single one (so). A word like "reallyyy", which has another double letter, needs no entry.
+# English words with a double letter. A lengthened letter is shortened to two letters if the result is listed here
+# ("goood" becomes "good"), and otherwise to one ("sooo" becomes "so"). A word need not be listed if the lengthened
+# letter is not its double letter, as in "reallyyy".
 _DOUBLE_LETTERS = """
     been creepy deep feel free green indeed keep meet need see seen sleep speed sweet agree week weeks off stuff
     all call dull fall fell full hell hello hill ill kill killer pull really finally totally sell skill small smell
@@ -49,7 +50,7 @@ _ROMAN = re.compile(r"[mdclxvi]+", re.IGNORECASE)
 _RUN = re.compile(r"([A-Za-z])\1{2,}")
 _PARTS_OF_HASHTAG = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 
-# {high}: all characters that are not ASCII. Signs do not span lines, and white space in them is a single space.
+# {high} stands for the range of non-ASCII characters. A sign does not span lines, and may contain only single spaces.
 _SIGNS = r"""
     (?P<face>[:=](?P<tear>')?-?(?P<mouth>[)\](\[]+|[DPpOo*/\\|])|;-?(?P<wink>[)\]D]+))(?![A-Za-z0-9/{high}])
   | (?P<other></?3|\^_?\^)(?![0-9])
@@ -62,8 +63,8 @@ _SIGNS = r"""
   | (?<![A-Za-z0-9{high}])(?P<long>[A-Za-z]*?(?P<letter>[A-Za-z])(?P=letter){{2}}[A-Za-z]*)(?![0-9{high}])
   | (?<=[A-Za-z])(?P<grave>`)(?=[A-Za-z])
 """
-# Words in capitals, separated by single spaces. One of them has at least four letters, because shorter words may be
-# abbreviations. Before it there are at most MAX_BEFORE words, of at most MAX_LETTERS letters each.
+# Words in capitals, separated by single spaces. At least one of them has four or more letters, because shorter words
+# may be abbreviations. It is preceded by at most MAX_BEFORE words of at most MAX_LETTERS letters each.
 MAX_BEFORE, MAX_LETTERS = 8, 40
 _SHOUT = (
     rf"(?<![A-Za-z0-9{{high}}\#@/.:'])(?:[A-Z]{{{{2,{MAX_LETTERS}}}}}[ ]){{{{0,{MAX_BEFORE}}}}}"
@@ -73,7 +74,7 @@ _SHOUT = (
 
 
 def sign_patterns(high: str) -> tuple[str, str]:
-    """Return the verbose patterns of signs and of shouted phrases; ``high`` is the range of characters beyond ASCII."""
+    """Return ``re.VERBOSE`` patterns of signs and of shouted phrases; ``high`` is the range of non-ASCII characters."""
     return _SIGNS.format(high=high), _SHOUT.format(high=high)
 
 
@@ -133,13 +134,13 @@ def _replacement(match: re.Match[str] | re.Match[bytes]) -> str:
 
 
 def _rating(points: str, scale: int) -> str:
-    """Return the character for a rating, rounded to tenths, or an empty string if it is above the scale."""
+    """Return the character for a rating, rounded to tenths, or an empty string if the points exceed the scale."""
     tenths = int(10 * float(points.replace(",", ".")) / scale + 0.5)
     return f" {TENTHS[tenths]} " if tenths < len(TENTHS) else ""
 
 
 def _shortened(word: str) -> str:
-    """Shorten a lengthened word and put a mark before it. Roman numerals and words such as www and mmm stay."""
+    """Shorten a lengthened word and put a mark before it. Roman numerals, www and mmm are returned unchanged."""
     if _ROMAN.fullmatch(word) or not word.strip(word[0]):
         return word
     short = _RUN.sub(r"\1", word)

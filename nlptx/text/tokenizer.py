@@ -60,7 +60,7 @@ def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
 
 @cache
 def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
-    r"""Return the pattern of a token in any script. It is built on first use, because building takes milliseconds.
+    r"""Return the pattern of a token in any script. It is built on first use, because building it takes milliseconds.
 
     `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts.
     """
@@ -70,7 +70,7 @@ def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
     ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"
     letter = rf"(?:(?!{_NOT})(?:[^\W_]|[{more_letters}]))" if more_letters else rf"(?:(?!{_NOT})[^\W_])"
     word = rf"{letter}+(?:[{marks}]+{letter}*)*"
-    # Excludes the zero-width space, which only separates words, and lone surrogates, which JSON can contain.
+    # This excludes the zero-width space, which only separates words, and lone surrogates, which JSON can contain.
     other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
     return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 

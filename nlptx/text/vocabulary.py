@@ -26,7 +26,7 @@ class Vocabulary:
         words: distinct words. The counted words come first, sorted by decreasing frequency, with ties in code-point
             order. The words added by training follow.
         counts: (V,) int64 number of occurrences of each word.
-        tokenizer: tokenizer of the texts to encode.
+        tokenizer: tokenizer for the texts to encode.
     """
 
     words: Sequence[str]
@@ -42,7 +42,7 @@ class Vocabulary:
 
     @cached_property
     def ids_of_bytes(self) -> IdsOfBytes:
-        """The id of each word, given in UTF-8; -1 for other words."""
+        """Mapping from each word in UTF-8 to its id; -1 for words outside the vocabulary."""
         return IdsOfBytes(self.index)
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ class Vocabulary:
 
 
 class IdsOfBytes(dict[bytes, int]):
-    """Maps words in UTF-8 to their ids, and other words to -1. Known words are decoded only when they first occur.
+    """Maps UTF-8 words to their ids, and unknown words to -1. A known word is decoded only when it is first looked up.
 
     Args:
         index: word -> id.

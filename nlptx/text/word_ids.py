@@ -1,4 +1,4 @@
-"""Encodes words as integer ids with NumPy. The bytes of a word of up to 16 bytes are treated as one or two integers."""
+"""Encodes words as integer ids with NumPy. Words of up to 16 bytes are treated as one or two integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlptx.text.scanner import Scan, Scanner
 # Bytes per integer. Words of up to 8 bytes are one integer, words of up to 16 bytes are two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Number of keys per slot of the first hash table (most keys are repetitions); and the minimum number of slots.
+# Number of keys per slot of the first hash table (most keys are repetitions), and minimum number of slots.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -23,7 +23,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class EncodedChunk:
-    """Several documents as word ids.
+    """Several documents, encoded as word ids.
 
     Args:
         words: the distinct words in UTF-8; the id of a word is its index in this list.
@@ -127,7 +127,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
 def _encode_pairs(
     first: NDArray[np.uint64], second: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], list[bytes], NDArray[np.int64]]:
-    """Encode words given as two integers each: return their ids, the distinct words, and how often each occurs."""
+    """Encode words that are two integers each: return their ids, the distinct words, and how often each occurs."""
     first_ids, firsts, _ = _encode(first)
     second_ids, seconds, _ = _encode(second)
     pairs = first_ids.astype(np.uint64) << np.uint64(32) | second_ids.astype(np.uint64)

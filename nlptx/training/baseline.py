@@ -16,13 +16,12 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
 
     There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
     frequent label, compared by accuracy. In two cases, only the log-loss is compared: for a balanced model, which
-    trades accuracy for the recall of rare labels, and for several labels per text, whose predictions are sets of
-    labels.
+    trades accuracy for the recall of rare labels, and for a multi-label model, whose predictions are sets of labels.
 
     Args:
         model: trained model.
-        data: texts that the model was trained and validated on.
-        outputs: (texts, outputs) outputs of the network for the held-out texts.
+        data: texts on which the model was trained and validated.
+        outputs: (texts, outputs) network outputs for the held-out texts.
     """
     targets, weights = data.valid.targets, data.valid.weights
     train_weights = data.train.weights

@@ -36,8 +36,8 @@ def find_temperature(
 
     Args:
         as_probabilities: function from outputs, already divided by the temperature, to probabilities (texts, C).
-        outputs: (texts, outputs) outputs of the network for held-out texts.
-        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
+        outputs: (texts, outputs) network outputs for held-out texts.
+        targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
         weights: (texts,) weight of each text, or None.
     """
     if len(targets) < MIN_TEXTS:
@@ -55,13 +55,13 @@ def find_temperature(
 
 
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
-    """Set the temperature of a model, unless its settings forbid it, and the thresholds of its labels, if any.
+    """Set the temperature of a model, unless its settings disable calibration, and its label thresholds, if any.
 
-    If texts may have several labels, there is still one temperature, which minimises the sum of their log-losses.
+    A multi-label model also has only one temperature, which minimises the sum of the log-losses of its labels.
 
     Args:
         model: model to calibrate; modified in place. Its history records the calibration.
-        outputs: (texts, outputs) outputs of its network for the held-out texts.
+        outputs: (texts, outputs) its network outputs for the held-out texts.
         valid: the held-out texts.
     """
     if model.settings.calibrate:
@@ -95,7 +95,7 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
 
     Args:
         model: calibrated model.
-        outputs: (texts, outputs) outputs of its network for the held-out texts.
+        outputs: (texts, outputs) its network outputs for the held-out texts.
         valid: the held-out texts.
     """
     confidence, correct = _confidence(

@@ -24,8 +24,8 @@ from nlptx.training.state import State
 
 KIND = "checkpoint"
 SUFFIX = ".checkpoint"
-# Minimum time between two checkpoints, as a multiple of the time that writing the last one took. So writing takes at
-# most 1/20 of the time. If epochs are short, some checkpoints are skipped.
+# Minimum time between two checkpoints, as a multiple of the time that writing the last one took. With a factor of 20,
+# writing takes at most 1/20 of the training time. If epochs are short, some checkpoints are skipped.
 _MIN_INTERVAL = 20
 
 
@@ -71,7 +71,7 @@ class Checkpoint:
         self.minutes, self.resume = minutes, resume
         self.on_note = on_note
         self.is_there = False  # whether there is a checkpoint of this training run
-        self._identity: Fingerprint | None = None
+        self._fingerprint: Fingerprint | None = None
         self._found: Artifact | None = None
         self._written = time.monotonic()
         self._cost = 0.0
@@ -91,22 +91,22 @@ class Checkpoint:
     ) -> None:
         self._stack.close()
 
-    def begin(self, identity: Callable[[], Fingerprint]) -> None:
+    def begin(self, fingerprint: Callable[[], Fingerprint]) -> None:
         """Look for a checkpoint to resume from.
 
         Args:
-            identity: function that returns the fingerprint of this training run; called only if the output can have
-                checkpoints.
+            fingerprint: function that returns the fingerprint of this training run; called only if checkpoints can be
+                written for the output.
 
         Raises:
             ArtifactError: the checkpoint belongs to another training run, or is damaged.
         """
         if self.path is None:
             return
-        self._identity = identity()
+        self._fingerprint = fingerprint()
         exists = self.path.exists()
         if exists and self.resume:
-            self._found = _read(str(self.path), self._identity)
+            self._found = _read(str(self.path), self._fingerprint)
             self.is_there = True
             where = self._found.details
             self.on_note(f"resuming from {self.path.name}: epoch {where['epoch']}, step {where['step']}")
@@ -132,7 +132,7 @@ class Checkpoint:
             build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
 
     def offer(self, state: Callable[[], State], epoch_done: bool = False) -> None:
-        """Write a checkpoint if one is due. Only in this case is ``state`` called."""
+        """Write a checkpoint if one is due; otherwise, ``state`` is not called."""
         if self.path is None:
             return
         since = time.monotonic() - self._written
@@ -142,23 +142,23 @@ class Checkpoint:
 
     def save(self, state: State) -> None:
         """Write a checkpoint. Failures do not stop the training; only the first one is reported."""
-        if self.path is None or self._identity is None:
+        if self.path is None or self._fingerprint is None:
             return
         start = time.monotonic()
-        of = self._identity
+        run = self._fingerprint
         details = {
             "phase": state.phase,
             "epoch": state.epoch,
             "step": state.step,
-            "digests": of.digests,
+            "digests": run.digests,
             "records": state.records,
         }
         try:
-            write(str(self.path), Artifact(KIND, of.settings, state.arrays, None, details, of.seed, of.version))
+            write(str(self.path), Artifact(KIND, run.settings, state.arrays, None, details, run.seed, run.version))
             self.is_there = True
         except OutputError as error:
             if not self._failed:
-                self.on_note(f"no checkpoint could be written, training continues without one: {error}")
+                self.on_note(f"training continues without a checkpoint, because none could be written: {error}")
             self._failed = True
         self._written = time.monotonic()
         self._cost = self._written - start
@@ -180,18 +180,18 @@ class Checkpoint:
 
 
 def path_beside(output: str | None) -> Path | None:
-    """Return the path of the checkpoint of an output file; None if the output is a stream or a device."""
+    """Return the checkpoint path for an output file; None if the output is a stream or a device."""
     if output in (None, STDOUT) or (os.path.exists(output) and not os.path.isfile(output)):
         return None
     target = Path(os.path.realpath(output))
     return target.with_name(stem_of(target) + SUFFIX)
 
 
-def _read(path: str, identity: Fingerprint) -> Artifact:
+def _read(path: str, fingerprint: Fingerprint) -> Artifact:
     with _advice():
         found = read(path, KIND)
         saved = build(found, _fingerprint_of, path)
-    differences = identity.differences(saved)
+    differences = fingerprint.differences(saved)
     if differences:
         raise ArtifactError(
             "belongs to a different training run: " + "; ".join(differences),

@@ -1,8 +1,8 @@
-"""Adds a correction of the outputs of a model (:mod:`nlptx.ngrams.adaptation`) to the weights of the model.
+"""Adds a correction of a model's outputs (:mod:`nlptx.ngrams.adaptation`) to the weights of the model.
 
-The correction applies to scores. If texts may have several labels, the scores are the log-odds of the labels. If each
-text has one of two classes, the score is the log-odds z of the second class, and the two outputs of the network are
--z/2 and z/2. If each text has one of more classes, the scores are the log-probabilities of the classes up to a
+The correction applies to scores. In multi-label classification, the scores are the log-odds of the labels. If each text
+has one of two classes, the score is the log-odds z of the second class, and the two outputs of the network are -z/2 and
+z/2. If each text has one of three or more classes, the scores are the log-probabilities of the classes up to a
 constant. There are E scores for the new labels, and E0 scores for the labels of the model that training starts from.
 """
 
@@ -21,8 +21,8 @@ from nlptx.nn import ColumnMix
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 
-# Prior standard deviations of the weights of the correction: for the outputs of the model, and for the pooled vectors
-# (the inputs of its head), scaled to a standard deviation of 1.
+# Prior standard deviations of the correction weights: those of the model outputs, and those of the pooled vectors (the
+# inputs of the head), which are scaled to a standard deviation of 1.
 OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 
@@ -69,8 +69,8 @@ def _has_one_score(loss: Loss) -> bool:
 def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.float64]:
     """Return the matrix (E0, E) that converts old scores to new scores: labels are matched by name, new labels get 0.
 
-    If only the new texts may have several labels, all labels get 0, because the old scores are not the log-odds of
-    single labels. The correction still uses the old scores.
+    If the new texts are multi-label but the old model is not, all labels get 0, because the old scores are not the
+    log-odds of single labels. The correction still uses the old scores.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
@@ -82,10 +82,10 @@ def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.
 def initial_bias(
     before: Model, new: list[str], priors: NDArray[np.float64], *, several: bool
 ) -> float | NDArray[np.float64]:
-    """Return the numbers (E,) to add to the matched scores, which are 0 if every text has one label.
+    """Return the numbers (E,) to add to the matched scores, or 0 if every text has exactly one label.
 
-    If texts may have several labels, a new label starts with the log-odds of its frequency, because its probability
-    would otherwise be 0.5.
+    In multi-label classification, a new label starts with the log-odds of its frequency, because its probability would
+    otherwise be 0.5.
     """
     if not several:
         return 0.0
@@ -102,7 +102,7 @@ def extend_ngrams(
         before: model that training starts from.
         change: (E0, E) matrix that converts old scores to new scores.
         settings: training settings.
-        words: V.
+        words: vocabulary size V.
     """
     known, projection = before.ngram_features, before.network.text_projection
     if known is not None and projection is not None:

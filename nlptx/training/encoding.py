@@ -98,7 +98,7 @@ def encode(
 
     def known_ids(stream: TokenStream) -> RaggedArray:
         with closing(stream):
-            return _known_ids(stream, vocabulary, settings.most_words, context.budget)
+            return _known_ids(stream, vocabulary, settings.max_tokens, context.budget)
 
     stream = read(texts)
     vocabulary, vectors = _extend(embeddings, stream.counts(), settings, given.lexicon)

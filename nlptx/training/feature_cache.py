@@ -1,7 +1,7 @@
-"""N-gram features that several training runs share, in a folder of files.
+"""A folder of files with n-gram features that several training runs share.
 
-If training runs use the same texts and the same settings of n-grams, their n-gram features are the same. On short
-texts, computing these features takes more than half of the training time.
+Training runs with the same texts and the same n-gram settings have the same n-gram features. On short texts, computing
+them takes more than half of the training time.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class FeatureCache:
         return result
 
     def _keep(self, path: Path, result: Any) -> None:
-        # renamed, so that no other process reads an incomplete file
+        # The file gets its name when it is complete, so that no other process reads an incomplete file.
         part = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             part.write_bytes(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))

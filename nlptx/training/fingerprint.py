@@ -26,7 +26,7 @@ class Fingerprint:
         settings: all training settings.
         seed: seed for all random number generators.
         digests: name of each input -> its SHA-256.
-        version: version of nlptx.
+        version: nlptx version.
     """
 
     settings: dict[str, Any]
@@ -36,7 +36,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, given: LabelledTexts, start: Embeddings | Model, settings: TrainSettings, seed: int) -> Fingerprint:
-        """Return the fingerprint of a call of :func:`nlptx.fit`; ``start`` is the initial model or the word vectors."""
+        """Return the fingerprint of a call to :func:`nlptx.fit`; ``start`` is the initial model or the word vectors."""
         digests = {
             "training data": digest_rows(given.texts, given.names, *_weights(given)),
             "validation data": "" if given.valid is None else digest_rows(*given.valid),
@@ -49,20 +49,20 @@ class Fingerprint:
         return cls(settings.to_dict(), seed, digests)
 
     def differences(self, there: Fingerprint) -> list[str]:
-        """Return descriptions of the differences between this training run and another one."""
-        told = []
+        """Return descriptions of the differences between this training run and another."""
+        found = []
         if there.version != self.version:
-            told.append(f"nlptx was {there.version} and is {self.version}")
-        told += [
+            found.append(f"nlptx was {there.version} and is {self.version}")
+        found += [
             f"`{name}` was {there.settings.get(name)} and is {self.settings.get(name)}"
             for name in sorted(self.settings.keys() | there.settings.keys())
             if self.settings.get(name) != there.settings.get(name)
         ]
         if there.seed != self.seed:
-            told.append(f"`seed` was {there.seed} and is {self.seed}")
-        told += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
+            found.append(f"`seed` was {there.seed} and is {self.seed}")
+        found += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
                  if self.digests[name] != there.digests.get(name, "")]  # fmt: skip
-        return told
+        return found
 
 
 def _weights(given: LabelledTexts) -> list[list[str]]:

@@ -22,7 +22,7 @@ class AccumulatorTotals:
     """Totals of one accumulator, in addition to its gradients.
 
     Args:
-        loss: sum of the losses of its texts (or words, in pre-training).
+        loss: summed loss of its texts (or words, in pre-training).
         correct: number of correct predictions.
         distinct: number of distinct words whose vectors have a gradient.
     """
@@ -71,7 +71,7 @@ class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
     Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
-    same rank. So the processor cache of a worker still contains data of its previous microbatch. The accumulators are
+    same rank. A worker therefore finds data of its previous microbatch in the processor cache. The accumulators are
     summed in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
 
     Args:
@@ -91,12 +91,12 @@ class Accumulators:
     def fill(
         self, rank: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective
     ) -> dict[int, AccumulatorTotals]:
-        """Compute the gradients of the accumulators of one rank. Return accumulator number -> totals.
+        """Compute the gradients for the accumulators of one rank. Return accumulator number -> totals.
 
         Args:
             rank: number of the worker, from 0.
             microbatches: all microbatches of the batch.
-            seeds: seed of the dropout of each microbatch.
+            seeds: dropout seed of each microbatch.
             objective: function that computes the loss and gradients of a microbatch.
         """
         seeded = list(zip(microbatches, seeds, strict=True))
@@ -143,7 +143,7 @@ class Accumulators:
 
 
 class BatchLoss(Protocol):
-    """Interface of the loss of a batch; see :class:`nlptx.training.trainer.Trainer`."""
+    """Interface of a batch loss; see :class:`nlptx.training.trainer.Trainer`."""
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]: ...
 
@@ -167,7 +167,7 @@ class BatchGradients:
         self.loss, self.accumulators, self.workers = loss, accumulators, workers
 
     def __call__(self, chosen: NDArray[np.int64], step: int) -> tuple[BatchGradient, int, int]:
-        """Return the gradient of a batch, the number of texts (or words) it is averaged over, and the number of tokens.
+        """Return the gradient of a batch, the number of texts (or words) in its mean, and the number of tokens.
 
         Args:
             chosen: (B,) indices of the examples.

@@ -1,4 +1,4 @@
-"""Training settings for texts that may have any number of labels."""
+"""Training settings for multi-label texts."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
     if separator is None:
         if start is not None and start.label_sets is not None:
             raise SettingsError(
-                "the model to start from gives several labels per text, but each text has one label",
-                hint="Give `label_separator`, or train from the word vectors of the model: `embeddings` instead of"
+                "the model to start from is a multi-label model, but each text has one label",
+                hint="Set `label_separator`, or use only the word vectors of the model, with `embeddings` instead of"
                 " `start`.",
             )
         if LOSSES[settings.loss].independent:
             raise SettingsError(
-                f"`loss={settings.loss}` is for texts with several labels, and each text has one label",
-                hint="Give `label_separator`, the character between the labels of a text.",
+                f"`loss={settings.loss}` is for texts with several labels, but each text has one label",
+                hint="Set `label_separator` to the character between the labels of a text.",
             )
         return settings
     if settings.class_weight != "none":
@@ -47,7 +47,9 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
             hint="With several labels, each label gets a separate threshold instead.",
         )
     if settings.loss not in (_LOSS, TrainSettings.loss):
-        raise SettingsError(f"`loss={settings.loss}` is for one label per text; with several it is {_LOSS}")
+        raise SettingsError(
+            f"`loss={settings.loss}` is for one label per text; with several labels, the loss is {_LOSS}"
+        )
     return replace(settings, loss=_LOSS)
 
 

@@ -1,4 +1,4 @@
-"""The order of the labels, and a numeric value for each label if the labels are on a scale, such as star ratings."""
+"""The order of the labels, and a numeric value for each label if they form a scale, such as star ratings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCALES = (
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
 # If there are more distinct labels than this, a note is printed: numbers are then probably measurements, and names are
 # probably not labels at all.
-_MANY = 20
+_MANY_LABELS = 20
 
 
 def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str], list[float] | None]:
@@ -78,7 +78,7 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
         values: values of the labels from :func:`order_labels`.
 
     >>> list(label_notes(["1", "2", "3"], [-1, 0, 1]))
-    ['labels 1, 2, 3 are read as a scale; if they are names, give `label_order=none`']
+    ['labels 1, 2, 3 are read as a scale; if they are names, use `label_order=none`']
     """
     counts = Counter(labels)
     for label in sorted(counts):
@@ -90,7 +90,7 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
     yield from _spelling_notes(counts)
     if _numbers(list(counts)) is not None:
         yield from _number_notes(list(counts), values)
-    elif len(counts) > _MANY and 2 * len(counts) > counts.total():
+    elif len(counts) > _MANY_LABELS and 2 * len(counts) > counts.total():
         yield f"{len(counts):,} different labels for {_texts(counts.total())}: is this the label column?"
 
 
@@ -108,13 +108,13 @@ def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
 
 def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterator[str]:
     numbers.sort(key=float)
-    if len(numbers) > _MANY:
+    if len(numbers) > _MANY_LABELS:
         yield (
             f"{len(numbers):,} different numbers, {numbers[0]} to {numbers[-1]}, are read as {len(numbers):,} labels;"
             " if they measure something, group them into a few, such as low, middle and high"
         )
     elif values is not None and len(numbers) > 2:
-        yield f"labels {', '.join(numbers)} are read as a scale; if they are names, give `label_order=none`"
+        yield f"labels {', '.join(numbers)} are read as a scale; if they are names, use `label_order=none`"
 
 
 def _texts(count: int) -> str:

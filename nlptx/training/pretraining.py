@@ -1,4 +1,4 @@
-"""Pre-training of the encoder by next-word prediction on the training texts, which needs no labels.
+"""Pre-training of the encoder, without labels, by next-word prediction on the training texts.
 
 With causal attention, each position predicts the next word with a softmax over the vocabulary. The output layer is
 discarded afterwards (Radford et al. 2018).
@@ -18,7 +18,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Number of positions for which the scores of all words are in memory at the same time.
+# Number of positions whose scores for all words are in memory at the same time.
 _POSITIONS = 512
 
 
@@ -27,8 +27,8 @@ class NextWord(Layer):
 
     Args:
         encoder: encoder of the classifier; its parameters are shared.
-        width: D.
-        words: V.
+        width: D, width of the encoder.
+        words: V, number of words in the vocabulary.
         rng: source of randomness for the initial weights of the output layer.
     """
 
@@ -57,7 +57,7 @@ class NextWord(Layer):
             x: (N, R) word vectors.
             ids: (N,) word ids.
             layout: layout of the microbatch, with causal attention.
-            grads: gradients of the parameters, to which the gradients of the microbatch are added.
+            grads: parameter gradients, to which those of the microbatch are added.
             rng: source of randomness for dropout; None for no dropout.
             predictions: number of predictions in the batch.
         """
@@ -81,7 +81,7 @@ class NextWord(Layer):
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Pre-train the encoder if ``--pretrain`` is given and this phase is not complete. Return one record per epoch."""
+    """Pre-train the encoder if the settings ask for it and the phase is not complete. Return one record per epoch."""
     if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
         return []
     trainer = Pretraining(model, train, context)
@@ -111,7 +111,7 @@ class Pretraining(UnsupervisedTrainer):
         super().__init__(model, flat, self.task, train, model.settings.pretrain, context)
 
     def run(self) -> None:
-        """Train, then move the parameters of the encoder back to the parameter vector of the classifier."""
+        """Train, then move the encoder parameters back to the parameter vector of the classifier."""
         super().run()
         self.model.flat = flatten(self.model.network, self.flat.dtype, shared_empty)
 

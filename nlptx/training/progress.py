@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of one of the steps of :func:`nlptx.training.fit.fit`, such as encoding or distillation.
+    """Progress of one step of :func:`nlptx.training.fit.fit`, such as encoding or distillation.
 
     Args:
         title: name of the step, such as ``encoding texts``.

@@ -13,7 +13,7 @@ from nlptx.errors import DataError, InputTypeError
 from nlptx.text.arguments import check_iterable, with_type
 
 # If the mean weight is outside this range, a note is printed.
-_USUAL = (0.1, 10.0)
+_USUAL_MEAN = (0.1, 10.0)
 
 
 def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
@@ -49,10 +49,10 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
 
 def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
     """Yield a note if the weights do not look like numbers of texts."""
-    if weights is not None and not _USUAL[0] <= weights.mean() <= _USUAL[1]:
+    if weights is not None and not _USUAL_MEAN[0] <= weights.mean() <= _USUAL_MEAN[1]:
         yield (
-            f"the mean weight is {weights.mean():.3g}; a weight is a number of texts,"
-            " and n-grams in few texts are dropped: if the weights only express importance, divide them by their mean"
+            f"the mean weight is {weights.mean():.3g}, but a weight stands for a number of texts,"
+            " and n-grams in few texts are dropped; if the weights only express importance, divide them by their mean"
         )
 
 

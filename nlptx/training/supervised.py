@@ -141,7 +141,7 @@ class SupervisedTrainer(Trainer):
         self.context.on_progress(self.progress(epoch_done=True, improved=improved))
 
     def is_over(self) -> bool:
-        """Return whether the validation loss has not improved for ``--patience`` epochs."""
+        """Return whether the validation loss has not improved for ``settings.patience`` epochs."""
         worse = self.sums.epoch - 1 - self.best.epoch
         return bool(self.settings.patience and len(self.valid) and worse >= self.settings.patience)
 

@@ -1,4 +1,4 @@
-"""Targets of training: the class of each text, (texts,) int64; or (texts, C) bool, True where a text has a class."""
+"""Training targets: the classes of single-label texts, (texts,) int64, or of multi-label texts, (texts, C) bool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_sets import find_label_sets
 
-# Targets in one of the two forms.
+# Targets in either form.
 Targets = NDArray
 
 
@@ -17,7 +17,7 @@ def encode_targets(names: Sequence[str], labels: Sequence[str], separator: str |
     """Return the targets of texts.
 
     Args:
-        names: name of the label of each text, or the names of its labels joined by the separator.
+        names: label name of each text, or its label names joined by the separator.
         labels: names of the C labels.
         separator: text between the labels of a text; None if every text has one label.
     """
@@ -28,7 +28,7 @@ def encode_targets(names: Sequence[str], labels: Sequence[str], separator: str |
 
 
 def split_names(joined: str, separator: str | None) -> tuple[str, ...]:
-    """Return the names of the labels of a text."""
+    """Return the separate label names of a text."""
     if separator is None:
         return (joined,)
     return tuple(joined.split(separator)) if joined else ()
@@ -37,7 +37,7 @@ def split_names(joined: str, separator: str | None) -> tuple[str, ...]:
 def count_labels(
     targets: Targets, classes: int, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64] | NDArray[np.float64]:
-    """Return the number of texts with each label, (C,), or the sum of their weights (texts,)."""
+    """Return the number of texts with each label, (C,), or the sum of the ``weights`` (texts,) of these texts."""
     if targets.ndim == 1:
         return np.bincount(targets, weights, classes)
     return targets.sum(axis=0) if weights is None else weights @ targets

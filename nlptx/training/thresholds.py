@@ -1,12 +1,12 @@
-"""Thresholds of the labels of a model that gives texts any number of labels.
+"""Chooses the label thresholds of a multi-label model.
 
 The threshold of a label is meant to maximise its F1 on new texts. The held-out texts give two estimates of this
 threshold. The first is the threshold with the highest F1. The second is the threshold with the highest expected F1 if
 the calibrated probabilities are right; it is about half of this F1 (Lipton, Elkan & Naryanaswamy 2014, "Optimal
 Thresholding of Classifiers to Maximize F1 Measure"). If few texts have the label, the first estimate is mostly noise.
-If many have it, the first estimate is better, because it does not assume that the probabilities are right. So the
-threshold is the weighted mean of both estimates: the weight of the first is the number of held-out texts with the
-label, and the weight of the second is PRIOR_TEXTS.
+If many have it, the first estimate is better, because it does not assume that the probabilities are right. The
+threshold is therefore the weighted mean of both estimates: the weight of the first is the number of held-out texts with
+the label, and the weight of the second is PRIOR_TEXTS.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def choose_thresholds(
 
     Args:
         p: (texts, C) calibrated probabilities for held-out texts.
-        targets: (texts, C), True where a text has a label.
+        targets: (texts, C) bool, whether each text has each label.
         weights: (texts,) weight of each text, or None.
     """
     of_text = np.ones(len(p)) if weights is None else weights
@@ -43,9 +43,9 @@ def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[n
     It lies halfway between the probabilities that it separates.
 
     Args:
-        p: (N,) probabilities.
-        positive: (N,) whether each text has the label, or the probability that it has the label.
-        weights: (N,) weight of each text.
+        p: (texts,) probabilities.
+        positive: (texts,) whether each text has the label, or the probability that it has the label.
+        weights: (texts,) weight of each text.
     """
     if not positive.any():
         return 0.5

@@ -1,4 +1,4 @@
-"""Last step of training: measure how rare the words of the training texts are, to recognise texts that differ."""
+"""Last step of training: measure how rare words are in the training texts, to recognise texts unlike these."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from nlptx.classifier.token_ids import encode_tokens
 from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum number of texts to measure, which is enough for a precise quantile; and maximum number of characters read from
-# each text.
+# Maximum number of texts in the sample, which is enough for a precise quantile, and maximum number of characters read
+# from each of them.
 _MAX_TEXTS = 5000
 _MAX_CHARACTERS = 20_000
 
 
 def measure_typical_surprise(vocabulary: Vocabulary, texts: Sequence[str]) -> TypicalSurprise | None:
-    """Measure a sample of the training texts, at regular intervals; see :meth:`TypicalSurprise.measure`."""
+    """Measure an evenly spaced sample of the training texts; see :meth:`TypicalSurprise.measure`."""
     chosen = [text[:_MAX_CHARACTERS] for text in texts[:: -(-len(texts) // _MAX_TEXTS)]]
     return TypicalSurprise.measure(vocabulary, encode_tokens(vocabulary, chosen, Scanner(vocabulary.tokenizer)))

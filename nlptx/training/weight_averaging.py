@@ -14,7 +14,7 @@ from nlptx.runtime.shared_memory import shared_copy
 # After the first 100 steps, the average is updated only after every tenth step, which gives equally good models.
 # Updating it after every step would increase the time of a step by 1 to 4 % with one process, and by twice as much with
 # two processes, because only one of them computes the average.
-_EVERY = 10
+_UPDATE_INTERVAL = 10
 _FIRST_STEPS = 100
 
 
@@ -38,7 +38,7 @@ class WeightAverage:
     def step(self) -> None:
         """Update the average after a step. A smaller decay in the first steps removes the initial weights."""
         self.steps += 1
-        if not self.averages or (self.steps > _FIRST_STEPS and self.steps % _EVERY):
+        if not self.averages or (self.steps > _FIRST_STEPS and self.steps % _UPDATE_INTERVAL):
             return
         decay = min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
         self.taken = self.steps

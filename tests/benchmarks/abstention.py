@@ -2,7 +2,7 @@
 
 There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
 its fold. With --train, all models are trained on the same texts from another corpus and tested on DATA. The number of
-these texts is set by --texts; they are spread evenly over the training part of the corpus. Each model has a different
+these texts is set by --texts; they are spread evenly over the training split of the corpus. Each model has a different
 seed and therefore different held-out texts.
 
 For each maximum error, the table shows how many models can guarantee it. For these models, it shows the mean threshold,
@@ -39,7 +39,7 @@ Texts = list[tuple[str, str]]
 
 
 def read(path: str, split: str = "test") -> Texts:
-    """Return the texts and labels of a table, or of one part of a corpus."""
+    """Return the texts and labels of a table, or of one split of a corpus."""
     return [(document.text, document.label or "") for document in Corpus([path], ReadOptions(splits=(split,)))]
 
 
@@ -115,14 +115,14 @@ def show(name: str, models: list[Tested], *, shared: bool) -> None:
     """Print the table, and the errors if all texts are answered, which show how optimistic the held-out errors are."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
-    print(f"{name}, {len(models)} models; error of all answers: {held_out:.1%} held out, {new:.1%} here")
+    print(f"{name}, {len(models)} models; error if all texts are answered: {held_out:.1%} held out, {new:.1%} here")
     print(f"{table(models, shared=shared).to_string()}\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog="Arguments of nlptx train follow after --.")
     parser.add_argument("data")
-    parser.add_argument("--train", help="train on the training part of this corpus instead of cross-validating")
+    parser.add_argument("--train", help="train on the training split of this corpus instead of cross-validating")
     parser.add_argument("--texts", type=int, default=4000, help="number of texts from --train to train on")
     parser.add_argument("--other", action="append", default=[], help="another data set to test on")
     parser.add_argument("--models", type=int, default=10, help="number of folds, or of models with --train")

@@ -12,7 +12,7 @@ from baseline_task import SEED, Answer, Task, certain, need, need_training
 
 from nlptx.text.tokenizer import Tokenizer
 
-# Candidates for C of scikit-learn, from strong to weak regularisation.
+# Candidates for scikit-learn's C, from strong to weak regularisation.
 LOGISTIC_C = (0.1, 0.3, 1, 3, 10, 30)
 SVM_C = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 

@@ -1,4 +1,4 @@
-"""Times counting, compared with the C programs of GloVe."""
+"""Times counting, compared with GloVe's C programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def output_of(bench: Bench) -> Path:
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Count tokenized and raw text, one review per line, and compare with the two programs of GloVe."""
+    """Count tokenized and raw text, one review per line, and compare with GloVe's two programs."""
     if bench.data is None:
         print("no archive of reviews: counting is skipped", file=sys.stderr)
         return []

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_explain.py
 
-Texts are random words of the bundled model, with their frequencies. Prints a table of the CPU seconds on one core, and
-the slope of log(time) over log(length): 1 is linear growth, 2 is quadratic.
+The texts consist of words of the bundled model, drawn at random according to their frequencies. Prints a table of the
+CPU seconds on one core, and the slope of log(time) over log(length): 1 is linear growth, 2 is quadratic.
 """
 
 from __future__ import annotations

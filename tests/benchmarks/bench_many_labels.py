@@ -1,9 +1,9 @@
-"""Measures time and memory of training with several of 10, 100 and 1,000 labels per text.
+"""Measures the time and memory of training multi-label models with 10, 100 and 1,000 labels.
 
-The data is made up. There are 20,000 words, whose frequencies follow Zipf's law. Ten of them, chosen at random,
-indicate each label. A text has 20 words and one to three labels, whose frequencies follow Zipf's law too. With a
-probability of one half, a word of a text is one of the words that indicate its labels; otherwise it is any word. So the
-number of labels changes neither the number of texts nor the number of words.
+The data is made up. There are 20,000 words, whose frequencies follow Zipf's law. Each label is indicated by ten of
+these words, chosen at random. A text has 20 words and one to three labels, whose frequencies follow Zipf's law too.
+Each word of a text is, with a probability of one half, one of the words that indicate the labels of the text; otherwise
+it is any word. So the number of labels changes neither the number of texts nor the number of words.
 
     python tests/benchmarks/bench_many_labels.py --texts 100000
 """

@@ -82,7 +82,7 @@ def keep(kept: dict[str, Any], name: str, solver: Solver) -> Callable[[], None]:
 
 
 def power_iteration(operator: Any, workers: Workers) -> Solver:
-    """Run the power iteration of nlptx, with one BLAS thread per worker, as in ``fit_pca``."""
+    """Run nlptx's power iteration, with one BLAS thread per worker, as in ``fit_pca``."""
     from nlptx.pca import power_iteration
 
     def solve() -> tuple[NDArray, NDArray]:
@@ -102,7 +102,7 @@ def power_iteration(operator: Any, workers: Workers) -> Solver:
 
 
 def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
-    """Run ARPACK on the operator of nlptx with all threads, in the fastest dtype with which it meets the tolerance."""
+    """Run ARPACK on nlptx's operator with all threads, in the fastest dtype with which it meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     from nlptx.pca.operators import RowOperator
@@ -132,7 +132,7 @@ def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
 
 
 def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
-    """Run PCA of scikit-learn, which centres columns, on the transpose of a sparse matrix, with the same tolerance."""
+    """Run scikit-learn's PCA, which centres columns, on the transpose of a sparse matrix, with the same tolerance."""
     try:
         from sklearn.decomposition import PCA
     except ImportError:

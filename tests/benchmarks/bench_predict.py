@@ -44,7 +44,7 @@ def _reviews(bench: Bench) -> list[Row]:
         scorer = TorchScorer(model)
         difference = np.abs(scorer.probabilities(texts[:500]) - model.predict_proba(texts[:500])).max()
         if difference > 1e-4:
-            raise SystemExit(f"the probabilities of PyTorch differ by {difference}: not the same network")
+            raise SystemExit(f"PyTorch's probabilities differ by {difference}: not the same network")
 
         def peer() -> None:
             reviews = path.read_text(encoding="utf-8").splitlines()

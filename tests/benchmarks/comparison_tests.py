@@ -5,7 +5,7 @@ python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 Two programs are simulated many times. The fraction of runs in which the 95 % interval contains the true difference
 should be 0.95, and the fraction of runs in which the test rejects equal accuracy should be at most 0.05 if the
 accuracies are equal. In the last rows, the texts come in groups of 10, and a group is easy or difficult as a whole.
-The rows "power" draw as many texts as ``texts_needed`` states, so the test should reject in about 0.8 of the runs.
+The rows "power" draw as many texts as ``texts_needed`` states, so the test should reject in about 80 % of the runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def simulate(
 ) -> tuple[list[LabelledPredictions], NDArray[np.int64]]:
     """Return predictions of two programs, and the group of each text."""
     groups = np.arange(texts) // _GROUP
-    # A group moves the accuracy of each program by its own amount, with mean 0.
+    # Each group shifts the accuracy of each program by a separate amount, with mean 0.
     shifts = rng.choice([-0.15, 0.15], (groups.max() + 1, 2))[groups] if grouped else np.zeros((texts, 2))
     targets = rng.integers(0, 2, texts)
     documents = [Document("")] * texts
@@ -50,7 +50,7 @@ def main() -> None:
     for accuracies in ((0.8, 0.8), (0.95, 0.95), (0.8, 0.85)):
         for grouped, use_groups in ((False, False), (True, False), (True, True)):
             if grouped and max(accuracies) > 0.9:
-                continue  # the amount by which a group moves the accuracy could not be reached
+                continue  # some groups would need an accuracy above 1
             rng, covered, rejected = np.random.default_rng(1), np.zeros(2), 0
             for _ in range(options.runs):
                 predictions, groups = simulate(rng, options.texts, accuracies, grouped)

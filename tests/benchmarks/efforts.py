@@ -1,7 +1,7 @@
-"""Times ``nlptx train --effort`` from the raw data to the evaluated model, beside TF-IDF with logistic regression.
+"""Times ``nlptx train --effort`` from raw data to the evaluated model, and TF-IDF with logistic regression.
 
-Every run is a separate process, which reads the data, trains and evaluates. The runs of all methods alternate, so
-that changes in the speed of the machine affect all of them, and times are multiples of the median time of TF-IDF.
+Every run is a separate process, which reads the data, trains and evaluates. The runs of all methods alternate, so that
+changes in the speed of the machine affect all of them. Times are also given as multiples of the median time of TF-IDF.
 The processor time is the total for all threads and processes.
 """
 
@@ -92,10 +92,10 @@ def as_markdown(results: dict[str, list[dict[str, float]]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("train", type=Path, help="training data; of an archive, the parts train and unsup")
-    parser.add_argument("--test", type=Path, help="test data; by default the part test of the archive")
+    parser.add_argument("train", type=Path, help="training data; from an archive, the splits train and unsup are read")
+    parser.add_argument("--test", type=Path, help="test data; by default the test split of the archive")
     parser.add_argument("--efforts", nargs="+", choices=EFFORTS, default=EFFORTS)
-    parser.add_argument("--rounds", type=int, default=3, help="each round has another seed")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds, each with a different seed")
     parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     parser.epilog = "Further options of nlptx train follow after --."
     words = sys.argv[1:]

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/faithfulness.py data/test.tsv cr.tsv aclImdb_dev.tar.gz --work build/faithfulness
 
-For each text and each method, the words are sorted by their worth for the predicted label. Then a fraction of the
+For each text and each method, the words are sorted by their effect on the predicted label. Then a fraction of the
 words is removed, or only this fraction is kept, and the text is scored again. The decrease in the probability of the
 label is, in percentage points,
 
@@ -11,7 +11,7 @@ label is, in percentage points,
 
 each averaged over the fractions 1, 5, 10, 20 and 50 % (DeYoung et al. 2020, "ERASER"). Deletion AUC is the mean
 probability while 0 to 100 % of the words are removed (lower is better). Prints tables with standard errors, and the
-mean differences between ``explain`` and each other method; writes the figures and a picture to the work folder.
+mean differences between ``explain`` and each other method; writes the numbers and a picture to the work folder.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class Text:
         self.label = int(self.probabilities.argmax())
 
     def probability(self, parts: list[NDArray[np.intp]]) -> Scores:
-        """Return the probability of the label for each list of the positions of the words that are kept."""
+        """Return the label probability for each list, which contains the positions of the words that are kept."""
         texts = [self.ids[part] for part in parts]
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return np.concatenate([self.model.probabilities(batch)[:, self.label] for batch in batches])
 
 
 def explained(text: Text) -> Scores:
-    """Return the worth of each word, as ``nlptx explain`` shows it."""
+    """Return the leave-one-out effect of each word, as ``nlptx explain`` shows it."""
     return explain(text.model, text.text, text.model.labels[text.label], attention=False).worth
 
 
@@ -85,7 +85,7 @@ def plain_leave_one_out(text: Text) -> Scores:
 
 
 def gradient_times_input(text: Text) -> Scores:
-    """Return x . dz/dx for the input vector x of each word, plus its part of the outputs of the linear models.
+    """Return x . dz/dx for the input vector x of each word, plus its part of the linear model outputs.
 
     z is the log-odds of the label (for two labels). Each n-gram of a linear model is divided evenly among its
     occurrences and their words.
@@ -135,7 +135,7 @@ def shapley(permutations: int) -> Method:
 
 
 def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
-    """Return the decrease in probability if a fraction of the best words is removed, and if only it is kept."""
+    """Return the decrease in probability if a fraction of the top words is removed, and if only these are kept."""
     order = np.argsort(-scores, kind="stable")
     cuts = np.ceil(FRACTIONS * len(order)).astype(int)
     before = text.probabilities[text.label]
@@ -181,7 +181,7 @@ def measures(parts: dict[str, NDArray]) -> dict[str, Scores]:
 
 
 def summary(parts: dict[str, NDArray]) -> dict[str, list[float]]:
-    """Return the mean curves of the probability in percent, with their standard errors."""
+    """Return the mean probability curves, in percent, with their standard errors."""
     result = {"fractions": (100 * FRACTIONS).tolist()}
     for part in ("removed", "kept"):
         p = 100 * (parts["before"][:, None] - parts[part])
@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("data", nargs="+", help="tables or archives with texts")
     parser.add_argument("--texts", type=int, default=500, help="maximum number of random texts from each")
     parser.add_argument("--films", type=int, default=100, help="maximum number of texts from an archive")
-    parser.add_argument("--permutations", type=int, default=5, help="permutations for Shapley values; 0: none")
+    parser.add_argument("--permutations", type=int, default=5, help="permutations for Shapley values; 0 omits them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=Path, required=True, help="folder for the results")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The picture of ``faithfulness.py``: deletion and sufficiency curves, one column per data set (needs matplotlib).
+"""Draws the curves of ``faithfulness.py``, with one column per data set (needs matplotlib).
 
 python tests/benchmarks/faithfulness_picture.py build/faithfulness/faithfulness.json faithfulness.svg
 """

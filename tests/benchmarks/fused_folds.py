@@ -1,17 +1,19 @@
-"""Tells what a second model adds to a first one, from the out-of-fold predictions of both.
+"""Measures how much a second model improves on a first one, from the out-of-fold predictions of both.
 
     python tests/benchmarks/fused_folds.py build/paired/default.csv second.csv third.csv
 
 The files have the columns ``label``, ``predicted``, ``fold``, ``seed`` and ``prob_<label>``, as ``nlptx crossvalidate
 --predictions`` and ``paired_folds.py`` write them; any other program can write them too. All files must have the same
-texts, folds and seeds, in the same order, because the models of a fold may not have seen its texts.
+texts, folds and seeds, in the same order, because the models of a fold must not have been
+trained on its texts.
 
-For each file after the first: how strong it is alone, how similar it is to the first one (correlation of the
-log-probabilities, centred in each text; of two labels, this is the correlation of the log-odds), and what both are
-worth together. Together they are combined by a logistic regression of their log-probabilities: one weight per model,
-one bias per label, fitted on all folds but one and tested on this one, in turn. It is compared with the first model
-alone, calibrated in the same manner, so that a better calibration does not count as a gain. If that makes the first
-model worse, because its folds need different calibrations, compare with its log-loss as it is, which is printed above.
+For each file after the first, the table shows the quality of its model alone, the similarity to the first model (the
+correlation of the log-probabilities, centred in each text; for two labels, this is the correlation of the log-odds),
+and the quality of both models together. The models are combined by a logistic regression on their log-probabilities,
+with one weight per model and one bias per label. It is fitted on all folds but one and tested on the remaining fold,
+for each fold in turn. The combination is compared with the first model alone, calibrated in the same way, so that
+better calibration does not count as a gain. If this calibration makes the first model worse, because its folds need
+different calibrations, compare with its uncalibrated log-loss, which is printed above the table.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _SMALLEST_PROBABILITY = 1e-12
 
 
 def log_probabilities(table: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the log-probabilities of the labels, in their alphabetical order; the mean of each text is 0."""
+    """Return the log-probabilities of the labels in alphabetical order, centred to have the mean 0 in each text."""
     columns = [f"prob_{label}" for label in sorted(set(table["label"]))]
     logs = np.log(np.maximum(table[columns].to_numpy(np.float64), _SMALLEST_PROBABILITY))
     return logs - logs.mean(axis=1, keepdims=True)
@@ -68,7 +70,8 @@ def _fit(members: Sequence[NDArray[np.float64]], classes: NDArray[np.int64]) -> 
     """Return the weights of the members and the biases of the labels that minimise the log-loss.
 
     With p = softmax(sum_m w_m z_m + b) and the indicator y of the true label, the gradient of the loss of a text with
-    respect to the logits is p - y; so it is <p - y, z_m> for w_m, and p - y for b.
+    respect to the logits is p - y. The gradient is therefore <p - y, z_m> with respect to w_m, and p - y with respect
+    to b.
     """
     true = np.eye(members[0].shape[1])[classes]
 
@@ -83,7 +86,7 @@ def _fit(members: Sequence[NDArray[np.float64]], classes: NDArray[np.int64]) -> 
 
 
 def compare(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-    """Return the cells of a row: what the second model is worth alone and together with the first one.
+    """Return the cells of a row: the quality of the second model alone and together with the first one.
 
     Raises:
         ValueError: the tables do not describe the same texts, folds and seeds.

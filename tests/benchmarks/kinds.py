@@ -1,6 +1,6 @@
 """Compare models on the kinds of sentences that sentiment models often get wrong (data/kinds_test.tsv).
 
-Prints the accuracy of each model for each kind, with its 95 % interval, and of VADER if it is installed. For neutral
+Prints the accuracy of each model, and of VADER if it is installed, for each kind, with its 95 % interval. For neutral
 sentences, which have no correct label, prints the fraction whose score is between -0.5 and 0.5.
 """
 

@@ -1,10 +1,10 @@
-"""Measures time and memory of ``pca`` for a matrix that is larger than its memory limit.
+"""Measures the time and memory of ``pca`` for a matrix that is larger than the memory limit.
 
     python tests/benchmarks/large_pca.py --work build/large_pca
 
 A corpus of synthetic texts with up to 400,000 distinct words is counted, and 100 components are computed with several
-memory limits. The vectors must have the same bytes for each. Each text has one of a hundred topics; a topic determines
-which words are frequent, so that the leading eigenvalues are separated as in real text.
+memory limits. The vectors must have the same bytes for each limit. Each text has one of a hundred topics; a topic
+determines which words are frequent, so that the leading eigenvalues are separated as in real text.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Learning curve on a small labelled table: a model that starts from the bundled one, and three alternatives.
+"""Learning curves on a small labelled table: training that starts from the bundled model, and three alternatives.
 
     python tests/benchmarks/learning_curve.py cr.tsv --films aclImdb_dev.tar.gz --work build/transfer
 
 For every size and draw, all methods learn from the same random rows and are tested on all other rows. Prints tables of
-the mean accuracy and its standard deviation over the draws, and writes the figures and a picture to the work folder.
+the mean accuracy and its standard deviation over the draws, and writes the numbers and a picture to the work folder.
 """
 
 from __future__ import annotations

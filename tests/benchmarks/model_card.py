@@ -1,7 +1,7 @@
 """Write the card of the bundled model: its training data, quality and limitations.
 
 The bundled model is trained on all texts, so no texts are left to evaluate it. Instead, a second model is trained in
-the same way on the training part alone, and evaluated on the test part and on texts of other kinds.
+the same way on the training split alone, and evaluated on the test split and on texts of other kinds.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.metrics import Report, evaluate
 
-# Maximum text length, in words, for each row of the table of accuracy by length.
+# Maximum text length, in words, for each row of the table that shows accuracy by length.
 LENGTHS = (100, 200, 400, 800)
 
 
 def read(path: str) -> tuple[list[str], list[str]]:
-    """Return the texts and labels of a file, or of the test part of an archive with parts."""
+    """Return the texts and labels of a file, or of the test split of an archive that has splits."""
     documents = list(LabelledDocuments(Corpus((path,), ReadOptions(splits=("test",)))))
     return [document.text for document in documents], [document.label or "" for document in documents]
 
@@ -42,8 +42,8 @@ def share(report: Report) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", help="the model trained only on the training part")
-    parser.add_argument("data", help="the archive")
+    parser.add_argument("model", help="the model trained only on the training split")
+    parser.add_argument("data", help="archive of reviews whose test split is used")
     parser.add_argument(
         "--kind", action="append", default=[], metavar="NAME=FILE", help="labelled texts of another kind"
     )
@@ -79,7 +79,7 @@ def main() -> None:
         "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not; and synthetic opinions,"
         " written for the project by a language model (data/README.md).",
         "method": "A one-block transformer on PCA word vectors, combined with two linear n-gram models (see README).",
-        "evaluation": "The same model trained without the test part: accuracy with 95 % interval.",
+        "evaluation": "The same model trained without the test split: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
         "by_length": by_length,
         "hard sentences": by_kind,

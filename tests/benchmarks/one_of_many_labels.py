@@ -1,10 +1,10 @@
 """Compares nlptx with TF-IDF and logistic regression on texts with one of 30, 100 or 1,000 labels.
 
-The texts are sentences of the IMDB reviews without ratings (Maas et al. 2011). The label of a sentence is a word that
-was removed from it. The labels are the C most frequent words after the 300 most frequent words. A sentence has 8 to 40
-words. If it contains several of the C words, its label is the least frequent of them. All occurrences of the label are
-removed. A tenth of the reviews is set aside for testing, so that training and test sentences come from different
-reviews. The sentences are drawn at random, so frequent words are frequent labels.
+The texts are sentences of the unlabelled IMDB reviews (Maas et al. 2011). The label of a sentence is a word that
+was removed from it. The labels are the C most frequent words that are not among the 300 most frequent words of all. A
+sentence has 8 to 40 words. If it contains several of the C words, its label is the least frequent of them. All
+occurrences of the label are removed. A tenth of the reviews is set aside for testing, so that training and test
+sentences come from different reviews. The sentences are drawn at random, so frequent words are frequent labels.
 
 The baseline is one logistic regression per label, and, for up to 100 labels, also a multinomial logistic regression, on
 TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if there are
@@ -61,7 +61,7 @@ def read_sentences(path: Path, seed: int) -> list[list[list[str]]]:
 
 
 def make_rows(reviews: list[list[list[str]]], labels: dict[str, int], texts: int, seed: int) -> Rows:
-    """Return at most ``texts`` pairs of a sentence without its label, and the label."""
+    """Return at most ``texts`` pairs (sentence without its label, label)."""
     rows = []
     for words in (words for review in reviews for words in review):
         found = [word for word in words if word in labels]

@@ -1,7 +1,7 @@
 """Measures whether ``predict --details`` distinguishes other languages, program code and random letters from English.
 
-The table has one row per kind of text: how many texts of 5 to 30 words are unlike the training texts of the model, at
-its own threshold, and at the threshold that 1 % of all English texts exceed. The first rows are English texts, which
+The table has one row per kind of text: how many texts of 5 to 30 words are unlike the model's training texts, at the
+model's own threshold and at the threshold that 1 % of all English texts exceed. The first rows are English texts, which
 should not be unlike.
 
 other_languages.tsv beside this script was written for this project by a language model in 2026, without sources: short

@@ -1,15 +1,16 @@
-"""Compares settings of training by paired differences of the log-loss, out of fold, on all training texts.
+"""Compares training settings by paired differences of the out-of-fold log-loss on all training texts.
 
     python tests/benchmarks/paired_folds.py aclImdb_v1.tar.gz --work build/paired \\
         "default:" "whole texts: --crop 0 --epochs 2" "linear models: --epochs 0"
 
 Each argument is a name, a colon and options of ``nlptx train``; the first is the one that the others are compared with.
-Every setting is cross-validated with the same seeds, so with the same folds: each text is predicted by a model that did
-not see it. Because both log-losses of a text share its difficulty, their difference is much less noisy than either.
+Every setting is cross-validated with the same seeds, and therefore with the same folds. Each text is predicted by a
+model that was not trained on it. Because both log-losses of a text share its difficulty, their difference is much less
+noisy than either.
 
 Neighbouring texts are related: IMDB lists the reviews of a film one after the other. ``nlptx crossvalidate`` keeps runs
 of neighbours in one fold, and the standard errors here are those of the means of groups of neighbours, not of texts.
-A setting that was finished before is not run again as long as its file of predictions is in the folder ``--work``.
+A setting is not run again if its predictions are already in the folder ``--work``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SMALLEST_PROBABILITY = 1e-12
 
 
 def predictions(data: list[str], options: list[str], path: Path, folds: int, seeds: int) -> pd.DataFrame:
-    """Cross-validate one setting unless the file of its predictions exists; return the predictions."""
+    """Cross-validate one setting unless its file of predictions exists; return the predictions."""
     if not path.exists():
         command = ["crossvalidate", *data, "--folds", str(folds), "--seeds", str(seeds), "--predictions", str(path)]
         subprocess.run([sys.executable, "-m", "nlptx", *command, "--resume", *options], check=True, stdout=sys.stderr)

@@ -42,8 +42,8 @@ NOTES = """\
 Accuracy in percent with its 95 % interval (Wilson; for nlptx on TREC, the corrected interval over folds); for several
 seeds or folds, the mean and the standard deviation.
 Wall time covers reading, choosing settings, training and testing, for one seed or fold. For nlptx on IMDB it includes
-making the word vectors, which are reused for SST-2, SST-5 and TREC. The parameters of nlptx do not include those of
-the n-gram features."""
+making the word vectors, which are reused for SST-2, SST-5 and TREC. The parameter counts of nlptx do not include the
+n-gram features."""
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Runs a command of nlptx for the benchmarks."""
+"""Runs an nlptx command for the benchmarks."""
 
 from __future__ import annotations
 

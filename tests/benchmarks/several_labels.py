@@ -1,16 +1,16 @@
 """Compares nlptx with TF-IDF and one logistic regression per label on texts with several labels.
 
 The texts are made from the TREC questions (Li & Roth 2002), with 6, 20 and 60 labels. The questions are shuffled, and a
-quarter of them is set aside for testing. Then one to three consecutive questions of the same part are joined to one
-text, so no question occurs twice. The labels of a text are the six types of its questions. For more than six labels,
-the most frequent pairs of a type and a content word of the question (such as LOC with "city") in the training part are
-labels as well: a text has such a label if it contains a question of this type with this word. Content words are all
-words except the 40 most frequent words.
+quarter of them is set aside for testing. Then one to three consecutive questions of the same part are joined into one
+text, so no question occurs twice. The labels of a text are the types of its questions, of which there are six. For more
+than six labels, the most frequent pairs of a type and a content word of the question (such as LOC with "city") in the
+training part are also labels; a text has such a label if it contains a question of this type with this word. Content
+words are all words except the 40 most frequent words.
 
 For the baseline, n-grams (words, or words and pairs), the inverse penalty C and a common threshold are chosen on a
 held-out tenth of the training texts by micro-F1, and then it is trained on all of them; the row "threshold 0.5" is the
-same without the choice of a threshold. nlptx chooses its thresholds on texts that it holds out itself. All figures are
-means over several splits.
+same method with the fixed threshold 0.5. nlptx chooses its thresholds on texts that it holds out itself. All figures
+are means over several splits.
 
     python tests/benchmarks/several_labels.py trec/train.tsv --splits 3
 """
@@ -31,7 +31,7 @@ import nlptx
 from nlptx.classifier.label_sets import find_label_sets
 from nlptx.text.tokenizer import Tokenizer
 
-# Number of the most frequent words and marks of the questions that are not content words.
+# Number of words and marks that are too frequent in the questions to count as content words.
 FUNCTION_WORDS = 40
 TEST_SHARE, HELD_OUT = 0.25, 0.1
 GRID = [(order, c) for order in (1, 2) for c in (1.0, 10.0, 30.0, 100.0)]
@@ -73,7 +73,7 @@ def make_data(questions: Sequence[tuple[str, str]], labels: int, seed: int) -> D
 def joined(
     questions: Sequence[tuple[str, str]], kept: set[tuple[str, str]], rng: random.Random
 ) -> tuple[list[str], list[set[str]]]:
-    """Join one to three questions to a text; return the texts and their labels."""
+    """Join groups of one to three questions into texts; return the texts and their labels."""
     texts, sets, start = [], [], 0
     while start < len(questions):
         end = start + rng.randint(1, 3)
@@ -94,7 +94,7 @@ def measures(true: np.ndarray, predicted: np.ndarray) -> list[float]:
 
 
 def baseline(data: Data, true: np.ndarray, test_true: np.ndarray, seed: int) -> dict[str, list[float]]:
-    """Return the measures of the baseline with a chosen threshold and with 0.5."""
+    """Return the measures for the baseline, with a chosen threshold and with 0.5."""
     order = np.random.default_rng(seed).permutation(len(data.train))
     held_out = order[: round(HELD_OUT * len(order))]
     rest = np.setdiff1d(order, held_out)
@@ -128,7 +128,7 @@ def one_vs_rest(train: list[str], true: np.ndarray, test: list[str], order: int,
 
 
 def ours(data: Data, labels: list[str], test_true: np.ndarray, seed: int, **settings: Any) -> list[float]:
-    """Return the measures of nlptx."""
+    """Return the measures for nlptx."""
     train = nlptx.TrainSettings(**settings)
     model = nlptx.fit(data.train, data.train_sets, settings=train, seed=seed)
     assert model.labels == labels

@@ -1,4 +1,4 @@
-"""Measures whether the texts that ``nlptx check --suggest`` chooses are more worth labelling than random texts.
+"""Measures whether labelling the texts that ``nlptx check --suggest`` chooses helps more than labelling random texts.
 
 The texts of DATA are split into a test part and a pool whose labels are hidden. At first, a random part of the pool is
 labelled. Then a batch of further texts is chosen again and again: at random, or by the function behind --suggest, given
@@ -63,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--split", default="train", help="part of an archive")
+    parser.add_argument("--split", default="train", help="split of an archive")
     options = parser.parse_args()
     heads = [f"random, {size} | gain, points | gain, log-loss" for size in SHOWN]
     print(f"| data | {' | '.join(heads)} | labels instead of {LAST} |")

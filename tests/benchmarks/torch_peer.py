@@ -1,4 +1,4 @@
-"""The network of nlptx in PyTorch, for timing, written as PyTorch users would write it."""
+"""The nlptx network in PyTorch, for timing, written as PyTorch users would write it."""
 
 from __future__ import annotations
 

@@ -43,23 +43,23 @@ class TorchScorer:
     @torch.inference_mode()
     def logits(self, encoded: list[np.ndarray]) -> torch.Tensor:
         window, lengths = self.model.settings.attention_window, [len(ids) for ids in encoded]
-        ids, places, owner = [], [], []
-        whole = None
+        ids, token_features, owner = [], [], []
+        text_features = None
         if self.model.ngram_features is not None:
             found = self.model.ngram_features.find(np.concatenate(encoded), lengths)
-            whole = torch.from_numpy(self.model.ngram_features.text_features_of(found, lengths))
+            text_features = torch.from_numpy(self.model.ngram_features.text_features_of(found, lengths))
             known = np.split(self.model.ngram_features.token_features_of(found), np.cumsum(lengths)[:-1])
         for row, text in enumerate(encoded):
             count = -(-len(text) // window)
             ids += [torch.from_numpy(part.astype(np.int64)) for part in np.array_split(text, count)]
             owner += [row] * count
-            if whole is not None:
-                places += [torch.from_numpy(part) for part in np.array_split(known[row], count)]
+            if text_features is not None:
+                token_features += [torch.from_numpy(part) for part in np.array_split(known[row], count)]
         words = torch.nn.utils.rnn.pad_sequence(ids, True, len(self.table) - 1)
         mask = words != len(self.table) - 1
         x = self.table[words]
-        if whole is not None:
-            x = x + self._linear("places", torch.nn.utils.rnn.pad_sequence(places, True))
+        if text_features is not None:
+            x = x + self._linear("token_projection", torch.nn.utils.rnn.pad_sequence(token_features, True))
         if "encoder.projection.W" in self.weights:
             x = self._linear("encoder.projection", x)
         x = x + self.positions[: words.shape[1]]
@@ -68,7 +68,7 @@ class TorchScorer:
         x = self._norm("encoder.norm", x) * mask[..., None]
         pooled = torch.zeros(len(encoded), self.width).index_add_(0, torch.tensor(owner), x.sum(1))
         outputs = self._linear("head", pooled / torch.tensor(lengths)[:, None])
-        return outputs if whole is None else outputs + self._linear("whole", whole)
+        return outputs if text_features is None else outputs + self._linear("text_projection", text_features)
 
     def _block(self, name: str, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         count, tokens, _ = x.shape

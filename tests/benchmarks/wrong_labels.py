@@ -1,8 +1,8 @@
-"""Measures how well ``nlptx check`` ranks labels that were made wrong on purpose, beside cleanlab.
+"""Measures how well ``nlptx check`` and cleanlab rank labels that were made wrong on purpose.
 
 A fraction of the labels of DATA is replaced by other labels, drawn at random. The precision at x % is the fraction of
-replaced labels among the first x % of the ranking; its expected value is the fraction of replaced labels if the ranking
-is random. Labels that were wrong before the replacement count as correct, so a perfect ranking would not reach 100 %.
+replaced labels among the first x % of the ranking; for a random ranking, its expected value is the fraction of replaced
+labels. Labels that were wrong before the replacement count as correct, so a perfect ranking would not reach 100 %.
 cleanlab ranks the same out-of-fold probabilities. With --model, the probabilities of this model are ranked too, alone
 and averaged with the out-of-fold ones.
 """
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("data", nargs="+")
     parser.add_argument("--fraction", type=float, default=0.05)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--model", help="a model that has not seen the data; bundled: the bundled one")
+    parser.add_argument("--model", help="model that was not trained on the data, or bundled")
     options = parser.parse_args()
     for path in options.data:
         print(

@@ -81,7 +81,7 @@ def test_a_frame_without_rows_gets_the_columns(numbers):
         (pd.Series(["a text"]), TypeError, "expected a pandas DataFrame"),
         (pd.DataFrame({"a": [1], "b": [2]}), ValueError, "no column 'text'; its columns are a, b"),
         (pd.DataFrame({"text": ["a", 3]}), TypeError, r"`frame\['text'\]\[1\]` is 3 \(int\); expected a str"),
-        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), TypeError, "of 2 dimensions"),
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), TypeError, "with 2 dimensions"),
     ],
 )
 def test_unusable_frames_are_refused(frame, kind, message, numbers):

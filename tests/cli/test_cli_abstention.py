@@ -90,7 +90,7 @@ def test_info_lists_maximum_errors_until_all_texts_are_answered():
     [
         ("m.npz", ("--max-error", "0.001"), 5, "Allow at least 0."),
         ("bare.npz", ("--max-error", "0.1"), 4, "--valid-share above 0"),
-        ("m.npz", ("--max-error", "0.1", "--abstain", "0.9"), 2, "give only one of them"),
+        ("m.npz", ("--max-error", "0.1", "--abstain", "0.9"), 2, "use only one of them"),
         ("m.npz", ("--max-error", "0"), 2, "--max-error"),
         ("m.npz", ("--max-error", "nan"), 2, "--max-error"),
         ("m.npz", ("--abstain", "1.1"), 2, "--abstain"),
@@ -110,7 +110,7 @@ def test_with_prior_texts_without_a_known_word_get_the_most_frequent_label(layou
     *unchanged, after = labelled.lines
     assert unchanged == same
     assert after == before.replace("?", "neg")  # 600 of the 1,100 labels are neg
-    assert "(<stdin>:4): labelled by the share of each label in the training data" in labelled.stderr
+    assert "(<stdin>:4): labelled by the label frequencies in the training data" in labelled.stderr
 
 
 def test_the_confidence_of_the_prior_is_its_fraction_of_the_training_texts(folder):
@@ -132,7 +132,7 @@ def test_abstain_applies_to_the_prior_too(abstain, label, folder):
 def test_prior_and_max_error_contradict_each_other(folder):
     code, message = failure("predict", "-m", folder / "m.npz", "--prior", "--max-error", "0.2", stdin=LINES)
     assert code == 2
-    assert "Give --abstain P instead of --max-error" in message
+    assert "Use --abstain P instead of --max-error" in message
 
 
 # ---------------------------------------------------------------- evaluate
@@ -200,4 +200,4 @@ def test_evaluate_plots_the_coverage_curve(folder):
 
 def test_unsupported_picture_format_is_rejected_before_scoring(folder):
     words = ("evaluate", folder / "none.tsv", "-m", folder / "m.npz", "--plot", "curve.gif")
-    assert failure(*words) == (2, "curve.gif: a picture ends in .png, .svg, .pdf\n")
+    assert failure(*words) == (2, "curve.gif: the name of a picture must end in one of .png, .svg, .pdf\n")

@@ -1,4 +1,4 @@
-"""``cooccur`` and ``predict`` with ``--cluster``: the bytes and the notes of a single machine.
+"""The commands with ``--cluster``: the bytes and the notes of a single machine.
 
 The tasks are done one after the other in this process, each twice; ``tests/cluster`` tests real worker processes.
 """
@@ -10,9 +10,11 @@ from contextlib import nullcontext
 
 import pytest
 from calling import call, failure
+from sample_data import make_rows, write_tsv
 
 from nlptx.cli import cluster_cooccur, cluster_predict
 from nlptx.cli.cluster_options import ClusterOptions
+from nlptx.cluster import scoring
 
 TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors .\n" * 12
 
@@ -33,8 +35,8 @@ class Twice:
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch, tmp_path):
-    monkeypatch.setattr(ClusterOptions, "open", lambda options, paths, run: nullcontext(Twice()))
-    monkeypatch.setattr(cluster_cooccur, "PARTITION", 200)
+    monkeypatch.setattr(ClusterOptions, "open", lambda options, paths, run, per_worker=2: nullcontext(Twice()))
+    monkeypatch.setattr(cluster_cooccur, "partition_size", lambda inputs: 200)
     monkeypatch.setattr(cluster_predict, "_PARTITION", 200)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.txt").write_bytes(TEXT)
@@ -74,13 +76,15 @@ def test_counts_of_several_inputs_in_any_format(tmp_path):
 def test_intermediate_results_go_where_all_workers_see_them(tmp_path, monkeypatch):
     folders = []
     monkeypatch.setattr(
-        ClusterOptions, "open", lambda options, paths, run: folders.append(paths[-1]) or nullcontext(Twice())
+        ClusterOptions,
+        "open",
+        lambda options, paths, run, per_worker=2: folders.append(paths[-1]) or nullcontext(Twice()),
     )
     (tmp_path / "out").mkdir()
     (tmp_path / "shared").mkdir()
     call("cooccur", "texts.txt", "-q", "--min-count", "1", "--cluster", "local:1", "-o", "out/counts.npz")
     call("cooccur", "texts.txt", "-q", "--min-count", "1", "--cluster", "local:1", "--tmp-dir", "shared", "-o", "b.npz")
-    assert [os.path.dirname(folder) for folder in folders] == [str(tmp_path / "out"), "shared"]
+    assert [os.path.dirname(folder) for folder in folders] == [str(tmp_path / "out"), str(tmp_path / "shared")]
     assert written(tmp_path / "shared") == []
 
 
@@ -157,6 +161,93 @@ def test_an_error_names_the_line_in_the_file(tmp_path):
     assert not (tmp_path / "scores.jsonl").exists()
 
 
+# ---------------------------------------------------------------- pca
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--standardize", "--transform", "log"), ("--transform", "none")], ids=" ".join
+)
+def test_word_vectors_have_the_bytes_of_one_machine(options, tmp_path):
+    call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
+    options = (*options, "--components", "3", "-q")
+    call("pca", "counts.npz", *options, "-o", "one.npz")
+    call("pca", "counts.npz", *options, "--cluster", "local:2", "-o", "cluster.npz")
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+    assert written(tmp_path) == ["cluster.npz", "counts.npz", "one.npz", "texts.txt"]
+
+
+def test_errors_of_pca(tmp_path):
+    call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
+    code, message = failure("pca", "counts.npz", "--components", "99", "--cluster", "local:2", "-o", "vectors.npz")
+    assert code == 3
+    assert "99 components were requested" in message
+    code, message = failure("pca", "texts.txt", "--cluster", "local:2", "-o", "vectors.npz")
+    assert code == 4
+    assert message.startswith("texts.txt: ")
+    assert written(tmp_path) == ["counts.npz", "texts.txt"]
+
+
+# ---------------------------------------------------------------- evaluate, crossvalidate, tune
+
+
+def test_evaluation_gives_the_same_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(scoring, "BATCH", 7)
+    write_tsv(
+        tmp_path / "rows.tsv", [(f"a good film {number}", ("pos", "neg")[number % 3 == 0]) for number in range(30)]
+    )
+    one = json.loads(call("evaluate", "rows.tsv", "--json").stdout)
+    cluster = json.loads(call("evaluate", "rows.tsv", "--json", "--cluster", "local:2").stdout)
+    for report in (one, cluster):
+        del report["seconds"], report["peak_memory_mb"]
+    assert cluster == one
+    assert written(tmp_path) == ["rows.tsv", "texts.txt"]
+
+
+QUICK = ("--folds", "3", "--epochs", "1", "--lsa-components", "0")
+
+
+def test_cross_validation_gives_the_same_predictions(tmp_path):
+    write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 30, seed=1))
+    arguments = ("crossvalidate", "rows.tsv", *QUICK, "--seeds", "2", "--json", "--predictions")
+    one = json.loads(call(*arguments, "one.csv").stdout)
+    cluster = json.loads(call(*arguments, "cluster.csv", "--cluster", "local:2").stdout)
+    assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    assert cluster["measures"] == one["measures"]
+    assert written(tmp_path) == ["cluster.csv", "one.csv", "rows.tsv", "texts.txt"]
+
+
+def test_an_error_in_a_fold(tmp_path):
+    write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 30, seed=1))
+    code, message = failure("crossvalidate", "rows.tsv", *QUICK, "--lr", "1e30", "--cluster", "local:2")
+    assert code == 1
+    assert "diverged" in message
+    assert written(tmp_path) == ["rows.tsv", "texts.txt"]
+
+
+def test_a_search_on_a_cluster_finds_settings(tmp_path):
+    write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 30, seed=1))
+    arguments = ("tune", "rows.tsv", *QUICK, "--minutes", "0.02", "--json", "-o", "tuned.toml")
+    found = json.loads(call(*arguments, "--cluster", "local:2").stdout)
+    assert found["settings"]["train.epochs"] == 1
+    assert written(tmp_path) == ["rows.tsv", "texts.txt", "tuned.toml", "tuned.toml.checkpoint"]
+
+
+# ---------------------------------------------------------------- train
+
+
+@pytest.mark.parametrize("labels", [2, 25], ids=["few-labels", "many-labels"])
+def test_a_model_has_the_bytes_of_one_machine(labels, tmp_path):
+    rows = make_rows(("neg", "pos"), 100, seed=1)
+    if labels > 2:
+        rows = [(f"{text} topic{number % labels}", f"l{number % labels}") for number, (text, _) in enumerate(rows)]
+    write_tsv(tmp_path / "rows.tsv", rows)
+    arguments = ("train", "rows.tsv", "--epochs", "1", "-q", "-o")
+    call(*arguments, "one.npz")
+    call(*arguments, "cluster.npz", "--cluster", "local:2")
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+    assert written(tmp_path) == ["cluster.npz", "one.npz", "rows.tsv", "texts.txt"]
+
+
 # ---------------------------------------------------------------- options
 
 
@@ -171,6 +262,24 @@ def test_the_plan_is_printed_and_nothing_is_done(command, tmp_path):
     assert written(tmp_path) == ["texts.txt"]
 
 
+def test_the_plans_of_the_other_commands(tmp_path):
+    write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 30, seed=1))
+    call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
+    before = written(tmp_path)
+    dry_run = ("--cluster", "local:2", "--dry-run", "--json")
+    plan = json.loads(call("pca", "counts.npz", "--components", "3", *dry_run).stdout)
+    assert plan["partitions"] == 8
+    plan = json.loads(call("evaluate", "rows.tsv", *dry_run).stdout)
+    assert plan["texts"] == 30
+    plan = json.loads(call("crossvalidate", "rows.tsv", *QUICK, "--seeds", "2", *dry_run).stdout)
+    assert plan["models_to_train"] == 6
+    plan = json.loads(call("train", "rows.tsv", *dry_run).stdout)
+    assert plan["models_on_the_cluster"] == 6
+    plan = json.loads(call("tune", "rows.tsv", *QUICK, *dry_run).stdout)
+    assert plan["seconds_per_model"] >= 0
+    assert written(tmp_path) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -178,6 +287,7 @@ def test_the_plan_is_printed_and_nothing_is_done(command, tmp_path):
         (("predict", "texts.txt", "--cluster", "host"), "--cluster is 'host'; expected local:N"),
         (("predict", "-", "--cluster", "local:2"), "cannot read standard input"),
         (("cooccur", "texts.txt", "--cluster", "local:2", "--shard", "1/2"), "both divide the input"),
+        (("pca", "-", "--cluster", "local:2"), "cannot read standard input"),
         (("cooccur", "missing.txt", "--cluster", "local:2"), "missing.txt: no such file"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

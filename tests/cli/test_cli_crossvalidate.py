@@ -152,14 +152,14 @@ def test_minimum_accuracy(here):
     ("words", "code", "says"),
     [
         (("--resume",), 2, "--resume needs --predictions FILE"),
-        (("--predictions", "-"), 2, "give a name instead of -"),
+        (("--predictions", "-"), 2, "use a file name instead of -"),
         (("--predictions", "p.txt"), 2, "name it *.csv"),
         (("--predictions", "p.json"), 2, "would not contain json"),
-        (("--group", "film", "--shuffle"), 2, "give one of them"),
+        (("--group", "film", "--shuffle"), 2, "use only one of them"),
         (("--group", "film"), 3, "no column 'film'; the columns are text, label"),
         (("--folds", "1"), 2, "--folds"),
         (("--folds", "99"), 3, "80 texts for 99 folds"),
-        (("-e", "a.npz", "--start", "b.npz"), 2, "give one of them"),
+        (("-e", "a.npz", "--start", "b.npz"), 2, "use only one of them"),
     ],
 )
 def test_errors(here, words, code, says):

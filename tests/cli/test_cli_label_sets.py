@@ -281,5 +281,5 @@ def test_damaged_models_are_rejected(change, says):
 def test_a_loss_that_does_not_fit_is_rejected():
     artifact = small_model().to_artifact()
     del artifact.details["label_separator"]
-    with pytest.raises(nlptx.NlptxError, match="labels per text"):
+    with pytest.raises(nlptx.NlptxError, match="the model is single-label"):
         nlptx.Model.from_artifact(artifact)

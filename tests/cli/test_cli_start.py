@@ -58,7 +58,7 @@ def test_the_bundled_model_is_named_so(started, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-e", "{work}/embeddings.npz", "--start", "{work}/model.npz"), "give one of them"),
+        (("-e", "{work}/embeddings.npz", "--start", "{work}/model.npz"), "use only one of them"),
         (("--start", "{work}/model.npz", "--blocks", "2"), "--blocks is 2, but the model to start from has 1"),
         (("--start", "{work}/model.npz", "--heads", "4"), "--heads is 4, but the model to start from has 2"),
         (("--start", "{work}/model.npz", "--preset", "bloem"), "the model to start from has"),

@@ -53,7 +53,7 @@ def test_a_table_with_other_names_and_labels_trains_the_same_model(work, tmp_pat
     two, message = trained(work, tmp_path / "odd.npz", odd, *names, "--map", "1=pos", "--map", "0=neg")
     same_model(one, two)
     assert "read as" not in plain_notes
-    assert message.count("';'; if that is wrong, give --delimiter ,") == 1
+    assert message.count("';'; if that is wrong, use --delimiter ,") == 1
     assert (
         message.count("column 'Review' is read as the text")
         == message.count("column 'Stars' is read as the label")

@@ -20,7 +20,7 @@ def here(work, tmp_path, monkeypatch):
 def test_the_settings_file_is_accepted_by_train(here):
     result = call("tune", here / "train.tsv", *FAST, "--epochs", "1")
     assert "settings -> tuned.toml" in result.text
-    assert "settings at the start" in result.text
+    assert "starting settings" in result.text
     with open("tuned.toml", "rb") as file:
         found = tomllib.load(file)
     assert found["train"]["epochs"] == 1
@@ -43,7 +43,7 @@ def test_json_and_given_settings_are_not_changed(here):
 def test_an_interrupted_search_is_resumed(here):
     words = ("tune", here / "train.tsv", "--folds", "2", "--minutes", "5", "--epochs", "1")
     with Running(*words) as running:
-        running.read_until(b"settings at the start", running.process.stderr)
+        running.read_until(b"starting settings", running.process.stderr)
         running.process.send_signal(signal.SIGINT)
         stopped = running.finish()
     assert stopped.code == 130
@@ -57,7 +57,7 @@ def test_an_interrupted_search_is_resumed(here):
 def test_a_time_that_is_too_short_to_compare_anything(here):
     result = call("tune", here / "train.tsv", "--folds", "2", "--minutes", "0.000001", "--epochs", "1")
     assert (
-        "the time was too short to compare any other settings; tuned.toml contains the settings at the start"
+        "the time was too short to compare any other settings; tuned.toml contains the starting settings"
         in result.stderr
     )
     assert "best of" not in result.text

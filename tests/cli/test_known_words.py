@@ -70,7 +70,7 @@ def test_few_known_words_cause_a_note(work):
     result = call("predict", "-m", work / "model.npz", stdin="das ist ein film\nder film was zzz\n")
     assert "?" not in [line.split("\t")[0] for line in result.text.splitlines()]
     (note,) = result.stderr.splitlines()
-    assert "knows only 3 of the 8 words in the other texts (38%)" in note
+    assert "knows only 3 of 8 words (38%)" in note
     assert call("predict", "-q", "-m", work / "model.npz", stdin="das ist ein film\n").stderr == ""
 
 
@@ -112,7 +112,7 @@ def unlike(known=3):
         ([unlike(0)] * 3, ["no known word in 3 texts"]),
         ([unlike(0)] * 2 + [unlike()], ["no known word in 2 texts", "3 of 3 texts are unlike", "(first: a.txt:2)"]),
         ([unlike(1)] * 3, ["3 of 3 texts"]),  # instead of the note about few known words
-        ([unlike(1)] * 2, ["knows only 2 of the 8 words"]),
+        ([unlike(1)] * 2, ["knows only 2 of 8 words"]),
     ],
 )
 def test_notes_on_texts_unlike_the_training_texts(texts, expected):

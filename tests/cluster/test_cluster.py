@@ -1,5 +1,6 @@
 """Work on the processes of a local cluster: order, errors, workers that die or are unsuitable."""
 
+import json
 import logging
 import os
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from calling import call
+from sample_data import make_rows, write_tsv
 
 from nlptx.cli import cluster_cooccur, cluster_predict
 from nlptx.cluster import cluster as module
@@ -138,6 +140,18 @@ def test_a_task_is_repeated_if_its_worker_dies(connect, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_finished_result_is_lost_with_its_only_holder(connect):
+    """The worker of the first result dies while the caller is still using that of the task before it."""
+    with connect() as cluster:
+        results = cluster.map(where_it_runs, range(8))
+        first, _ = next(results)
+        time.sleep(0.3)  # by now, results of later tasks are waiting on the workers
+        os.kill(first, signal.SIGKILL)
+        others = [process for process, _ in results]
+    assert len(others) == 7
+    assert first not in others
+
+
 @pytest.mark.torture
 def test_a_task_that_kills_every_worker_is_named(connect, tmp_path):
     with connect() as cluster, pytest.raises(NlptxError, match="died, one after the other") as raised:
@@ -149,7 +163,7 @@ def test_a_task_that_kills_every_worker_is_named(connect, tmp_path):
 
 
 def test_commands_give_the_bytes_of_one_machine(scheduler, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_cooccur, "PARTITION", 400)
+    monkeypatch.setattr(cluster_cooccur, "partition_size", lambda inputs: 400)
     monkeypatch.setattr(cluster_predict, "_PARTITION", 400)
     (tmp_path / "texts.txt").write_bytes(b"I loved this film .\nIt was awful , and too long .\n" * 30)
     on_cluster = ("--cluster", scheduler.scheduler_address)
@@ -159,7 +173,18 @@ def test_commands_give_the_bytes_of_one_machine(scheduler, tmp_path, monkeypatch
     assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
     scoring = ("predict", tmp_path / "texts.txt")
     assert call(*scoring, *on_cluster).stdout == call(*scoring).stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.npz", "one.npz", "texts.txt"]
+    fitting = ("pca", tmp_path / "one.npz", "--components", "3", "-o")
+    call(*fitting, tmp_path / "vectors.npz")
+    call(*fitting, tmp_path / "vectors2.npz", *on_cluster)
+    assert (tmp_path / "vectors2.npz").read_bytes() == (tmp_path / "vectors.npz").read_bytes()
+    write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 30, seed=1))
+    testing = ("crossvalidate", tmp_path / "rows.tsv", "--folds", "2", "--epochs", "1", "--predictions")
+    call(*testing, tmp_path / "one.csv")
+    call(*testing, tmp_path / "cluster.csv", *on_cluster)
+    assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    reports = [json.loads(call("evaluate", tmp_path / "rows.tsv", "--json", *more).stdout) for more in ((), on_cluster)]
+    assert reports[0]["log_loss"] == reports[1]["log_loss"]
+    assert not list(tmp_path.glob(".nlptx-*"))
 
 
 # ---------------------------------------------------------------- requirements
@@ -172,6 +197,13 @@ def test_other_versions_are_refused(connect):
         connect(requirements=Requirements(other, ())),
     ):
         pass
+
+
+def test_another_blas_is_noted(connect, monkeypatch):
+    monkeypatch.setattr(module, "blas", lambda: "another BLAS")
+    with connect():
+        pass
+    assert any("the last digits of scores may differ" in note for note in connect.notes)
 
 
 def test_a_file_that_a_worker_does_not_see(connect, tmp_path):

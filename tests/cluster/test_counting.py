@@ -60,17 +60,17 @@ def corpus(tmp_path):
     weighting=st.sampled_from(["harmonic", "uniform", "linear"]),
     max_words=st.integers(1, 9),
     range_bytes=st.integers(100, 2000),
-    block_tokens=st.integers(10, 200),
+    block_entries=st.integers(10, 200),
     jobs=st.sampled_from([1, 3]),
 )
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_bytes_do_not_depend_on_how_a_corpus_is_cut(
-    tmp_path_factory, monkeypatch, texts, size, window, weighting, max_words, range_bytes, block_tokens, jobs
+    tmp_path_factory, monkeypatch, texts, size, window, weighting, max_words, range_bytes, block_entries, jobs
 ):
     if not any(texts):
         return
     monkeypatch.setattr(count_tasks, "_RANGE_BYTES", range_bytes)
-    monkeypatch.setattr(count_tasks, "_BLOCK_TOKENS", block_tokens)
+    monkeypatch.setattr(count_tasks, "_BLOCK_ENTRIES", block_entries)
     path = tmp_path_factory.mktemp("counting") / "corpus.txt"
     path.write_text("".join(" ".join(words) + "\n" for words in texts))
     settings = CountSettings(min_count=1, max_words=max_words, window=window, weighting=weighting)

@@ -181,16 +181,16 @@ def test_tokenizer_and_case_folding_follow_the_settings():
 
 
 def test_harmonic_weights_are_exact_up_to_window_20():
-    units, one = window_pairs.unit_weights("harmonic", 20)
-    assert [Fraction(int(unit), one) for unit in units] == [Fraction(1, d) for d in range(1, 21)]
+    units, units_per_count = window_pairs.unit_weights("harmonic", 20)
+    assert [Fraction(int(unit), units_per_count) for unit in units] == [Fraction(1, d) for d in range(1, 21)]
 
 
 @pytest.mark.parametrize("window", [21, 50, 1000])
 def test_harmonic_weights_beyond_window_20_are_rounded_to_the_nearest_unit(window):
-    units, one = window_pairs.unit_weights("harmonic", window)
+    units, units_per_count = window_pairs.unit_weights("harmonic", window)
     assert len(units) == window
     for d, unit in enumerate(units.tolist(), start=1):
-        assert abs(Fraction(unit, one) - Fraction(1, d)) <= Fraction(1, 2**27)
+        assert abs(Fraction(unit, units_per_count) - Fraction(1, d)) <= Fraction(1, 2**27)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTS)

@@ -178,13 +178,17 @@ def test_info_names_the_command(folder):
     [
         (("merge", "tokens-1.npz"), 3, "there is 1 part; expected 2"),
         (("merge", "tokens-1.npz", "tokens-1.npz"), 3, "holds shard 1/2, as does"),
-        (("merge", "tokens-1.npz", "pairs-2.npz"), 3, "pairs-2.npz: its kind differs from tokens-1.npz"),
-        (("merge", "tokens-1.npz", "other-2.npz"), 3, "its settings differ from tokens-1.npz: --min-count is 5"),
+        (("merge", "tokens-1.npz", "pairs-2.npz"), 3, "pairs-2.npz: its kind differs from that of tokens-1.npz"),
+        (
+            ("merge", "tokens-1.npz", "other-2.npz"),
+            3,
+            "its settings differ from those of tokens-1.npz: --min-count",
+        ),
         (("merge", "pairs-1.npz", "pairs-2.npz", "--words-only"), 4, "holds pairs"),
         (("merge", "cooccur.npz", "-o", "merged.npz"), 4, "holds cooccurrence"),
         (("merge", "none.npz"), 2, "none.npz: no such file"),
         (("merge", "tokens-1.npz", "tokens-2.npz", "-o", "tokens-2.npz"), 2, "is also an input"),
-        (("pca", "tokens-1.npz"), 4, "Add up all parts first: nlptx merge"),
+        (("pca", "tokens-1.npz"), 4, "Add up all parts with `nlptx merge` first"),
         (("cooccur", "train.tsv", "--vocabulary", "words.npz"), 2, "--vocabulary needs --shard"),
         (("cooccur", "train.tsv", "--shard", "3/2"), 2, "no shard 3 of 2"),
         (("cooccur", "train.tsv", "--shard", "1/2", "--vocabulary", "words.npz"), 2, "--min-count was 1"),
@@ -199,7 +203,7 @@ def test_another_corpus_is_refused(folder, tmp_path):
     words = ("cooccur", tmp_path / "other.tsv", "--min-count", "1", "--shard", "1/2", "-o", tmp_path / "p.npz")
     refused(*words, "--vocabulary", folder / "words.npz", code=3, says="not the corpus of the word list")
     run(*words, "-q")
-    says = "its corpus differs from the corpus of"
+    says = "its corpus differs from that of"
     refused("merge", folder / "tokens-2.npz", tmp_path / "p.npz", code=3, says=says)
 
 

@@ -187,7 +187,7 @@ def notes(path, **options):
         ("id,review,stars", "`format=csv` `text_column=NAME` reads"),
         ('{"text": "great", "label": "pos"}', "`format=jsonl` reads"),
         ('{"review": "great"}', "`format=jsonl` `text_column=NAME` reads"),
-        ("text", "the name of a column"),
+        ("text", "looks like a column name"),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])

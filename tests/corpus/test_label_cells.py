@@ -28,7 +28,7 @@ def table(tmp_path):
 def test_a_cell_is_a_set_of_labels(table):
     found, notes = read(table)
     assert found.labels == SETS
-    assert notes == ["cells in which a label occurs more than once: 1; it is read once"]
+    assert notes == ["cells that contain a label more than once: 1; the duplicates are ignored"]
 
 
 @pytest.mark.parametrize("separator", [";", "|", ",", "/", " ", "||"])
@@ -102,7 +102,7 @@ def test_validation_texts_are_read_in_the_same_way(table):
     options = ReadOptions(label_separator=";", label_map={"b": "z"})
     found = read_training_data(table, valid=[table], options=options, on_note=notes.append)
     assert found.valid == (found.texts, found.labels)
-    assert notes == ["cells in which a label occurs more than once: 2; it is read once"]
+    assert notes == ["cells that contain a label more than once: 2; the duplicates are ignored"]
 
 
 def test_the_separator_does_not_change_which_texts_are_counted(table):

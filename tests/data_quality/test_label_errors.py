@@ -83,4 +83,4 @@ def test_several_labels_per_text():
 def test_without_two_labels_there_is_a_note():
     notes = []
     check(rows_of(["one text", "another one"], ["a", "b"]), SERIAL, on_note=notes.append)
-    assert notes == ["likely wrong labels are not searched for: this needs two labels with 5 texts each"]
+    assert notes == ["likely wrong labels are not searched for: this needs two labels with at least 5 texts each"]

@@ -132,7 +132,7 @@ def test_rounded_probabilities_are_normalised(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ("0.5,0.2", "have the sum 0.7; expected 1"),
+        ("0.5,0.2", "sum to 0.7; expected 1"),
         ("1.2,-0.2", "contains '1.2'; expected a probability"),
         ("nan,0.5", "contains 'nan'; expected a probability"),
         ("inf,0", "contains 'inf'"),

@@ -80,7 +80,7 @@ def test_finished_folds_are_not_computed_again(tmp_path, monkeypatch, result):
         resumed = cross_validate(experiment(), RECIPE, journal=journal)
         journal.remove()
     assert done == [(1, 2)]
-    assert notes == ["resuming from p.csv.checkpoint: finished parts: 2"]
+    assert notes == ["resuming from p.csv.checkpoint; finished parts: 2"]
     for one, other in zip(result.results, resumed.results, strict=False):
         assert one.measures == other.measures
         for name in ("rows", "probabilities", "predicted", "confidence"):

@@ -9,7 +9,7 @@ from sample_data import make_rows
 
 from nlptx import CountSettings, PcaSettings, TrainSettings
 from nlptx.errors import ArtifactError, DivergenceError, SettingsError
-from nlptx.experiments import halving
+from nlptx.experiments import halving, step
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
@@ -45,7 +45,7 @@ def world(monkeypatch):
         loss = state.loss(recipe, fold)
         return SimpleNamespace(measures=Measures(1 - loss / 10, 0.0, loss, 0.0))
 
-    monkeypatch.setattr(halving, "run_fold", run_fold)
+    monkeypatch.setattr(step, "run_fold", run_fold)
     return state
 
 

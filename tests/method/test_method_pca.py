@@ -92,7 +92,7 @@ def x_rows(settings):
     """Return X as a linear operator."""
     pca_settings = PcaSettings(**settings)
     matrix = transform(counts().matrix, pca_settings.transform, pca_settings.smoothing)
-    return RowOperator(matrix, pca_settings.standardize, np.float64)
+    return RowOperator.of(matrix, pca_settings.standardize, np.float64)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

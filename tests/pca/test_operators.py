@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlptx.pca.operators import RowOperator
-from nlptx.pca.transform import ppmi, transform
+from nlptx.pca.transform import transform
 from nlptx.runtime.workers import Workers
 
 
@@ -39,7 +39,7 @@ def dense_of(rows):
 
 @pytest.mark.parametrize("shape", [(8, 8), (5, 12), (12, 5)])
 def test_standardized_rows_have_mean_0_and_standard_deviation_1(shape):
-    dense = dense_of(RowOperator(sparse(*shape), True, np.float64))
+    dense = dense_of(RowOperator.of(sparse(*shape), True, np.float64))
     assert np.allclose(dense.mean(axis=1), 0)
     assert np.allclose(dense.std(axis=1), 1)
     assert np.allclose(dense, standardized(sparse(*shape).toarray()))
@@ -47,14 +47,14 @@ def test_standardized_rows_have_mean_0_and_standard_deviation_1(shape):
 
 def test_without_standardizing_the_rows_are_unchanged():
     matrix = sparse(6, 9)
-    assert np.array_equal(dense_of(RowOperator(matrix, False, np.float64)), matrix.toarray())
+    assert np.array_equal(dense_of(RowOperator.of(matrix, False, np.float64)), matrix.toarray())
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, 0.1, 1e6])
 def test_a_row_without_variance_becomes_zero(value):
     dense = sparse(5, 7).toarray()
     dense[2] = value
-    rows = RowOperator(sp.csr_matrix(dense), True, np.float64)
+    rows = RowOperator.of(sp.csr_matrix(dense), True, np.float64)
     actual = dense_of(rows)
     assert np.array_equal(actual[2], np.zeros(7))
     assert np.allclose(actual, standardized(dense) * (np.arange(5) != 2)[:, None])
@@ -63,7 +63,7 @@ def test_a_row_without_variance_becomes_zero(value):
 
 def test_a_small_spread_about_a_large_mean_is_not_lost_to_rounding():
     dense = np.array([[1000.0, 1001.0, 1000.0, 1001.0], [0.0, 1.0, 2.0, 3.0]])
-    assert np.allclose(dense_of(RowOperator(sp.csr_matrix(dense), True, np.float64)), standardized(dense))
+    assert np.allclose(dense_of(RowOperator.of(sp.csr_matrix(dense), True, np.float64)), standardized(dense))
 
 
 # ---------------------------------------------------------------- products
@@ -71,7 +71,7 @@ def test_a_small_spread_about_a_large_mean_is_not_lost_to_rounding():
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_transposed_equals_the_dense_transpose(standardize):
-    rows = RowOperator(sparse(6, 9), standardize, np.float64, Workers(2))
+    rows = RowOperator.of(sparse(6, 9), standardize, np.float64, Workers(2))
     assert np.allclose(rows.transposed(np.eye(6)), dense_of(rows).T)
 
 
@@ -81,7 +81,7 @@ def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize)
     dense = sparse(7, 7, seed=3).toarray()
     assert not np.allclose(dense, dense.T)
     X = standardized(dense) if standardize else dense
-    actual = RowOperator(sp.csr_matrix(dense), standardize, np.float64).moments(np.eye(7))
+    actual = RowOperator.of(sp.csr_matrix(dense), standardize, np.float64).moments(np.eye(7))
     assert np.allclose(actual, X.T @ X / 7)
     assert not np.allclose(actual, X @ X.T / 7)
 
@@ -89,18 +89,18 @@ def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize)
 def test_covariance_divides_by_the_number_of_rows():
     matrix = sparse(4, 9)
     X = standardized(matrix.toarray())
-    assert np.allclose(RowOperator(matrix, True, np.float64).moments(np.eye(9)), X.T @ X / 4)
+    assert np.allclose(RowOperator.of(matrix, True, np.float64).moments(np.eye(9)), X.T @ X / 4)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_trace_equals_the_trace_of_the_covariance(standardize):
-    rows = RowOperator(sparse(6, 9), standardize, np.float64)
+    rows = RowOperator.of(sparse(6, 9), standardize, np.float64)
     assert rows.trace == pytest.approx(np.trace(rows.moments(np.eye(9))))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_have_the_requested_dtype(dtype):
-    rows = RowOperator(sparse(6, 9), True, dtype, Workers(2))
+    rows = RowOperator.of(sparse(6, 9), True, dtype, Workers(2))
     assert rows.moments(np.ones((9, 2), dtype)).dtype == dtype
     assert np.allclose(dense_of(rows), standardized(sparse(6, 9).toarray()), atol=1e-5)
 
@@ -109,7 +109,7 @@ def test_products_have_the_requested_dtype(dtype):
 def test_jobs_do_not_change_one_bit(jobs):
     # More jobs than rows leave some of them without work.
     block = np.random.default_rng(1).standard_normal((30, 4)).astype(np.float32)
-    one, many = (RowOperator(sparse(30, 30), True, np.float32, Workers(n)) for n in (1, jobs))
+    one, many = (RowOperator.of(sparse(30, 30), True, np.float32, Workers(n)) for n in (1, jobs))
     assert one.moments(block).tobytes() == many.moments(block).tobytes()
 
 
@@ -118,7 +118,7 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
     # The matrix is so large that its slices are multiplied concurrently and finish in any order.
     matrix = sp.random(3000, 2500, 0.05, "csr", random_state=0, dtype=np.float64)
     block = np.random.default_rng(1).standard_normal((2500, 16)).astype(np.float32)
-    one, many = (RowOperator(matrix, True, np.float32, Workers(n)) for n in (1, jobs))
+    one, many = (RowOperator.of(matrix, True, np.float32, Workers(n)) for n in (1, jobs))
     assert one.trace == many.trace
     assert one.moments(block).tobytes() == many.moments(block).tobytes()
     assert one.forward(block).tobytes() == many.forward(block).tobytes()
@@ -129,13 +129,13 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 40)])
 def test_fewer_rows_than_slices(shape):
     dense = np.arange(1.0, 1 + np.prod(shape)).reshape(shape) % 5
-    rows = RowOperator(sp.csr_matrix(dense), True, np.float64, Workers(3))
+    rows = RowOperator.of(sp.csr_matrix(dense), True, np.float64, Workers(3))
     assert np.allclose(dense_of(rows), standardized(dense))
     assert np.allclose(rows.transposed(np.eye(shape[0])), standardized(dense).T)
 
 
 def test_a_matrix_without_entries():
-    rows = RowOperator(sp.csr_matrix((4, 6)), True, np.float64, Workers(2))
+    rows = RowOperator.of(sp.csr_matrix((4, 6)), True, np.float64, Workers(2))
     assert rows.trace == 0
     assert np.array_equal(rows.moments(np.eye(6)), np.zeros((6, 6)))
 
@@ -143,7 +143,7 @@ def test_a_matrix_without_entries():
 def test_the_matrix_and_the_block_are_not_modified():
     matrix, block = sparse(6, 6), np.ones((6, 2))
     before = matrix.toarray()
-    RowOperator(matrix, True, np.float64).moments(block)
+    RowOperator.of(matrix, True, np.float64).moments(block)
     assert np.array_equal(matrix.toarray(), before)
     assert np.array_equal(block, np.ones((6, 2)))
 
@@ -167,33 +167,33 @@ def dense_ppmi(counts, smoothing):
 def test_ppmi_equals_the_formula(size, seed, smoothing):
     counts = symmetric(size, seed)
     if counts.nnz:
-        assert np.allclose(ppmi(counts, smoothing)[:].toarray(), dense_ppmi(counts.toarray(), smoothing))
+        assert np.allclose(transform(counts, "ppmi", smoothing)[:].toarray(), dense_ppmi(counts.toarray(), smoothing))
 
 
 def test_ppmi_of_independent_words_is_zero():
     # Each pair occurs as often as expected by chance, so each logarithm is 0 up to rounding.
-    assert np.allclose(ppmi(sp.csr_matrix(np.outer([1.0, 2, 3], [1.0, 2, 3])), 1.0)[:].toarray(), 0)
+    assert np.allclose(transform(sp.csr_matrix(np.outer([1.0, 2, 3], [1.0, 2, 3])), "ppmi", 1.0)[:].toarray(), 0)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.75, 1.0])
 def test_ppmi_stays_finite_when_a_word_has_no_neighbour(smoothing):
     dense = symmetric(6).toarray()
     dense[3] = dense[:, 3] = 0
-    actual = ppmi(sp.csr_matrix(dense), smoothing)[:]
+    actual = transform(sp.csr_matrix(dense), "ppmi", smoothing)[:]
     assert np.isfinite(actual.data).all()
     assert actual[3].nnz == actual[:, 3].nnz == 0
 
 
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_ppmi_does_not_depend_on_jobs(jobs):
-    one, many = (ppmi(symmetric(300), 0.75, Workers(n))[:] for n in (1, jobs))
+    one, many = (transform(symmetric(300), "ppmi", 0.75, Workers(n))[:] for n in (1, jobs))
     assert one.data.tobytes() == many.data.tobytes()
     assert one.indices.tobytes() == many.indices.tobytes()
     assert one.indptr.tobytes() == many.indptr.tobytes()
 
 
 def test_ppmi_stores_no_zero():
-    actual = ppmi(symmetric(8), 0.75)[:]
+    actual = transform(symmetric(8), "ppmi", 0.75)[:]
     assert actual.nnz == np.count_nonzero(actual.toarray()) < symmetric(8).nnz
 
 

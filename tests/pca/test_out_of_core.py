@@ -158,7 +158,7 @@ def test_a_file_that_becomes_shorter_is_noticed(stored, monkeypatch):
         return original(artifact, words)
 
     monkeypatch.setattr(stored_matrix, "matrix_arrays", cut)
-    with pytest.raises(CorruptError, match="shorter"):
+    with pytest.raises(CorruptError, match="cut short"):
         fit_pca(stored, SETTINGS[0])
 
 

@@ -206,7 +206,7 @@ def test_more_components_than_words(counts):
     size = len(counts.vocabulary)
     with pytest.raises(DataError, match=rf"{size + 1} components.*{size} words") as caught:
         fit_pca(counts, PcaSettings(components=size + 1), jobs=1)
-    assert f"`components={size}`" in str(caught.value)
+    assert f"Set `components` to {size}" in str(caught.value)
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)

@@ -40,7 +40,7 @@ def test_the_comparison_has_all_parts_and_escapes_texts(compared):
     source = path.read_text(encoding="utf-8")
     page = Page(source)
     titles = [text for _, text in page.find("h2")]
-    assert titles == ["Programs", "Differences", "Calibration", "Texts", "Make this report again"]
+    assert titles == ["Models", "Differences", "Calibration", "Texts", "Make this report again"]
     for pair in found["pairs"]:
         assert pair["verdict"] in page.text()
         assert f"{pair['only_first']:,}" in page.text()

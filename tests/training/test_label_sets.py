@@ -283,7 +283,7 @@ def test_the_loss_for_several_labels_needs_several_labels():
 
 
 def test_data_with_one_label_per_text_cannot_start_from_a_model_of_several():
-    with pytest.raises(SettingsError, match="gives several labels per text, but each text has one label") as caught:
+    with pytest.raises(SettingsError, match="is a multi-label model, but each text has one label") as caught:
         nlptx.fit(*make_reviews(10), start=small_model())
     assert "`embeddings` instead of `start`" in str(caught.value.hint)
 

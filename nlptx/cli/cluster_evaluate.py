@@ -1,0 +1,59 @@
+"""``nlptx evaluate --cluster``: the workers score the texts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+from nlptx.classifier.model import Model
+from nlptx.classifier.scoring import Scored
+from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
+from nlptx.cli.options import Run
+from nlptx.cluster.scoring import score_texts
+from nlptx.evaluation.labelled_predictions import scorer
+from nlptx.io.output_path import STDOUT
+from nlptx.runtime.workers import SERIAL
+
+# Number of texts in the sample that is scored to estimate the time.
+_SAMPLE = 2000
+
+
+def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOptions, run: Run) -> Iterator[Scored]:
+    """Yield the prediction for each text, in order.
+
+    Args:
+        texts: texts to score.
+        model: path of the model; None for the bundled model.
+        cluster: cluster to use.
+        run: options shared by all commands.
+    """
+    path = None if model is None else os.path.abspath(model)
+    with (
+        shared_folder(STDOUT, None) as folder,
+        cluster.open([folder] if path is None else [folder, path], run) as workers,
+        run.reporter.meter("scoring") as meter,
+    ):
+        started = time.monotonic()
+
+        def show(done: int) -> None:
+            speed = done / max(time.monotonic() - started, 1e-9)
+            meter(done / len(texts), f"{done:,} of {len(texts):,} texts, {speed:,.0f} per second")
+
+        yield from score_texts(texts, path, folder, workers, show)
+
+
+def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, run: Run) -> None:
+    """Print the number of texts, their size, and the scoring time, estimated from the first texts."""
+    assert cluster.address is not None
+    sample = texts[:_SAMPLE]
+    started = time.perf_counter()
+    with SERIAL:
+        for _ in scorer(classifier, SERIAL)(sample):
+            pass
+    seconds = (time.perf_counter() - started) * _size(texts) / max(_size(sample), 1)
+    print_plan(cluster.address, {"texts": len(texts), "bytes": _size(texts)}, len(texts), seconds, run)
+
+
+def _size(texts: list[str]) -> int:
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)

@@ -1,0 +1,75 @@
+"""A step of a search for settings: a model is trained on all folds except one, and tested on that fold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nlptx.errors import DataError, DivergenceError, SettingsError
+from nlptx.experiments.experiment import Experiment, Recipe
+from nlptx.experiments.fold import run_fold
+from nlptx.experiments.search_space import Values, name_of, with_values
+from nlptx.runtime.workers import Workers
+from nlptx.training.feature_cache import FeatureCache
+from nlptx.training.progress import Progress
+
+
+@dataclass(frozen=True)
+class Step:
+    """The settings and the fold of a step.
+
+    Args:
+        values: all settings.
+        fold: number of the fold, from 0.
+        required: whether settings that cannot be used cause an error. If False, the result records the failure.
+        expected: expected time, in seconds.
+    """
+
+    values: Values
+    fold: int
+    required: bool
+    expected: float
+
+    def __str__(self) -> str:
+        return f"fold {self.fold + 1}: {name_of(self.values)}"
+
+
+def run_step(
+    experiment: Experiment,
+    recipe: Recipe,
+    seed: int,
+    step: Step,
+    workers: Workers,
+    feature_cache: FeatureCache,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, Any]:
+    """Perform a step. Return its measures, its failure (empty if it succeeded) and its seconds, as JSON values.
+
+    Args:
+        experiment: texts and folds.
+        recipe: starting settings of the search.
+        seed: seed for the folds and for training.
+        step: the step.
+        workers: threads or processes; they do not change the result.
+        feature_cache: n-gram features that several steps share.
+        on_progress: callback for the progress of training.
+        clock: function that returns the time in seconds.
+
+    Raises:
+        DataError, DivergenceError, SettingsError: the settings of a required step cannot be used.
+    """
+    started = clock()
+    measures, failure = {}, ""
+    try:
+        used = with_values(recipe, step.values)
+        measures = run_fold(
+            experiment, used, seed, step.fold, workers, on_progress, feature_cache=feature_cache
+        ).measures._asdict()
+    except (DataError, DivergenceError, SettingsError) as error:
+        if step.required:
+            raise
+        failure = error.message
+    return {"measures": measures, "failure": failure, "seconds": round(clock() - started, 3)}

@@ -1,0 +1,86 @@
+"""The linear models of the n-gram features, fitted on a part of the training texts.
+
+The models of different parts are independent of each other, so they can be fitted by different processes or machines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.array_bytes import arrays_to_bytes
+from nlptx.ngrams.feature_settings import FeatureSettings
+from nlptx.ngrams.logistic_regression import fit_dense
+from nlptx.ngrams.lsa import TextComponents
+from nlptx.ngrams.naive_bayes import feature_width
+from nlptx.ngrams.ratio_model import fit_ratio_model
+
+
+@dataclass(frozen=True)
+class ModelData:
+    """The data on which the linear models are fitted.
+
+    Args:
+        scaled: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
+        targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
+        shape: shape and size of the features.
+        parts: indices of the texts of each part.
+        of_lexicon: (texts, 1) feature of the lexicon, or None.
+        text_weights: (texts,) weight of each text, or None.
+        components: LSA components of the long texts, or None.
+        row_of: (texts,) row of each text in the components; -1 for a text that is too short.
+        importance: (G,) float32 importance of each n-gram for the components.
+    """
+
+    scaled: sp.csr_matrix
+    targets: NDArray[np.int64] | NDArray[np.bool_]
+    shape: FeatureSettings
+    parts: list[NDArray[np.intp]]
+    of_lexicon: sp.csr_matrix | None
+    text_weights: NDArray[np.float64] | None
+    components: TextComponents | None
+    row_of: NDArray[np.intp]
+    importance: NDArray[np.float32]
+
+
+def fit_part(data: ModelData, part: int) -> bytes:
+    """Fit both linear models on a part of the texts.
+
+    Returns:
+        The arrays of the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`), then those of the second one:
+        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). They are converted to
+        bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`.
+    """
+    rows = data.parts[part]
+    model = fit_ratio_model(
+        data.scaled[rows],
+        data.targets[rows],
+        data.shape.classes,
+        data.shape.min_texts,
+        None if data.of_lexicon is None else data.of_lexicon[rows],
+        None if data.text_weights is None else data.text_weights[rows],
+    )
+    second: tuple[NDArray, ...] = (np.zeros(0),) * 3
+    if data.components is not None:
+        second = _fit_components(data, data.components, rows)
+    return arrays_to_bytes([*model, *second])
+
+
+def _fit_components(data: ModelData, components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
+    """Fit the second model; see :func:`fit_part`."""
+    width = feature_width(data.shape.classes, independent=data.targets.ndim == 2)
+    long = rows[data.row_of[rows] >= 0]
+    of_long = None if data.text_weights is None else data.text_weights[long]
+    slopes, start = fit_dense(components.scores[data.row_of[long]], data.targets[long], width, of_long)
+    slopes = slopes.astype(np.float32)
+    latent, offset = components.to_ngrams(slopes)
+    own = np.zeros((len(data.targets), width), np.float32)
+    is_long = data.row_of >= 0
+    own[is_long] = components.self_outputs(slopes)[data.row_of[is_long]]
+    important = data.importance > 0
+    spread = np.zeros((len(important), width), np.float32)
+    spread[important] = latent * data.importance[important, None]
+    return spread, start + offset, own
