@@ -164,8 +164,8 @@ def _comments(result: Tuning) -> list[str]:
         return ["written by nlptx tune; the time was too short to compare any other settings with these"]
     title = result.measure.replace("_", "-")
     return [
-        f"written by nlptx tune; mean {title} out of fold: {result.best.mean(result.measure):.4f},"
-        f" with the starting settings: {result.default.mean(result.measure):.4f}",
+        f"written by nlptx tune; mean out-of-fold {title}: {result.best.mean(result.measure):.4f} with these settings,"
+        f" {result.default.mean(result.measure):.4f} with the starting settings",
         f"changed: {_changes(result.best)}",
     ]
 

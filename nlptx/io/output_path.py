@@ -40,7 +40,7 @@ def check_writable(path: FilePath) -> None:
     if mode is not None and not os.access(path, os.W_OK):
         # Renaming a new file to this path would succeed, but a file without write permission should not be replaced.
         raise OutputError(
-            "cannot be written: permission denied", where=path, hint=f"chmod u+w {path}, or name another file."
+            "cannot be written: permission denied", where=path, hint=f"Run chmod u+w {path} or name another file."
         )
     if (mode is None or stat.S_ISREG(mode)) and not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot be written: permission denied in {folder}", where=path)

@@ -1,4 +1,4 @@
-"""Computes the n-gram features of a text without each of its words in turn, in linear time."""
+"""Computes the n-gram features that a text would have if each of its words in turn were left out, in linear time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FeaturesWithoutEach(NamedTuple):
 def features_without_each(
     features: NgramFeatures, ids: NDArray[np.integer], found: NDArray[np.integer]
 ) -> FeaturesWithoutEach:
-    """Return the n-gram features of a text without each of its words in turn.
+    """Return the n-gram features that a text would have if each of its words in turn were left out.
 
     The linear models use only whether an n-gram occurs, not how often. If an n-gram occurs m times, each of its
     occurrences gets 1/m of its weight; otherwise, leaving out a word that is repeated would change nothing.

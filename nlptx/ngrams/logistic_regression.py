@@ -1,4 +1,4 @@
-"""Two logistic regressions for texts: on the log-count ratios of the n-grams, and on the components of the texts.
+"""Two logistic regressions that classify texts: one on the log-count ratios, and one on the LSA components.
 
 The first one is NB-LR (Wang & Manning 2012; Mesnil et al. 2014), with ratios r and learned weights w:
 

@@ -1,1 +1,1 @@
-"""Random numbers and random choices: named streams, splits and folds, passages of long texts."""
+"""Random choices: named streams of random numbers, splits and folds, and passages of long texts."""

@@ -1,4 +1,4 @@
-r"""Signs of opinion in ASCII text: emoticons, ratings, lengthened and shouted words, hashtags, names and links.
+r"""Informal notation in ASCII text: emoticons, ratings, lengthened and shouted words, hashtags, @names and links.
 
 Each sign is rewritten so that the tokenizer finds meaningful tokens that also occur in other texts:
 

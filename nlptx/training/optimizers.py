@@ -53,8 +53,8 @@ class DenseOptimizer:
         self.flat = flat
         self.rule = settings.optimizer
         self.steps = 0
-        # The array is in shared memory. In private memory, each write would first copy a page, because forked workers
-        # keep the old page.
+        # Both arrays are in shared memory. In private memory, the first write to each page after a fork would copy the
+        # page, because the forked workers keep the old one.
         self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
         self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0

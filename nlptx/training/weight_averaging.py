@@ -36,7 +36,10 @@ class WeightAverage:
         self.taken = 0
 
     def step(self) -> None:
-        """Update the average after a step. A smaller decay in the first steps removes the initial weights."""
+        """Update the average after a step.
+
+        In the first steps the decay is smaller, so that the initial weights soon lose their influence on the average.
+        """
         self.steps += 1
         if not self.averages or (self.steps > _FIRST_STEPS and self.steps % _UPDATE_INTERVAL):
             return

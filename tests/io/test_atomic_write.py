@@ -194,7 +194,7 @@ def test_a_write_protected_file_is_rejected(path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda name, mode: name != str(path) and access(name, mode))
     with pytest.raises(OutputError, match="permission denied") as caught:
         put(path)
-    assert caught.value.hint.startswith(f"chmod u+w {path}")
+    assert caught.value.hint.startswith(f"Run chmod u+w {path}")
     assert path.read_bytes() == b"old"
 
 
