@@ -32,8 +32,8 @@ WAYS = {
 
 def children(process: int) -> list[int]:
     """Return the processes that a process has started, and those that they have started."""
-    text = Path(f"/proc/{process}/task/{process}/children").read_text()
-    direct = [int(number) for number in text.split()]
+    files = Path(f"/proc/{process}/task").glob("*/children")  # one for each thread
+    direct = [int(number) for file in files for number in file.read_text().split()]
     return [*direct, *(number for child in direct for number in children(child))]
 
 
