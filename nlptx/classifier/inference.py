@@ -63,7 +63,7 @@ def network_inputs(
     Args:
         model: trained network.
         encoded: (T,) word ids of each text, at least one id per text.
-        apart: whether to multiply each window separately; see :class:`nlptx.nn.Layout`.
+        apart: whether to compute matrix products separately for each window; see :class:`nlptx.nn.Layout`.
     """
     settings, ngram_features = model.settings, model.ngram_features
     layout = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window, settings.causal, apart)

@@ -62,9 +62,7 @@ class OneStep:
         cooccur = CountSettings(**_values(CountSettings, self._cooccur))
         pca = PcaSettings(**_values(PcaSettings, self._pca))
         if epochs:
-            self.reporter.note(
-                "no word vectors are given (-e), so they are made from these texts: counting, PCA, training"
-            )
+            self.reporter.note("no word vectors are given (-e), so they are made from these texts by counting and PCA")
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
         # If these options of cooccur are not set, those of train apply. They must not change the model.

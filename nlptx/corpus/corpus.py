@@ -64,7 +64,10 @@ class Corpus:
                     yield from read(source)
 
     def _check_content(self, source: Source) -> None:
-        """Raise DataError for an input that is not text. Add a note if it is read as text but looks like a table."""
+        """Raise DataError for an input that is not text.
+
+        Report a note if an input that is read as plain text looks like a table.
+        """
         self._check_options(source)
         if source.format == "parquet" or source.continued:
             return

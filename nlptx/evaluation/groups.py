@@ -36,7 +36,7 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Return a group of one or more texts, given whether each prediction is correct, (texts,) bool."""
+        """Return a group. ``correct``, (texts,) bool, says whether each prediction is correct; it must not be empty."""
         hits = int(correct.sum())
         return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
 

@@ -1,7 +1,7 @@
 """Logistic regressions on the n-grams of many texts, with the texts in blocks that may be in a file.
 
 They minimise the same functions as :mod:`nlptx.ngrams.logistic_regression`. With many texts, there are fewer n-grams
-than texts, so L-BFGS keeps vectors of weights, not vectors of texts. An evaluation of the function reads each block
+than texts, so L-BFGS keeps vectors of weights, not vectors of texts. Each evaluation of the objective reads every block
 once: the outputs of its texts, their loss and the gradient are computed together.
 """
 

@@ -31,8 +31,8 @@ SHOUTED, LENGTHENED, LINK = "⇪", "↔", "🔗"
 _FACES = dict(zip(")]D([Pp/\\|Oo*", "🙂🙂😄🙁🙁😛😛😕😕😐😮😮😘", strict=True))
 _OTHER_EMOTICONS = {"<3": "❤", "</3": "💔", "^^": "😊", "^_^": "😊"}
 # English words with a double letter. A lengthened letter is shortened to two letters if the result is listed here
-# ("goood" becomes "good"), and otherwise to one ("sooo" becomes "so"). A word need not be listed if the lengthened
-# letter is not its double letter, as in "reallyyy".
+# ("goood" becomes "good"), and otherwise to one ("sooo" becomes "so"). Only a lengthened double letter needs the
+# list: in "reallyyy", the y is shortened to one letter anyway.
 _DOUBLE_LETTERS = """
     been creepy deep feel free green indeed keep meet need see seen sleep speed sweet agree week weeks off stuff
     all call dull fall fell full hell hello hill ill kill killer pull really finally totally sell skill small smell

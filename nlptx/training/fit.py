@@ -227,4 +227,4 @@ def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
     model.held_out = measure_errors(model, outputs, data.valid)
     if warning := find_uselessness(model, data, outputs):
         model.history["warnings"] = [warning]
-        context.on_note(f"warning: {warning}. Give more texts or `epochs`, check the labels, or lower `lr`.")
+        context.on_note(f"warning: {warning}. Use more texts, increase `epochs`, check the labels, or lower `lr`.")
