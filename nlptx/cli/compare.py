@@ -58,8 +58,8 @@ def compare(
     nlptx compare model.npz sklearn.csv llm.jsonl --show 5
 
     A and B each name a model: a file written by nlptx train, "bundled" for the bundled model, or a table with the
-    predictions of a model from another program. Such a table has the columns text, label (the true label), predicted, and, if probabilities are known,
-    prob_LABEL for each label. DATA is a file with the labelled texts. It may be omitted if A or B is a table with true
+    predictions of a model from another program. Such a table has the columns text, label (the true label), predicted,
+    and, if probabilities are known, prob_LABEL for each label. DATA is a file with the labelled texts. It may be omitted if A or B is a table with true
     labels; the texts of this table are then used. All models are compared on the same texts.
 
     The report gives the accuracy, macro-F1, log-loss and calibration of each model, the differences from the first
