@@ -59,8 +59,9 @@ def compare(
 
     A and B each name a model: a file written by nlptx train, "bundled" for the bundled model, or a table with the
     predictions of a model from another program. Such a table has the columns text, label (the true label), predicted,
-    and, if probabilities are known, prob_LABEL for each label. DATA is a file with the labelled texts. It may be omitted if A or B is a table with true
-    labels; the texts of this table are then used. All models are compared on the same texts.
+    and, if probabilities are known, prob_LABEL for each label. DATA is a file with the labelled texts. It may be
+    omitted if A or B is a table with true labels; the texts of this table are then used. All models are compared on the
+    same texts.
 
     The report gives the accuracy, macro-F1, log-loss and calibration of each model, the differences from the first
     model with 95 % bootstrap intervals, the number of texts that only one model predicts correctly, and McNemar's exact
