@@ -55,7 +55,7 @@ def test_a_model_that_is_worse_than_guessing_causes_a_warning(more):
     assert notes[0].startswith(
         "warning: on the 40 held-out texts the model is worse than predictions that ignore the text"
     )
-    assert model.history["warnings"] == [notes[0].removeprefix("warning: ").partition(". Give")[0]]
+    assert model.history["warnings"] == [notes[0].removeprefix("warning: ").partition(". Use")[0]]
     assert "log-loss" in notes[0]
     assert ("always" in notes[0]) == (more.get("class_weight") != "balanced")
 
