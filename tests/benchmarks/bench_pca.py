@@ -48,14 +48,14 @@ def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
     from nlptx.pca.operators import RowOperator
 
     workers = Workers()
-    exact = RowOperator(matrix, True, np.float64, workers)
+    exact = RowOperator.of(matrix, True, np.float64, workers)
 
     def residual(pairs: tuple[NDArray, NDArray]) -> float:
         values, vectors = (np.asarray(part, np.float64) for part in pairs)
         errors = exact.moments(vectors) - vectors * values
         return float((np.linalg.norm(errors, axis=0) / values).max())
 
-    ours = power_iteration(RowOperator(matrix, True, np.float32, workers), workers)
+    ours = power_iteration(RowOperator.of(matrix, True, np.float32, workers), workers)
     for peer, solver in [
         ("ARPACK eigsh", arpack(matrix, workers, residual)),
         ("scikit-learn PCA(arpack)", sklearn_pca(matrix)),
@@ -108,7 +108,7 @@ def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[ND
     from nlptx.pca.operators import RowOperator
 
     def solver(dtype: Any) -> Solver:
-        rows = RowOperator(matrix, True, dtype, workers)
+        rows = RowOperator.of(matrix, True, dtype, workers)
         operator = LinearOperator(
             (rows.shape[1],) * 2, matvec=lambda v: rows.moments(v.reshape(-1, 1)).ravel(), dtype=dtype
         )

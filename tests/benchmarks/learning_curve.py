@@ -92,7 +92,7 @@ def cross_validated(table: pd.DataFrame, method: Method, count: int = 10) -> lis
 def forgetting(start: nlptx.Model, table: pd.DataFrame, films: str) -> dict[str, float]:
     """Return the accuracy on film reviews before and after training on all rows."""
     data = nlptx.read_training_data(films, options=ReadOptions(splits=("test",)))
-    test = (data.texts, list(map(str, data.labels)))
+    test = (list(data.texts), list(map(str, data.labels)))
     return {"before": accuracy(start, test), "after": started_from(start)(drawn(table, np.arange(len(table))), test)}
 
 
