@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from nlptx.artifacts import container
-from nlptx.cli.cluster_options import ClusterOptions, print_partitions, shared_folder
+from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cli.stage_facts import count_facts
 from nlptx.cli.stage_run import StageRun
 from nlptx.cluster.count_tasks import CountJob
@@ -36,11 +36,10 @@ def count_on_cluster(
     tmp_dir: str | None,
 ) -> None:
     """Count on a cluster and write the artifact, or print the plan."""
-    assert cluster.address is not None
     run = stage.run
     partitions = cut_inputs(inputs, reading.format, partition_size(inputs))
     if cluster.dry_run:
-        print_partitions(cluster.address, partitions, _rate(inputs, settings, reading), memory, run)
+        cluster.print_partitions(partitions, _rate(inputs, settings, reading), memory, run)
         return
     with shared_folder(stage.output, tmp_dir) as folder, MemoryBudget(memory, folder) as space:
         job = CountJob.of(partitions, settings, reading, folder, memory)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored
-from nlptx.cli.cluster_options import ClusterOptions, print_plan, shared_folder
+from nlptx.cli.cluster_options import ClusterOptions, size_of
 from nlptx.cli.options import Run
 from nlptx.cluster.scoring import score_texts
 from nlptx.evaluation.labelled_predictions import scorer
@@ -30,8 +30,7 @@ def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOption
     """
     path = None if model is None else os.path.abspath(model)
     with (
-        shared_folder(STDOUT, None) as folder,
-        cluster.open([folder] if path is None else [folder, path], run) as workers,
+        cluster.workers(STDOUT, [] if path is None else [path], run) as workers,
         run.reporter.meter("scoring") as meter,
     ):
         started = time.monotonic()
@@ -40,20 +39,15 @@ def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOption
             speed = done / max(time.monotonic() - started, 1e-9)
             meter(done / len(texts), f"{done:,} of {len(texts):,} texts, {speed:,.0f} per second")
 
-        yield from score_texts(texts, path, folder, workers, show)
+        yield from score_texts(texts, path, workers, show)
 
 
 def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, run: Run) -> None:
     """Print the number of texts, their size, and the scoring time, estimated from the first texts."""
-    assert cluster.address is not None
     sample = texts[:_SAMPLE]
     started = time.perf_counter()
     with SERIAL:
         for _ in scorer(classifier, SERIAL)(sample):
             pass
-    seconds = (time.perf_counter() - started) * _size(texts) / max(_size(sample), 1)
-    print_plan(cluster.address, {"texts": len(texts), "bytes": _size(texts)}, len(texts), seconds, run)
-
-
-def _size(texts: list[str]) -> int:
-    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    seconds = (time.perf_counter() - started) * size_of(texts) / max(size_of(sample), 1)
+    cluster.print_plan({"texts": len(texts), "bytes": size_of(texts)}, len(texts), seconds, run)

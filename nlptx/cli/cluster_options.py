@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from nlptx.io.output_path import STDOUT
 
 if TYPE_CHECKING:
     from nlptx.cluster.cluster import Cluster
+    from nlptx.cluster.cluster_workers import ClusterWorkers
     from nlptx.corpus.partition import Partition
 
 
@@ -51,6 +52,62 @@ class ClusterOptions:
 
         assert self.address is not None
         return Cluster(self.address, Requirements.of(paths), run.reporter.note, per_worker)
+
+    @contextmanager
+    def workers(
+        self, output: str, paths: Sequence[str], run: Run, *, chosen: str | None = None, per_worker: int = 2
+    ) -> Iterator[ClusterWorkers]:
+        """Connect to the cluster, and make a folder for intermediate results; see :func:`shared_folder`.
+
+        Args:
+            output: path of the output.
+            paths: files to which every worker must have access.
+            run: options shared by all commands.
+            chosen: parent folder that the user chose, or None.
+            per_worker: number of tasks assigned to each worker at a time.
+        """
+        from nlptx.cluster.cluster_workers import ClusterWorkers
+
+        with shared_folder(output, chosen) as folder, self.open([*paths, folder], run, per_worker) as cluster:
+            yield ClusterWorkers(run.jobs, cluster, folder)
+
+    def print_plan(self, plan: dict[str, Any], tasks: int, seconds: float, run: Run) -> None:
+        """Print what a command would do.
+
+        Args:
+            plan: facts about the work.
+            tasks: number of tasks that can run at the same time.
+            seconds: estimated time with one worker.
+            run: options shared by all commands.
+        """
+        from nlptx.cluster.connection import LOCAL
+
+        assert self.address is not None
+        plan["seconds_on_one_worker"] = round(seconds, 1)
+        if self.address.startswith(LOCAL):
+            plan["seconds"] = round(seconds / min(int(self.address.removeprefix(LOCAL)), tasks), 1)
+        if run.json:
+            print_json(plan)
+        else:
+            facts = ((name.replace("_", " "), value) for name, value in plan.items())
+            run.reporter.facts(f"plan for {self.address}", facts)
+
+    def print_partitions(self, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
+        """Print what a command would do with its input partitions.
+
+        Args:
+            partitions: the input.
+            rate: bytes of text that one worker processes per second, measured on a sample.
+            memory: memory limit of a task; None if the command has no limit.
+            run: options shared by all commands.
+        """
+        size = sum(partition.size for partition in partitions)
+        plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}
+        if not all(partition.is_whole for partition in partitions):
+            plan["largest_partition"] = max(partition.size for partition in partitions)
+        if memory is not None:
+            plan["memory_per_worker"] = memory
+        self.print_plan(plan, len(partitions), size / rate, run)
 
 
 def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:
@@ -103,41 +160,6 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         yield folder
 
 
-def print_partitions(address: str, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
-    """Print what a command would do with its input partitions.
-
-    Args:
-        address: address of the cluster.
-        partitions: the input.
-        rate: bytes of text that one worker processes per second, measured on a sample.
-        memory: memory limit of a task; None if the command has no limit.
-        run: options shared by all commands.
-    """
-    size = sum(partition.size for partition in partitions)
-    plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}
-    if not all(partition.is_whole for partition in partitions):
-        plan["largest_partition"] = max(partition.size for partition in partitions)
-    if memory is not None:
-        plan["memory_per_worker"] = memory
-    print_plan(address, plan, len(partitions), size / rate, run)
-
-
-def print_plan(address: str, plan: dict[str, Any], tasks: int, seconds: float, run: Run) -> None:
-    """Print what a command would do on a cluster.
-
-    Args:
-        address: address of the cluster.
-        plan: facts about the work.
-        tasks: number of tasks that can run at the same time.
-        seconds: estimated time with one worker.
-        run: options shared by all commands.
-    """
-    from nlptx.cluster.connection import LOCAL
-
-    plan["seconds_on_one_worker"] = round(seconds, 1)
-    if address.startswith(LOCAL):
-        plan["seconds"] = round(seconds / min(int(address.removeprefix(LOCAL)), tasks), 1)
-    if run.json:
-        print_json(plan)
-    else:
-        run.reporter.facts(f"plan for {address}", ((name.replace("_", " "), value) for name, value in plan.items()))
+def size_of(texts: Iterable[str]) -> int:
+    """Return the number of bytes of some texts."""
+    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)

@@ -8,15 +8,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from typing import BinaryIO
 
 from nlptx.classifier.model import Model
-from nlptx.cli.cluster_options import ClusterOptions, print_partitions, shared_folder
+from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cli.options import Run
 from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, open_output, other_columns
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
+from nlptx.cluster.scoring import load_once
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.cutting import cut_inputs
 from nlptx.corpus.document import ReadOptions
@@ -97,10 +98,9 @@ def score_on_cluster(
     run: Run,
 ) -> ScoredTexts | None:
     """Score texts on a cluster. Return facts to report about them, or None if only the plan was printed."""
-    assert cluster.address is not None
     partitions = cut_inputs(inputs, reading.format, _PARTITION)
     if cluster.dry_run:
-        print_partitions(cluster.address, partitions, _rate(inputs, model, reading), None, run)
+        cluster.print_partitions(partitions, _rate(inputs, model, reading), None, run)
         return None
     if layout == "auto":
         layout = _layout(partitions[0], reading)
@@ -136,15 +136,10 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
     corpus = Corpus([task.partition], job.reading, notes.append)
     path = os.path.join(job.folder, f"scores-{task.number:06}")
     with atomic_output(path, durable=False) as file, Workers(1) as workers:
-        rows = PredictionWriter(file, job.layout, _load(job.model), job.writing, live=False, terminal=job.terminal)
+        rows = PredictionWriter(file, job.layout, load_once(job.model), job.writing, live=False, terminal=job.terminal)
         with task.partition.errors_located():
             texts = score_corpus(corpus, rows.model, rows, workers)
     return ScoredPartition(task.partition, path, rows.header, rows.header_size, texts, notes)
-
-
-@lru_cache(maxsize=1)
-def _load(path: str | None) -> Model:
-    return Model.load(path)
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:

@@ -97,18 +97,17 @@ def crossvalidate(
         try:
             experiment, recipe, documents = read_experiment(given, run)
             if cluster.dry_run:
-                from nlptx.cli.cluster_experiment import print_experiment_plan
+                from nlptx.cli.cluster_training import print_experiment_plan
 
                 print_experiment_plan(experiment, recipe, seed, total, cluster, run)
                 return
             with ExitStack() as stack:
                 run_folds = None
                 if cluster.address is not None:
-                    from nlptx.cli.cluster_experiment import open_for_experiment
                     from nlptx.cluster.experiments import folds_on
 
-                    workers, folder = stack.enter_context(open_for_experiment(cluster, predictions or STDOUT, run))
-                    run_folds = folds_on(workers, experiment, recipe, folder)
+                    workers = stack.enter_context(cluster.workers(predictions or STDOUT, [], run))
+                    run_folds = folds_on(workers, experiment, recipe)
                 meter = stack.enter_context(run.reporter.meter("cross-validation"))
 
                 def show_progress(progress: Progress) -> None:

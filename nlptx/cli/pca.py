@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
@@ -21,10 +19,8 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.stage_facts import pca_facts
 from nlptx.cli.stage_run import StageRun
+from nlptx.errors import SettingsError
 from nlptx.settings import PcaSettings
-
-if TYPE_CHECKING:
-    from nlptx.embeddings.embeddings import Embeddings
 
 # Maximum number of rows in the table of components.
 _SHOWN = 8
@@ -65,9 +61,33 @@ def pca(
     check_names(counts)
     stage = StageRun(run, output, [counts])
     run.reporter.detail(f"settings: {settings.to_dict()}")
-    embeddings = _fit(counts, output, settings, seed, memory, tmp_dir, cluster, run)
-    if embeddings is None:
+    if cluster.address is not None and counts == "-":
+        raise SettingsError("the workers of a cluster cannot read standard input", hint="Use a file.")
+    if cluster.dry_run:
+        from nlptx.cli.cluster_pca import print_pca_plan
+
+        print_pca_plan(cluster, counts, settings, run)
         return
+    with run.reporter.meter("components") as meter:
+
+        def on_round(found: int, residual: float) -> None:
+            state = f"{found} of {settings.components}, largest residual {residual:.1e}"
+            meter(found / settings.components, state, title="components")
+
+        def on_step(step: str, done: int, total: int) -> None:
+            meter(done / total, f"{done:,} of {total:,} tasks", title=step)
+
+        if cluster.address is None:
+            from nlptx.pca.fit import fit_pca
+
+            embeddings = fit_pca(
+                counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round
+            )
+        else:
+            from nlptx.cluster.pca import fit_on
+
+            with cluster.workers(output, [counts], run, chosen=tmp_dir) as workers:
+                embeddings = fit_on(workers, counts, settings, seed, on_step=on_step, on_round=on_round)
     embeddings.save(output)
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
@@ -82,28 +102,3 @@ def pca(
         "word vectors",
         {**pca_facts(embeddings), "eigenvalues": [round(value, 6) for value, _, _ in rows]},
     )
-
-
-def _fit(
-    counts: str,
-    output: str,
-    settings: PcaSettings,
-    seed: int,
-    memory: int,
-    tmp_dir: str | None,
-    cluster: ClusterOptions,
-    run: Run,
-) -> Embeddings | None:
-    """Return the word vectors, or None if only the plan was printed. The arguments are those of the command."""
-    if cluster.address is not None:
-        from nlptx.cli.cluster_pca import fit_on_cluster
-
-        return fit_on_cluster(cluster, counts, output, settings, seed, memory, tmp_dir, run)
-    from nlptx.pca.fit import fit_pca
-
-    with run.reporter.meter("components") as meter:
-
-        def on_round(found: int, residual: float) -> None:
-            meter(found / settings.components, f"{found} of {settings.components}, largest residual {residual:.1e}")
-
-        return fit_pca(counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,19 +29,14 @@ from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.start import file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopSignal, Terminated
-from nlptx.cli.training_progress import resume_hint, show, what_is_left
+from nlptx.cli.training_progress import show, what_is_left
+from nlptx.cli.training_result import keep
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.lexicon import read_lexicon
-from nlptx.corpus.training_data import SPLITS, TrainingTexts, read_training_data
-from nlptx.errors import OutputError
+from nlptx.corpus.training_data import SPLITS, read_training_data
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
-from nlptx.training.history import reason_for_best
-
-# Measures of an epoch. The first one determines the best epoch.
-_MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 if TYPE_CHECKING:
-    from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
 
 
@@ -153,8 +149,8 @@ def train(
 
     checkpoint: Checkpoint | None = None
     try:
-        from nlptx.cli.cluster_train import print_training_plan, training_workers
         from nlptx.io.spill import MemoryBudget
+        from nlptx.runtime.workers import Workers
         from nlptx.training.checkpoint import Checkpoint
         from nlptx.training.fit import fit
 
@@ -179,9 +175,13 @@ def train(
                 )
             made = one_step.embeddings(settings.epochs, found.left_out, found.corpus) if one_step else vectors
             if cluster.dry_run:
+                from nlptx.cli.cluster_training import print_training_plan
+
                 print_training_plan(found, made, model_before, settings, seed, cluster, run)
                 return
-            with training_workers(cluster, output, run) as workers, run.reporter.meter("training") as meter:
+            here = nullcontext(Workers(run.jobs, processes=True))
+            chosen = here if cluster.address is None else cluster.workers(output, [], run)
+            with chosen as workers, run.reporter.meter("training") as meter:
                 model = fit(
                     found.texts,
                     found.labels,
@@ -205,55 +205,9 @@ def train(
             digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
             digests |= file_digest("exclude_sha256", reading.exclude)
             model.source, model.card = found.source | digests, kept_card
-            _keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
+            keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:
         error.add_note(what_is_left(stop, checkpoint))
         raise
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)
-
-
-def _keep(
-    model: Model,
-    found: TrainingTexts,
-    stage: StageRun,
-    checkpoint: Checkpoint,
-    earlier: dict[str, dict[str, Any]],
-) -> None:
-    """Save the model if it has a best epoch, and report the outcome.
-
-    ``earlier`` holds the summaries of the preceding stages.
-    """
-    history = model.history
-    best = history["best_epoch"]
-    advice = resume_hint(checkpoint)
-    if best:
-        try:
-            model.save(stage.output)
-        except OutputError as error:
-            error.hint = advice or error.hint
-            raise
-    if not history["interrupted"]:
-        checkpoint.remove()
-    if best:
-        chosen = history["epochs"][best - 1]
-        stage.finish(
-            "model",
-            {
-                **earlier,
-                "texts": len(found.texts),
-                **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
-                "labels": model.label_names,
-                "words": len(model.vocabulary),
-                "parameters": model.parameters,
-                "steps": history["steps"],
-                "best_epoch": best,
-                "best_by": reason_for_best(history),
-                **{name: chosen[name] for name in _MEASURES if name in chosen},
-                **({"warnings": history["warnings"]} if "warnings" in history else {}),
-            },
-        )
-    if history["interrupted"]:
-        when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
-        kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {advice}" if advice else ""))

@@ -98,19 +98,18 @@ def tune(
                 run.reporter.note(f"note: the search uses {texts:,} of {len(experiment.texts):,} texts (--texts)")
                 experiment = experiment.sample(texts, seed)
             if cluster.dry_run:
-                from nlptx.cli.cluster_experiment import print_experiment_plan
+                from nlptx.cli.cluster_training import print_experiment_plan
 
                 print_experiment_plan(experiment, recipe, seed, None, cluster, run)
                 return
             with ExitStack() as stack:
                 run_steps = None
                 if cluster.address is not None:
-                    from nlptx.cli.cluster_experiment import open_for_experiment
                     from nlptx.cluster.experiments import steps_on
 
-                    # One task per worker at a time, because every assigned task is finished, even if the time is up.
-                    workers, folder = stack.enter_context(open_for_experiment(cluster, output, run, per_worker=1))
-                    run_steps = steps_on(workers, experiment, recipe, folder, seed)
+                    # A single task per worker, because all tasks that are assigned are done, even if the time is up.
+                    workers = stack.enter_context(cluster.workers(output, [], run, per_worker=1))
+                    run_steps = steps_on(workers, experiment, recipe, seed)
                 meter = stack.enter_context(run.reporter.meter("tuning"))
                 result = search(
                     experiment,

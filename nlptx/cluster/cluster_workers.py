@@ -29,8 +29,8 @@ class ClusterWorkers(Workers):
 
     def __init__(self, jobs: int | None, mapper: Mapper, folder: str) -> None:
         super().__init__(jobs, processes=True)
+        self.folder = folder
         self._mapper = mapper
-        self._folder = folder
 
     def map_shared(self, work: Callable[[S, T], R], shared: S, items: Iterable[T]) -> Iterator[R]:
         """Yield the results of :meth:`Workers.map_shared`, computed on the cluster.
@@ -40,8 +40,8 @@ class ClusterWorkers(Workers):
                 task.
             OutputError: the data cannot be written to the folder.
         """
-        stored = Stored.write(self._folder, "shared", shared)
-        for result in self._mapper.map(partial(_do, work, stored, self._folder), items, isolated=True):
+        stored = Stored.write(self.folder, "shared", shared)
+        for result in self._mapper.map(partial(_do, work, stored, self.folder), items, isolated=True):
             yield result.take()
         stored.remove()
 

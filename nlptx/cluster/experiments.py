@@ -1,18 +1,13 @@
-"""Cross-validation and tuning on the workers of a cluster, where each task trains and tests one model.
-
-The texts and the results go through files in a folder that all workers can access.
-"""
+"""Cross-validation and tuning on the workers of a cluster, where each task trains and tests one model."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from nlptx.cluster.mapper import Mapper
-from nlptx.cluster.stored import Stored
+from nlptx.cluster.cluster_workers import ClusterWorkers
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.experiments.crossvalidation import RunFolds
@@ -26,21 +21,6 @@ from nlptx.training.own_embeddings import OwnEmbeddings
 
 
 @dataclass(frozen=True)
-class ExperimentJob:
-    """The data that all tasks of an experiment share.
-
-    Args:
-        experiment: texts and folds, and the settings to start from.
-        folder: absolute path of a folder that all workers can access, for intermediate results.
-        seed: seed for the folds and for training, if it is the same for all tasks.
-    """
-
-    experiment: Stored[tuple[Experiment, Recipe]]
-    folder: str
-    seed: int
-
-
-@dataclass(frozen=True)
 class Fold:
     """The task of training a model on all folds except one, and testing it on that fold."""
 
@@ -51,72 +31,58 @@ class Fold:
         return f"seed {self.seed}, fold {self.fold + 1}"
 
 
-def folds_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str) -> RunFolds:
+def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) -> RunFolds:
     """Return a function that cross-validates on a cluster, for :func:`.cross_validate`.
 
     Args:
-        mapper: a cluster, or the workers of this machine.
+        workers: workers of the cluster.
         experiment: texts and folds.
         recipe: how to train.
-        folder: folder that all workers can access, for intermediate results.
-
-    Raises:
-        OutputError: the texts cannot be written to the folder.
     """
-    job = ExperimentJob(_write(experiment, recipe, folder), folder, 0)
+    shared = experiment, _portable(recipe)
 
     def run_folds(tasks: Sequence[tuple[int, int]]) -> Generator[tuple[dict[str, Any], list[str]]]:
-        results = mapper.map(partial(_fold, job), (Fold(*task) for task in tasks), isolated=True)
-        for result in results:
-            yield result.take()
+        yield from workers.map_shared(_fold, shared, (Fold(*task) for task in tasks))
 
     return run_folds
 
 
-def steps_on(mapper: Mapper, experiment: Experiment, recipe: Recipe, folder: str, seed: int) -> RunSteps:
+def steps_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, seed: int) -> RunSteps:
     """Return a function that performs the steps of tuning on a cluster, for :func:`nlptx.experiments.tuning.tune`.
 
     Args:
-        mapper: a cluster, or the workers of this machine.
+        workers: workers of the cluster.
         experiment: texts and folds.
         recipe: settings to start from.
-        folder: folder that all workers can access, for intermediate results.
         seed: seed for the folds and for training.
-
-    Raises:
-        OutputError: the texts cannot be written to the folder.
     """
-    job = ExperimentJob(_write(experiment, recipe, folder), folder, seed)
-    os.mkdir(_feature_folder(job))
+    features = os.path.join(workers.folder, "features")
+    os.mkdir(features)
+    shared = experiment, _portable(recipe), seed, features
 
     def run_steps(steps: Iterator[Step], count: int) -> Generator[dict[str, Any] | None]:
-        yield from mapper.map(partial(_step, job), steps, isolated=True)
+        yield from workers.map_shared(_step, shared, steps)
 
     return run_steps
 
 
-def _write(experiment: Experiment, recipe: Recipe, folder: str) -> Stored[tuple[Experiment, Recipe]]:
-    if isinstance(recipe.vectors, OwnEmbeddings):
-        # Functions cannot be stored, and each worker has its own folder for temporary files.
-        recipe = replace(recipe, vectors=replace(recipe.vectors, on_result=_ignore, tmp_dir=None))
-    return Stored.write(folder, "experiment", (experiment, recipe))
+def _portable(recipe: Recipe) -> Recipe:
+    """Return a recipe that can be pickled and used on other machines."""
+    if not isinstance(recipe.vectors, OwnEmbeddings):
+        return recipe
+    return replace(recipe, vectors=replace(recipe.vectors, on_result=_ignore, tmp_dir=None))
 
 
 def _ignore(result: StoredCooccurrence | Embeddings) -> None:
     """Ignore the counts and the word vectors of a fold."""
 
 
-def _fold(job: ExperimentJob, task: Fold) -> Stored[tuple[dict[str, Any], list[str]]]:
-    experiment, recipe = job.experiment.read_once()
+def _fold(shared: tuple[Experiment, Recipe], task: Fold) -> tuple[dict[str, Any], list[str]]:
     notes: list[str] = []
-    result = run_fold(experiment, recipe, task.seed, task.fold, Workers(1), on_note=notes.append)
-    return Stored.write(job.folder, "fold", (result.to_record(), notes))
+    result = run_fold(*shared, task.seed, task.fold, Workers(1), on_note=notes.append)
+    return result.to_record(), notes
 
 
-def _step(job: ExperimentJob, step: Step) -> dict[str, Any]:
-    experiment, recipe = job.experiment.read_once()
-    return run_step(experiment, recipe, job.seed, step, Workers(1), FeatureCache(_feature_folder(job)))
-
-
-def _feature_folder(job: ExperimentJob) -> str:
-    return os.path.join(job.folder, "features")
+def _step(shared: tuple[Experiment, Recipe, int, str], step: Step) -> dict[str, Any]:
+    experiment, recipe, seed, features = shared
+    return run_step(experiment, recipe, seed, step, Workers(1), FeatureCache(features))

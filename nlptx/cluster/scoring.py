@@ -1,17 +1,14 @@
-"""Scores texts on the workers of a cluster, for ``evaluate``. This process reads the texts.
-
-The texts and their scores go through files in a folder that all workers can access.
-"""
+"""Scores texts on the workers of a cluster, for ``evaluate``. This process reads the texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import BATCH, Scored, score
-from nlptx.cluster.mapper import Mapper
+from nlptx.cluster.cluster_workers import ClusterWorkers
 from nlptx.cluster.stored import Stored
 from nlptx.runtime.workers import SERIAL
 
@@ -37,8 +34,7 @@ class ScoreTexts:
 def score_texts(
     texts: Sequence[str],
     model: str | None,
-    folder: str,
-    mapper: Mapper,
+    workers: ClusterWorkers,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Scored]:
     """Yield the prediction for each text, in order.
@@ -46,8 +42,7 @@ def score_texts(
     Args:
         texts: texts to score.
         model: absolute path of the model; None for the bundled model.
-        folder: folder that all workers can access, for intermediate results.
-        mapper: a cluster, or the workers of this machine.
+        workers: workers of the cluster.
         on_progress: called with the number of texts that have been scored.
 
     Raises:
@@ -58,23 +53,21 @@ def score_texts(
     def tasks() -> Iterator[ScoreTexts]:
         for first in range(0, len(texts), BATCH):
             part = list(texts[first : first + BATCH])
-            yield ScoreTexts(first, len(part), Stored.write(folder, "texts", part))
+            yield ScoreTexts(first, len(part), Stored.write(workers.folder, "texts", part))
 
     done = 0
-    for stored in mapper.map(partial(score_stored, model, folder), tasks(), isolated=True):
-        scored = stored.take()
+    for scored in workers.map_shared(_score, model, tasks()):
         yield from scored
         done += len(scored)
         on_progress(done)
 
 
-def score_stored(model: str | None, folder: str, task: ScoreTexts) -> Stored[list[Scored]]:
-    """Score the texts of a task on a worker. For the other arguments, see :func:`score_texts`."""
-    pairs = ((None, text) for text in task.texts.read())
-    scored = [row for batch in score(_load(model), pairs, SERIAL) for _, row in batch]
-    return Stored.write(folder, "scores", scored)
-
-
 @lru_cache(maxsize=1)
-def _load(path: str | None) -> Model:
+def load_once(path: str | None) -> Model:
+    """Load a model, which is kept in memory for the next tasks of this process."""
     return Model.load(path)
+
+
+def _score(model: str | None, task: ScoreTexts) -> list[Scored]:
+    pairs = ((None, text) for text in task.texts.read())
+    return [row for batch in score(load_once(model), pairs, SERIAL) for _, row in batch]

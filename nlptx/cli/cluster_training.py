@@ -1,0 +1,84 @@
+"""The plans of the commands that train on a cluster. Training a model on a sample gives an estimate of the time."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from nlptx.classifier.model import Model
+from nlptx.cli.cluster_options import ClusterOptions, size_of
+from nlptx.cli.options import Run
+from nlptx.corpus.training_data import TrainingTexts
+from nlptx.experiments.experiment import Experiment, Recipe
+from nlptx.experiments.fold import run_fold
+from nlptx.experiments.side_by_side import memory_of_run
+from nlptx.runtime.workers import Workers
+from nlptx.sampling.splits import FOLDS
+from nlptx.settings import TrainSettings
+from nlptx.training.fit import fit
+
+# Number of texts in the sample.
+_SAMPLE = 2000
+
+
+def print_training_plan(
+    found: TrainingTexts,
+    embeddings: Any,
+    start: Model | None,
+    settings: TrainSettings,
+    seed: int,
+    cluster: ClusterOptions,
+    run: Run,
+) -> None:
+    """Print the number of texts, the number of tasks, and the estimated training time without the cluster.
+
+    Args:
+        found: the training data.
+        embeddings: word vectors, or settings for making them, as for :func:`nlptx.fit`.
+        start: model to start from, or None.
+        settings: settings of the stage.
+        seed: seed of training.
+        cluster: the cluster.
+        run: options shared by all commands.
+    """
+    total = len(found.texts)
+    sample = range(0, total, max(1, total // _SAMPLE))
+    texts = [found.texts[row] for row in sample]
+    labels: Any = [found.labels[row] for row in sample]
+    started = time.perf_counter()
+    fit(texts, labels, embeddings, settings, start=start, seed=seed, jobs=Workers(1))
+    seconds = (time.perf_counter() - started) * total / len(texts)
+    plan = {
+        "texts": total,
+        "bytes": size_of(found.texts),
+        "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
+    }
+    cluster.print_plan(plan, 1, seconds, run)
+
+
+def print_experiment_plan(
+    experiment: Experiment, recipe: Recipe, seed: int, trainings: int | None, cluster: ClusterOptions, run: Run
+) -> None:
+    """Print the number of texts, the memory that a worker needs, and the training time, estimated from a sample.
+
+    Args:
+        experiment: texts and folds.
+        recipe: how to train.
+        seed: seed for the folds and for training.
+        trainings: number of models to train; None if the time limit determines it.
+        cluster: cluster to use.
+        run: options shared by all commands.
+    """
+    total = len(experiment.texts)
+    sample = experiment.sample(_SAMPLE, seed) if total > _SAMPLE else experiment
+    started = time.perf_counter()
+    run_fold(sample, recipe, seed, 0, Workers(1))
+    seconds = (time.perf_counter() - started) * total / len(sample.texts)
+    plan = {
+        "texts": total,
+        "bytes": size_of(experiment.texts),
+        "memory_per_worker": memory_of_run(experiment),
+        "models_to_train": "as many as the time allows" if trainings is None else trainings,
+        "seconds_per_model": round(seconds, 1),
+    }
+    cluster.print_plan(plan, trainings or 1, seconds * (trainings or 1), run)

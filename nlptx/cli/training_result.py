@@ -1,0 +1,64 @@
+"""Saves the model that ``nlptx train`` made, and reports the outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nlptx.cli.stage_run import StageRun
+from nlptx.cli.training_progress import resume_hint
+from nlptx.corpus.training_data import TrainingTexts
+from nlptx.errors import OutputError
+from nlptx.training.history import reason_for_best
+
+if TYPE_CHECKING:
+    from nlptx.classifier.model import Model
+    from nlptx.training.checkpoint import Checkpoint
+
+# Measures of an epoch. The first one determines the best epoch.
+_MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
+
+
+def keep(
+    model: Model,
+    found: TrainingTexts,
+    stage: StageRun,
+    checkpoint: Checkpoint,
+    earlier: dict[str, dict[str, Any]],
+) -> None:
+    """Save the model if it has a best epoch, and report the outcome.
+
+    ``earlier`` holds the summaries of the preceding stages.
+    """
+    history = model.history
+    best = history["best_epoch"]
+    advice = resume_hint(checkpoint)
+    if best:
+        try:
+            model.save(stage.output)
+        except OutputError as error:
+            error.hint = advice or error.hint
+            raise
+    if not history["interrupted"]:
+        checkpoint.remove()
+    if best:
+        chosen = history["epochs"][best - 1]
+        stage.finish(
+            "model",
+            {
+                **earlier,
+                "texts": len(found.texts),
+                **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
+                "labels": model.label_names,
+                "words": len(model.vocabulary),
+                "parameters": model.parameters,
+                "steps": history["steps"],
+                "best_epoch": best,
+                "best_by": reason_for_best(history),
+                **{name: chosen[name] for name in _MEASURES if name in chosen},
+                **({"warnings": history["warnings"]} if "warnings" in history else {}),
+            },
+        )
+    if history["interrupted"]:
+        when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
+        kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
+        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {advice}" if advice else ""))
