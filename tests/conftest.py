@@ -19,7 +19,7 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
         signal.signal(number, default)
 
 
-# Modules whose tests share what takes long to make. One xdist worker runs all tests of such a module, in order.
+# Modules whose tests share fixtures that take long to set up. One xdist worker runs all tests of such a module.
 _TOGETHER = ("tests/test_readme.py", "tests/cluster/test_cluster.py", "tests/torture/test_failing_clusters.py")
 
 
@@ -40,6 +40,22 @@ def pytest_terminal_summary(terminalreporter):
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     for line in table(reports) if terminalreporter.config.option.markexpr == "torture" else ():
         terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def files(monkeypatch):
+    """The temporary files that a memory limit opens."""
+    from nlptx.io.spill import MemoryBudget
+
+    opened = []
+    original = MemoryBudget.file
+
+    def file(budget):
+        opened.append(original(budget))
+        return opened[-1]
+
+    monkeypatch.setattr(MemoryBudget, "file", file)
+    return opened
 
 
 @pytest.fixture(scope="session")

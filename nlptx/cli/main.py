@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import importlib
 import os
 import sys
@@ -16,6 +15,7 @@ from click.core import ParameterSource
 from nlptx import __version__
 from nlptx.cli.reporter import print_error
 from nlptx.cli.shortage import describe_shortage
+from nlptx.cli.standard_streams import drop_stdout, name_of_cause, repair_streams
 from nlptx.cli.stop_signal import SIGNALLED, StopSignal, Terminated
 from nlptx.errors import NlptxError
 
@@ -37,8 +37,6 @@ COMMANDS = {
     "init": "Create an experiment folder that make runs.",
 }
 INTERRUPTED, READER_GONE = 130, 141
-# Operating-system error codes for a device that can no longer be written to.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class LazyGroup(click.Group):
@@ -95,44 +93,24 @@ def main() -> NoReturn:
     """Run the command line and exit with its exit code."""
     stop = StopSignal()
     stop.install()
-    closed = _repair_streams()
+    closed = repair_streams()
     code = 0
     try:
         code = _complete() or run_command(sys.argv[1:], stop)
         sys.stdout.flush()
     except BrokenPipeError:
-        _drop_stdout()
+        drop_stdout()
         code = READER_GONE
     except OSError as error:
         if os.environ.get("NLPTX_DEBUG"):
             raise
-        _drop_stdout()
+        drop_stdout()
         # if the code is not 0, an error was already printed, and the failure to flush may have the same cause
         if code == 0:
-            where = _name_of_cause(error, closed)
+            where = name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
             code = 1
     _leave(code)
-
-
-def _name_of_cause(error: OSError, closed: bool) -> str | None:
-    """Return a description of the file or stream that caused a system error, or None if it is unknown.
-
-    Args:
-        error: error raised by the system.
-        closed: whether standard output was closed at the start.
-    """
-    if error.filename:
-        return os.fsdecode(error.filename)
-    # Errors while writing to other files contain the file name.
-    if error.errno in _FULL or (closed and error.errno == errno.EBADF):
-        return "standard output"
-    if error.errno == errno.ENOENT:
-        try:
-            os.getcwd()
-        except FileNotFoundError:
-            return "the working folder"
-    return None
 
 
 def _leave(code: int) -> NoReturn:
@@ -147,25 +125,6 @@ def _leave(code: int) -> NoReturn:
             sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
-
-
-def _repair_streams() -> bool:
-    """Replace closed standard streams, and configure the output streams to replace characters that cannot be encoded.
-
-    Returns:
-        Whether standard output was closed.
-    """
-    closed = sys.stdout is None
-    if sys.stdin is None:
-        # takes descriptor 0; otherwise the next file that is opened would get this descriptor
-        os.open(os.devnull, os.O_RDONLY)
-    if sys.stdout is None:
-        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # read-only, so that writing fails
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    for name in ("stdout", "stderr"):
-        getattr(sys, name).reconfigure(errors="replace")
-    return closed
 
 
 def _complete() -> int:
@@ -243,9 +202,3 @@ def _with_origin(error: click.ClickException) -> click.ClickException:
     else:
         return error
     return click.BadParameter(f"{error.message.rstrip('.')} (from {origin}).", context, error.param)
-
-
-def _drop_stdout() -> None:
-    """Redirect standard output to the null device, so that the interpreter can flush it without an error at the end."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NoReturn, Self, cast
+from typing import BinaryIO, NoReturn, cast
 
-from nlptx.corpus.compression import is_packed, open_by_content, open_by_name
+from nlptx.corpus.archive_members import read_members
+from nlptx.corpus.compression import is_packed, open_by_name
 from nlptx.corpus.document import SPLITS, ReadOptions
 from nlptx.corpus.partition import Partition
 from nlptx.errors import DataError, SettingsError
@@ -25,13 +26,10 @@ _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 # Prefixes of the names of text files that belong to a corpus, mainly aclImdb, but are not documents.
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
-_BLOCK = 1 << 20
 # Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
 # some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not
 # fill the memory.
 _LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
-# Maximum size of the metadata of one archive member (long names, times, permissions), in bytes.
-_LONGEST_MEMBER_HEADER = 1 << 18
 
 
 @dataclass
@@ -172,70 +170,18 @@ def _texts_in(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in names if name.endswith(".txt"))
 
 
-# Types of archive members that contain metadata about the next member: long names and pax headers.
-_METADATA_TYPES = (
-    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
-    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
-)
-
-
-class _Member(tarfile.TarInfo):
-    """An archive member that reports a damaged header, which tarfile would treat as the end of the archive."""
-
-    @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
-        try:
-            return super().fromtarfile(archive)
-        except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
-            raise  # the end of the archive
-        except (tarfile.HeaderError, ArithmeticError, LookupError, RecursionError, ValueError) as error:
-            raise tarfile.ReadError(str(error)) from error
-
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """Process the data after a header. Check the size of metadata first, because tarfile reads it into memory."""
-        if self.type in _METADATA_TYPES and self.size > _LONGEST_MEMBER_HEADER:
-            raise tarfile.ReadError(f"{self.size} bytes of metadata for a member")
-        if self.type == tarfile.GNUTYPE_SPARSE:
-            raise tarfile.ReadError("a sparse file")
-        return super()._proc_member(archive)  # type: ignore[misc]
-
-    def _proc_gnusparse_10(self, *arguments: object) -> None:
-        raise tarfile.ReadError("a sparse file")
-
-
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
     """Yield the documents in an archive. Nothing is written to disk, so names with ``..`` and links are harmless."""
     found = False
-    with open_by_content(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
-        for member in archive:
-            location = _locate(PurePosixPath(member.name), "", options) if member.isreg() else None
-            stream = archive.extractfile(member) if location is not None else None
-            if location is not None and stream is not None:
-                found = True
-                where = f"{name}:{member.name}"
-                yield Source(where, cast(BinaryIO, stream), "document", location.label, location.split, packed=True)
-            # Otherwise, the lists of members and headers would grow with the archive.
-            archive.members.clear()  # type: ignore[attr-defined]
-            archive.pax_headers.clear()  # type: ignore[attr-defined]
-            _skip_contents(archive)
-        # tarfile stops at the end marker. The rest is read too, in order to verify the checksum of compressed data and
-        # to report damage or a second archive.
-        while rest := archive.fileobj.read(_BLOCK):
-            if rest.strip(b"\0"):
-                raise tarfile.ReadError("data after its end")
+    for archive, member in read_members(name):
+        location = _locate(PurePosixPath(member.name), "", options)
+        stream = archive.extractfile(member) if location is not None else None
+        if location is not None and stream is not None:
+            found = True
+            where = f"{name}:{member.name}"
+            yield Source(where, cast(BinaryIO, stream), "document", location.label, location.split, packed=True)
     if not found:
         raise _nothing_in(name, options)
-
-
-def _skip_contents(archive: tarfile.TarFile) -> None:
-    """Read to the last byte before the next header, and raise an error if the archive ends earlier.
-
-    tarfile itself relies on the size stated in the header.
-    """
-    stream: Any = archive.fileobj
-    while (remaining := archive.offset - 1 - stream.tell()) > 0:
-        if not stream.read(min(remaining, _BLOCK)):
-            raise tarfile.ReadError("unexpected end of data")
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class Search:
                 step = Step(trial.values, fold, trial.values == self.trials[0].values, self._expected(trial))
                 if stopped or not self._in_time(step):
                     return
-                self._show(trial, fold, Progress("training", 0.0))
+                self._show(step, Progress("training", 0.0))
                 yield step
 
         with closing(self.run_steps(announced(), len(open_tasks))) as computed:
@@ -167,7 +167,7 @@ class Search:
             if not self._in_time(step):
                 return None
             # A worker process cannot show its progress.
-            show = partial(self._show_step, step) if together == 1 else _ignore
+            show = partial(self._show, step) if together == 1 else _ignore
             return run_step(self.experiment, self.recipe, self.seed, step, each, self.feature_cache, show, self.clock)
 
         with self.workers.at_most(together) as pool:
@@ -189,13 +189,9 @@ class Search:
             hint = "Leave out `resume` to start over."
             raise ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint) from error
 
-    def _show_step(self, step: Step, progress: Progress) -> None:
-        trial = next(trial for trial in self.trials if trial.values == step.values)
-        self._show(trial, step.fold, progress)
-
-    def _show(self, trial: Trial, fold: int, progress: Progress) -> None:
-        number = next(number for number, each in enumerate(self.trials, 1) if each is trial)
-        title = f"settings {number}, fold {fold + 1} of {self.experiment.folds}"
+    def _show(self, step: Step, progress: Progress) -> None:
+        number = next(number for number, trial in enumerate(self.trials, 1) if trial.values == step.values)
+        title = f"settings {number}, fold {step.fold + 1} of {self.experiment.folds}"
         self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -62,6 +63,11 @@ class MemoryBudget:
             else "Choose a folder with more free space with `tmp_dir`, or raise `memory`."
         )
         self._files = ExitStack()
+
+    @classmethod
+    def unlimited(cls) -> Self:
+        """Return a limit that no data exceeds, so that no files are opened."""
+        return cls(sys.maxsize)
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,6 @@ used only to find the principal components of the texts.
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.array_bytes import bytes_to_arrays
-from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
+from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch, batch_of
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.feature_settings import (
     FeatureSettings,
@@ -93,7 +92,7 @@ def fit_ngram_features(
     Raises:
         OutputError: the temporary files cannot be written.
     """
-    budget = budget or MemoryBudget(sys.maxsize)
+    budget = budget or MemoryBudget.unlimited()
     texts = texts if isinstance(texts, RaggedArray) else RaggedArray.of(texts, np.int32)
     if len(texts) + len(unlabelled) >= MANY_TEXTS:
         given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
@@ -144,8 +143,7 @@ def fit_ngram_features(
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         """Return the features of the texts of one fold, computed by models that were fitted without this fold."""
         features, self_outputs = out_of_fold[fold[group[0]]]
-        of_tokens, of_texts = features.arrays_of(list(texts.take(group)), of_tokens=shape.of_tokens)
-        return FeatureBatch(group, texts.lengths[group], of_tokens, of_texts - self_outputs[group])
+        return batch_of(features, group, list(texts.take(group)), self_outputs[group], of_tokens=shape.of_tokens)
 
     def batches() -> Iterator[FeatureBatch]:
         done = 0
@@ -157,10 +155,8 @@ def fit_ngram_features(
             yield batch
         for number, (passage, overlap) in enumerate(zip(passages, overlaps(), strict=True), len(texts)):
             features, self_outputs = out_of_fold[fold[passage.text]]
-            of_tokens, of_text = features.arrays_of([passage.ids], of_tokens=shape.of_tokens)
-            words = np.array([len(passage.ids)])
             own = overlap * self_outputs[passage.text]
-            yield FeatureBatch(np.array([number]), words, of_tokens, of_text - own)
+            yield batch_of(features, np.array([number]), [passage.ids], own, of_tokens=shape.of_tokens)
 
     return final, ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams.features import TextFeatures
+from nlptx.ngrams.features import NgramFeatures, TextFeatures
 
 
 class FeatureBatch(NamedTuple):
@@ -27,6 +27,27 @@ class FeatureBatch(NamedTuple):
     words: NDArray[np.integer]
     token_features: NDArray[np.float32]
     text_features: NDArray[np.float32]
+
+
+def batch_of(
+    features: NgramFeatures,
+    rows: NDArray[np.intp],
+    ids: Sequence[NDArray[np.integer]],
+    own: NDArray[np.float32] | float,
+    *,
+    of_tokens: bool,
+) -> FeatureBatch:
+    """Compute the features of some examples.
+
+    Args:
+        features: object that computes the features.
+        rows: (B,) indices of the examples.
+        ids: (T,) word ids of each example.
+        own: (B, M E) what each example contributes to its own text features, which is subtracted; or 0.
+        of_tokens: whether the features of the words are needed.
+    """
+    token_features, text_features = features.arrays_of(ids, of_tokens=of_tokens)
+    return FeatureBatch(rows, np.array([len(each) for each in ids]), token_features, text_features - own)
 
 
 class ExampleFeatures(Sequence[TextFeatures]):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
+from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch, batch_of
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.feature_settings import (
     FeatureSettings,
@@ -126,8 +126,7 @@ def fit_many_texts(
             # What a passage contributes to its own output is not subtracted, because it is one of many texts.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
-                    of_tokens, of_text = fitted.features.arrays_of([passage.ids], of_tokens=shape.of_tokens)
-                    yield FeatureBatch(np.array([index]), np.array([len(passage.ids)]), of_tokens, of_text)
+                    yield batch_of(fitted.features, np.array([index]), [passage.ids], 0.0, of_tokens=shape.of_tokens)
 
     of_examples = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
     return fit(np.ones(len(texts), bool), counts.sum(axis=0), folds).features, of_examples
@@ -175,7 +174,7 @@ def _features_of_fold(
     """Yield the features of the texts of a fold, ``members`` (texts,)."""
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
-        of_tokens, of_texts = fitted.features.arrays_of(list(texts.take(group)), of_tokens=shape.of_tokens)
-        return FeatureBatch(group, texts.lengths[group], of_tokens, of_texts - fitted.self_outputs[group])
+        own = fitted.self_outputs[group]
+        return batch_of(fitted.features, group, list(texts.take(group)), own, of_tokens=shape.of_tokens)
 
     return workers.map(features_of, groups_of(texts, np.flatnonzero(members)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -62,7 +61,7 @@ def ngrams_of_texts(
     """
     base = (words + 2) ** order
     groups = _in_groups(texts, max_texts=((1 << 63) - 1) // base)
-    budget = budget or MemoryBudget(sys.maxsize)
+    budget = budget or MemoryBudget.unlimited()
     stored = budget.spilled_array(np.int64, 2 * budget.share)
     result = []
     for keys, sizes in workers.map(partial(_distinct_ngrams, order=order, words=words, base=base), groups):

@@ -6,7 +6,6 @@ components, because they would need memory for every pair of an n-gram and a lab
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -61,7 +60,7 @@ def fit_sparse_features(
     Returns:
         The same as :func:`.cross_fit.fit_ngram_features`.
     """
-    budget = budget or MemoryBudget(sys.maxsize)
+    budget = budget or MemoryBudget.unlimited()
 
     def on_count(done: int) -> None:
         on_progress("counting n-grams", done / len(texts), f"{done:,} of {len(texts):,} texts")

@@ -39,20 +39,6 @@ def stored(counts, tmp_path):
     return path
 
 
-@pytest.fixture
-def files(monkeypatch):
-    """The temporary files that were opened."""
-    opened = []
-    original = MemoryBudget.file
-
-    def file(budget):
-        opened.append(original(budget))
-        return opened[-1]
-
-    monkeypatch.setattr(MemoryBudget, "file", file)
-    return opened
-
-
 def bytes_of(embeddings, folder):
     path = folder / "vectors.npz"
     embeddings.save(path)

@@ -39,20 +39,6 @@ CASES = {
 }
 
 
-@pytest.fixture
-def files(monkeypatch):
-    """The temporary files that were opened."""
-    opened = []
-    original = MemoryBudget.file
-
-    def file(budget):
-        opened.append(original(budget))
-        return opened[-1]
-
-    monkeypatch.setattr(MemoryBudget, "file", file)
-    return opened
-
-
 @pytest.fixture(params=["few", "many"])
 def small_parts(request, monkeypatch):
     """Process the texts in small parts, in the ways for few and for many texts."""

@@ -1,0 +1,56 @@
+"""Standard streams that are closed, full or cannot encode a character."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+
+# Operating-system error codes for a device that can no longer be written to.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def repair_streams() -> bool:
+    """Replace closed standard streams, and configure the output streams to replace characters that cannot be encoded.
+
+    Returns:
+        Whether standard output was closed.
+    """
+    closed = sys.stdout is None
+    if sys.stdin is None:
+        # takes descriptor 0; otherwise the next file that is opened would get this descriptor
+        os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # read-only, so that writing fails
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for name in ("stdout", "stderr"):
+        getattr(sys, name).reconfigure(errors="replace")
+    return closed
+
+
+def name_of_cause(error: OSError, closed: bool) -> str | None:
+    """Return a description of the file or stream that caused a system error, or None if it is unknown.
+
+    Args:
+        error: error raised by the system.
+        closed: whether standard output was closed at the start.
+    """
+    if error.filename:
+        return os.fsdecode(error.filename)
+    # Errors while writing to other files contain the file name.
+    if error.errno in _FULL or (closed and error.errno == errno.EBADF):
+        return "standard output"
+    if error.errno == errno.ENOENT:
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            return "the working folder"
+    return None
+
+
+def drop_stdout() -> None:
+    """Redirect standard output to the null device, so that the interpreter can flush it without an error at the end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
