@@ -31,7 +31,7 @@ class LabelReport(ClassReport):
 
 @dataclass(frozen=True)
 class LabelSetReport:
-    """The quality of predicted sets of labels. Without probabilities, the measures that need them are NaN.
+    """Quality of multi-label predictions. Measures that need probabilities are NaN if there are none.
 
     Args:
         texts: number of texts.

@@ -1,4 +1,4 @@
-"""Chooses the format of predictions from the options and the output name."""
+"""Chooses the format in which predictions are written, given the options and the name of the output."""
 
 from __future__ import annotations
 

@@ -58,9 +58,8 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
-    # An n-gram that ends after the left-out word begins at most `reach` words before it. The passage around the word
-    # therefore contains every such n-gram completely, and the start of a passage belongs to one of them only if it is
-    # also the start of the text.
+    # An n-gram that ends after the left-out word begins at most `reach` words before that word. A passage of `reach`
+    # words on either side therefore has the same n-grams there as the whole text without the word.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages

@@ -86,7 +86,7 @@ def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator
 def _distinct_ngrams(
     texts: list[NDArray[np.integer]], order: int, words: int, base: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct n-grams of texts, and their number in each text; see :class:`NgramSets`."""
+    """Return the distinct n-grams of each text, and how many there are in each; see :class:`NgramSets`."""
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
     # The number of the text is added to the keys as another digit, so that one sort is enough for all texts.

@@ -21,7 +21,7 @@ from nlptx.nn.linear import Linear
 
 
 def attention(q: NDArray, k: NDArray, v: NDArray, causal: bool = False) -> tuple[NDArray, NDArray]:
-    """Return the weighted mean of the values for every query; values whose keys match better get larger weights.
+    """Return, for each query, a mean of the values, weighted by how well their keys match the query.
 
         O = P V    with    P = softmax(Q K^T), taken over the keys
 

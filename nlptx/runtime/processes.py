@@ -49,7 +49,7 @@ class Process:
             self._pipes = pipes.pop_all()
 
     def start(self, item: Any) -> Callable[[], Any]:
-        """Send an item, and return a function that waits for the result and returns it.
+        """Send an item to the process. Return a function that waits for its result.
 
         Raises:
             NlptxError: the process was killed. The returned function also raises this error, and any error that

@@ -1,4 +1,4 @@
-"""Rewrites the signs in large blocks of text, faster than :mod:`nlptx.text.signs`, which rewrites one text at a time.
+"""A faster version of :mod:`nlptx.text.signs` for large blocks of text.
 
 NumPy finds the few positions where a sign may start, and the patterns are matched only at these positions.
 """
