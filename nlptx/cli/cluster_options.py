@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ import click
 from nlptx.cli.command import option
 from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
+from nlptx.cli.stop_signal import StopSignal
 from nlptx.errors import OutputError
 from nlptx.io.output_path import STDOUT
 
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from nlptx.cluster.cluster import Cluster
     from nlptx.cluster.cluster_workers import ClusterWorkers
     from nlptx.corpus.partition import Partition
+
+# Maximum number of seconds for removing the intermediate results.
+_REMOVAL_TIME = 10
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,8 @@ class ClusterOptions:
         from nlptx.cluster.worker import Requirements
 
         assert self.address is not None
-        return Cluster(self.address, Requirements.of(paths), run.reporter.note, per_worker)
+        stop = click.get_current_context().ensure_object(StopSignal)
+        return Cluster(self.address, Requirements.of(paths), run.reporter.note, stop.check, per_worker)
 
     @contextmanager
     def workers(
@@ -149,15 +156,25 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
     else:
         parent = os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output))
     try:
-        made = tempfile.TemporaryDirectory(prefix=".nlptx-", dir=parent, ignore_cleanup_errors=True)
+        folder = tempfile.mkdtemp(prefix=".nlptx-", dir=parent)
     except OSError as error:
         raise OutputError(
             f"the folder for intermediate results cannot be used: {error.strerror}",
             where=parent,
             hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
         ) from error
-    with made as folder:
+    try:
         yield folder
+    finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder. Workers that are finishing a cancelled task may still write to it, so this may take a while."""
+    deadline = time.monotonic() + _REMOVAL_TIME
+    while os.path.isdir(folder) and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.01)
 
 
 def size_of(texts: Iterable[str]) -> int:

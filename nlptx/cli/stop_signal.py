@@ -63,6 +63,14 @@ class StopSignal:
         self.waits = True
         return self.number is not None
 
+    def check(self) -> None:
+        """Raise the exception for a signal again, in case it was raised where Python ignores exceptions.
+
+        This happens if the signal arrives in a destructor, for example of an object of dask.distributed.
+        """
+        if self.number is not None and not self.waits:
+            raise _exception(self.number)
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.number is None:
             self.number, self._received_at = number, time.monotonic()
@@ -70,4 +78,8 @@ class StopSignal:
                 return
         elif number != signal.SIGINT or time.monotonic() - self._received_at < _FORCE_AFTER:
             return
-        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+        raise _exception(number)
+
+
+def _exception(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)

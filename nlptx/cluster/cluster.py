@@ -40,6 +40,7 @@ class Cluster:
             ``tls://HOST:PORT``.
         requirements: properties that every worker must share with this machine.
         on_note: called with notes about the cluster.
+        check_stop: called again and again while the caller waits for results; it may raise an exception.
         per_worker: number of tasks assigned to each worker at a time. With two, a worker never waits for the next task.
 
     Raises:
@@ -48,9 +49,15 @@ class Cluster:
     """
 
     def __init__(
-        self, address: str, requirements: Requirements, on_note: Callable[[str], None], per_worker: int = 2
+        self,
+        address: str,
+        requirements: Requirements,
+        on_note: Callable[[str], None],
+        check_stop: Callable[[], None] = lambda: None,
+        per_worker: int = 2,
     ) -> None:
         check_address(address)
+        self._check_stop = check_stop
         self._per_worker = per_worker
         self.address = address
         self._requirements = requirements
@@ -168,6 +175,7 @@ class Cluster:
 
         warned = False
         while True:
+            self._check_stop()
             try:
                 with loss_reported(self.address):
                     result: R = future.result(timeout=_LOOK_EVERY)

@@ -6,6 +6,8 @@ The tasks are done one after the other in this process, each twice; ``tests/clus
 import gzip
 import json
 import os
+import threading
+import time
 from contextlib import nullcontext
 
 import pytest
@@ -13,7 +15,7 @@ from calling import call, failure
 from sample_data import make_rows, write_tsv
 
 from nlptx.cli import cluster_cooccur, cluster_predict
-from nlptx.cli.cluster_options import ClusterOptions
+from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
 
 TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors .\n" * 12
@@ -86,6 +88,27 @@ def test_intermediate_results_go_where_all_workers_see_them(tmp_path, monkeypatc
     call("cooccur", "texts.txt", "-q", "--min-count", "1", "--cluster", "local:1", "--tmp-dir", "shared", "-o", "b.npz")
     assert [os.path.dirname(folder) for folder in folders] == [str(tmp_path / "out"), str(tmp_path / "shared")]
     assert written(tmp_path / "shared") == []
+
+
+def test_intermediate_results_are_removed_although_a_worker_still_writes(tmp_path):
+    started, folders = threading.Event(), []
+
+    def write():
+        for number in range(300):
+            try:
+                (folders[0] / f"{number}").write_bytes(b"x")
+            except FileNotFoundError:
+                return
+            started.set()
+            time.sleep(0.001)
+
+    worker = threading.Thread(target=write)
+    with shared_folder("result.npz", None) as folder:
+        folders.append(tmp_path / folder)
+        worker.start()
+        started.wait()
+    worker.join()
+    assert written(tmp_path) == ["texts.txt"]
 
 
 def test_an_error_leaves_nothing_behind(tmp_path):

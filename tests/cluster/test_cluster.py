@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from calling import call
 from sample_data import make_rows, write_tsv
 
 from nlptx.cli import cluster_cooccur, cluster_predict
+from nlptx.cli.stop_signal import StopSignal
 from nlptx.cluster import cluster as module
 from nlptx.cluster import connection
 from nlptx.cluster.cluster import Cluster
@@ -123,6 +125,17 @@ def test_an_error_of_a_task_arrives_whole(connect):
         "texts.txt:3",
         "Mend it.",
     )
+
+
+def test_a_signal_that_was_ignored_in_a_destructor_ends_the_wait(scheduler):
+    stop = StopSignal()
+    with Cluster(scheduler.scheduler_address, Requirements.of([]), print, stop.check) as cluster:
+        results = cluster.map(square, range(9))
+        assert next(results) == 0
+        with suppress(KeyboardInterrupt):
+            stop._handle(signal.SIGINT, None)
+        with pytest.raises(KeyboardInterrupt):
+            list(results)
 
 
 def test_no_task_is_left_after_an_error(connect, scheduler):
