@@ -68,7 +68,9 @@ def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
     starts = set(opens[fits].tolist())
     starts.update(np.flatnonzero((codes[1:] == ord("D")) & (codes[:-1] | 0x20 == ord("x"))).tolist())  # xD
     same = codes[1:] == codes[:-1]
-    tripled = np.flatnonzero(same[1:] & same[:-1])
+    three = same[1:] & same[:-1]
+    three[1:] &= ~three[:-1]  # of four or more equal bytes in a row, keep only the first position
+    tripled = np.flatnonzero(three)
     links = opens[(first == ord(":")) & (second == ord("/"))]
     within = {*tripled[_IS_LETTER[codes[tripled]]].tolist(), *links.tolist()}
     starts.update(_word_starts(block, sorted(within)))
