@@ -37,7 +37,7 @@ def count_on_cluster(
 ) -> None:
     """Count on a cluster and write the artifact, or print the plan."""
     run = stage.run
-    partitions = cut_inputs(inputs, reading.format, partition_size(inputs))
+    partitions = cut_inputs(inputs, reading, partition_size(inputs))
     if cluster.dry_run:
         cluster.print_partitions(partitions, _rate(inputs, settings, reading), memory, run)
         return

@@ -98,7 +98,7 @@ def score_on_cluster(
     run: Run,
 ) -> ScoredTexts | None:
     """Score texts on a cluster. Return facts to report about them, or None if only the plan was printed."""
-    partitions = cut_inputs(inputs, reading.format, _PARTITION)
+    partitions = cut_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
         cluster.print_partitions(partitions, _rate(inputs, model, reading), None, run)
         return None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 
 from nlptx.corpus.compression import is_packed
+from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
-from nlptx.corpus.sources import format_by_name, is_archive
+from nlptx.corpus.row_starts import csv_row_starts, header_size
+from nlptx.corpus.sources import input_format, is_archive
 from nlptx.errors import SettingsError
 
 # Limits of the number of bytes in a partition. A task for the largest partition takes half a minute and fits in the
@@ -16,8 +19,8 @@ from nlptx.errors import SettingsError
 # step.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
 _PARTITIONS = 8
-# Formats in which every line can be read independently of the preceding lines.
-_CUT_FORMATS = ("text", "jsonl")
+# Formats that can be cut. In CSV, a row may have several lines; in the others, every line is a text or a row.
+_CUT_FORMATS = ("text", "jsonl", "tsv", "csv")
 
 
 def partition_size(inputs: Sequence[str]) -> int:
@@ -26,13 +29,16 @@ def partition_size(inputs: Sequence[str]) -> int:
     return min(max(-(-total // _PARTITIONS), _MIN_PARTITION), _MAX_PARTITION)
 
 
-def cut_inputs(inputs: Sequence[str], format: str, size: int) -> list[Partition]:
+def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[Partition]:
     """Cut inputs into partitions.
+
+    A CSV file larger than ``size`` is read once, because only its quotes tell where its rows start.
 
     Args:
         inputs: files, folders and archives.
-        format: input format, as in :class:`nlptx.corpus.document.ReadOptions`.
-        size: number of bytes in a partition. Only the last partition of a file may be smaller.
+        options: reading options, which determine the format of a file.
+        size: number of bytes in a partition. The last partition of a file may be smaller, and a partition of a CSV file
+            ends at the end of a row.
 
     Raises:
         SettingsError: an input does not exist, or is standard input.
@@ -44,11 +50,16 @@ def cut_inputs(inputs: Sequence[str], format: str, size: int) -> list[Partition]
         if not os.path.exists(name):
             raise SettingsError(f"{name}: no such file or folder")
         path = os.path.abspath(name)
-        kind = format_by_name(name) if format == "auto" else format
+        kind = input_format(name, options)
         if not os.path.isfile(path) or is_packed(name) or is_archive(name) or kind not in _CUT_FORMATS:
             result.append(Partition(name, path))
             continue
         total = os.path.getsize(path)
-        starts = range(0, max(total, 1), size)
-        result += [Partition(name, path, start, min(start + size, total)) for start in starts]
+        header, starts = 0, list(range(0, max(total, 1), size))
+        if kind == "tsv":
+            header = header_size(path)
+        elif kind == "csv" and total > size:
+            header, starts = csv_row_starts(path, options.delimiter, size)
+            starts = [start for start in starts if start < total]
+        result += [Partition(name, path, start, stop, header) for start, stop in pairwise([*starts, total])]
     return result

@@ -22,21 +22,23 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Partition:
-    """Consecutive lines of a file, or a whole input that cannot be cut: a compressed or CSV file, archive or folder.
+    """Consecutive lines of a file, or a whole input that cannot be cut: a compressed file, an archive or a folder.
 
-    A line belongs to the partition that contains its first byte.
+    A line belongs to the partition that contains its first byte. A partition of a table starts with the table's header.
 
     Args:
         name: the input as the user gave it, for messages.
         path: absolute path of the input.
         start: offset of the first byte.
         stop: offset after the last byte; None for a whole input.
+        header: number of bytes at the start of the file that are the header of a table; 0 for other files.
     """
 
     name: str
     path: str
     start: int = 0
     stop: int | None = None
+    header: int = 0
 
     def __str__(self) -> str:
         return self.name if self.stop is None else f"{self.name}, bytes {self.start:,} to {self.stop:,}"
@@ -63,8 +65,10 @@ class Partition:
         assert self.stop is not None
         with open_whole(self.path) as file:
             first, last = (_line_start(file, offset) for offset in (self.start, self.stop))
+            file.seek(0)
+            header = file.read(self.header) if self.start else b""
             file.seek(first)
-            yield cast(BinaryIO, io.BufferedReader(_Range(file, last - first), _BLOCK))
+            yield cast(BinaryIO, io.BufferedReader(_Range(header, file, last - first), _BLOCK))
 
     def where(self, where: str) -> str:
         """Convert ``file:line``, with lines counted from the start of the partition, to a position in the file."""
@@ -74,7 +78,8 @@ class Partition:
         with open_whole(self.path) as file:
             remaining = _line_start(file, self.start)
             file.seek(0)
-            lines = 0
+            lines = -file.read(self.header).count(b"\n")
+            file.seek(0)
             while block := file.read(min(_BLOCK, remaining)):
                 remaining -= len(block)
                 lines += block.count(b"\n")
@@ -100,9 +105,10 @@ def _line_start(file: BinaryIO, offset: int) -> int:
 
 
 class _Range(io.RawIOBase):
-    """The next ``size`` bytes of a file."""
+    """Some bytes, followed by the next ``size`` bytes of a file."""
 
-    def __init__(self, file: io.BufferedReader, size: int) -> None:
+    def __init__(self, first: bytes, file: io.BufferedReader, size: int) -> None:
+        self._first = first
         self._file = file
         self._size = size
 
@@ -110,7 +116,11 @@ class _Range(io.RawIOBase):
         return True
 
     def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))[: self._size]
-        count = self._file.readinto(view)
+        view = memoryview(cast(bytearray, buffer))
+        if self._first:
+            count = min(len(view), len(self._first))
+            view[:count], self._first = self._first[:count], self._first[count:]
+            return count
+        count = self._file.readinto(view[: self._size])
         self._size -= count
         return count

@@ -109,7 +109,7 @@ def _standard_input(options: ReadOptions) -> Source:
         stream = open_whole(stream.fileno(), "<stdin>")
     if not hasattr(stream, "peek"):  # examining the first bytes needs peek(), which such an object may lack
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
-    return Source("<stdin>", stream, _format("", options))
+    return Source("<stdin>", stream, input_format("", options))
 
 
 def _partition(partition: Partition, options: ReadOptions) -> Iterator[Source]:
@@ -119,7 +119,8 @@ def _partition(partition: Partition, options: ReadOptions) -> Iterator[Source]:
             yield source
         return
     with partition.open() as stream:
-        yield Source(partition.name, stream, _format(partition.name, options), continued=partition.start > 0)
+        continued = partition.start > 0 and not partition.header
+        yield Source(partition.name, stream, input_format(partition.name, options), continued=continued)
 
 
 def is_archive(name: str) -> bool:
@@ -133,7 +134,7 @@ def format_by_name(name: str) -> str:
     return _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
 
 
-def _format(name: str, options: ReadOptions) -> str:
+def input_format(name: str, options: ReadOptions) -> str:
     """Return the format in which a file is read. If a delimiter other than a tab is set, TSV is read as CSV."""
     format = format_by_name(name) if options.format == "auto" else options.format
     return "csv" if format == "tsv" and options.delimiter not in (None, "\t") else format
@@ -141,7 +142,7 @@ def _format(name: str, options: ReadOptions) -> str:
 
 def _file(name: str, options: ReadOptions) -> Iterator[Source]:
     with open_by_name(name) as stream:
-        yield Source(name, stream, _format(name, options), packed=is_packed(name))
+        yield Source(name, stream, input_format(name, options), packed=is_packed(name))
 
 
 def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:

@@ -20,7 +20,7 @@ from nlptx.io import strict_json
 
 # Maximum number of characters in a CSV field. There must be a limit: if a quote is not closed, the rest of the file
 # becomes one field. The default limit of the csv module, 128 KiB, is too small for long texts.
-_LONGEST_FIELD = 8 << 20
+LONGEST_FIELD = 8 << 20
 
 
 class BadRowError(DataError):
@@ -129,7 +129,7 @@ def _joined(values: list[Any], where: str, separator: str) -> str | None:
 
 
 def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(LONGEST_FIELD)
     lines = (line for _, line in read_lines(source, options))
     if not (first := next(lines, "")):
         return

@@ -110,7 +110,7 @@ def measured(corpus: Path, work: Path) -> Costs:
     """Time the tasks for a corpus in partitions of 64 MB, and the overhead of the scheduler."""
     keep_freed_memory()
     costs, size = Costs(), corpus.stat().st_size
-    partitions = cut_inputs([str(corpus)], "text", 64 << 20)
+    partitions = cut_inputs([str(corpus)], ReadOptions(), 64 << 20)
     timed = Timed()
     with tempfile.TemporaryDirectory(dir=work) as folder, MemoryBudget(DEFAULT_MEMORY, folder) as space:
         job = CountJob.of(partitions, CountSettings(), ReadOptions(), folder, DEFAULT_MEMORY)
@@ -133,7 +133,7 @@ def measured(corpus: Path, work: Path) -> Costs:
         half = Path(folder) / "part.txt"
         half.write_bytes(corpus.read_bytes()[: size // 8])
         with MemoryBudget(DEFAULT_MEMORY, folder) as space:
-            parts = cut_inputs([str(half)], "text", PARTITION)
+            parts = cut_inputs([str(half)], ReadOptions(), PARTITION)
             job = CountJob.of(parts, CountSettings(), ReadOptions(), folder, DEFAULT_MEMORY)
             fewer = len(count_partitions(parts, job, Timed(), space).matrix.columns)
         costs.growth = math.log(costs.entries / fewer) / math.log(8)

@@ -156,6 +156,24 @@ def test_tables_get_one_header(tmp_path):
     assert call("predict", *inputs, "--cluster", "local:2").stdout == call("predict", *inputs).stdout
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
+def test_partitions_of_a_table(name, tmp_path):
+    header, row = {
+        "rows.csv": ("Text;id\n", '"a good\nfilm; 5"" wide";{}\n'),
+        "rows.tsv": ("Text\tid\n", '"a good film\t{}\n'),
+    }[name]
+    (tmp_path / name).write_text(header + "".join(map(row.format, range(40))))
+    one, cluster = call("predict", name), call("predict", name, "--cluster", "local:2")
+    assert cluster.stdout == one.stdout
+    assert one.stdout.count(b"good") == 40
+    assert notes(cluster.stderr) == notes(one.stderr)
+    (tmp_path / name).write_text(header + "".join(map(row.format, range(40))) + '"x"y\t\t')
+    for more in ((), ("--cluster", "local:2")):
+        code, message = failure("predict", name, *more, "-o", "scores.csv")
+        assert code == 3
+        assert f"error: {name}:{82 if name == 'rows.csv' else 42}: " in message
+
+
 def test_tables_with_other_columns_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("text,id\ngood,1\n")
     (tmp_path / "b.csv").write_text("text,number\ngood,1\n")

@@ -54,8 +54,11 @@ def test_invalid_memory_options(options, message, work, folder):
     refused(*words_of(work, *options), code=2, says=message, cwd=folder, untouched=folder)
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
-@pytest.mark.parametrize("point", [ENCODE, FEATURES, STEP], ids=lambda point: point[2])
+@pytest.mark.parametrize(
+    ("point", "name"),
+    [(ENCODE, "SIGINT"), (ENCODE, "SIGKILL"), (FEATURES, "SIGTERM"), (STEP, "SIGINT"), (STEP, "SIGKILL")],
+    ids=lambda value: value if isinstance(value, str) else value[2],
+)
 def test_a_signal_leaves_no_temporary_files(point, name, work, folder):
     large_table(folder)
     signalled_at([(point, 1, name)], *words_of(work, *LIMITED), cwd=folder)

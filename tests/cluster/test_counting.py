@@ -37,7 +37,7 @@ def at_once(path, settings):
 def in_partitions(path, settings, size, jobs=1, memory=1 << 30):
     folder = path.parent / "work"
     folder.mkdir(exist_ok=True)
-    parts = cut_inputs([str(path)], "auto", size)
+    parts = cut_inputs([str(path)], ReadOptions(), size)
     job = CountJob.of(parts, settings, ReadOptions(), str(folder), memory)
     with MemoryBudget() as space, Workers(jobs) as workers:
         counts = count_partitions(parts, job, workers, space)
@@ -98,7 +98,7 @@ def test_intermediate_results_are_removed_as_soon_as_possible(corpus, monkeypatc
 
 
 def test_a_task_can_be_done_twice(corpus):
-    parts = cut_inputs([str(corpus)], "auto", 500)
+    parts = cut_inputs([str(corpus)], ReadOptions(), 500)
     folder = corpus.parent / "work"
     folder.mkdir()
     job = CountJob.of(parts, SETTINGS, ReadOptions(), str(folder), 1 << 30)
@@ -117,7 +117,7 @@ def test_a_task_can_be_done_twice(corpus):
 
 def test_progress_and_notes(corpus):
     corpus.write_bytes(b"text,label\n" + TEXT)
-    parts = cut_inputs([str(corpus)], "auto", 30)
+    parts = cut_inputs([str(corpus)], ReadOptions(), 30)
     folder = corpus.parent / "work"
     folder.mkdir()
     notes, steps = [], []

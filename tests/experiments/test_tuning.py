@@ -49,7 +49,7 @@ def world(monkeypatch):
     return state
 
 
-def search(world, seconds=4000.0, **options):
+def search(world, seconds=2000.0, **options):
     return tune(EXPERIMENT, **{"seconds": seconds, "clock": lambda: world.now, **options})
 
 
@@ -109,7 +109,7 @@ def test_more_time_continues_the_same_sequence(world):
 
 
 def test_no_settings_are_tried_twice(world):
-    result = search(world, 6000.0)
+    result = search(world, 3000.0)
     names = [repr(trial.values) for trial in result.trials]
     assert len(set(names)) == len(names)
 
