@@ -128,8 +128,7 @@ def test_identical_texts_do_not_make_all_others_unlike():
 # ---------------------------------------------------------------- how often it is right
 
 
-@pytest.mark.parametrize("count", [300, 3000])
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("count", "swapped"), [(300, False), (300, True), (3000, True)])
 def test_new_texts_are_like_the_training_texts_and_those_in_another_language_are_not(count, swapped):
     ours, theirs = words_of("bdklm"), words_of("fgnprst")
     theirs[:3] = ours[500:503]  # the most frequent words of one language are rare words of the other

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -168,6 +169,26 @@ def test_workers_are_killed_at_random_moments(cluster, tmp_path, corpus, stage):
         assert result_of(tmp_path, stage, output) == whole
         check_clean(tmp_path, stage, result=True)
         os.killpg(cluster.workers[-2].pid, signal.SIGKILL)
+
+
+def test_workers_are_killed_during_a_search(cluster, tmp_path, corpus):
+    # The settings that a search finds depend on its time limit, so only its success is checked.
+    expected(tmp_path, corpus, "crossvalidate")
+    for number in range(3):
+        cluster.add_worker(number)
+    process = cluster.command("tune", "few.tsv", "--minutes", "0.4", "-o", "tuned.toml")
+    for worker in cluster.workers[1:]:
+        time.sleep(8)
+        assert process.poll() is None
+        os.killpg(worker.pid, signal.SIGKILL)
+    code, _, errors = finish(process)
+    assert code == 0, errors
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == [
+        "few.tsv",
+        "tuned.toml",
+        "tuned.toml.checkpoint",
+    ]
+    assert set(tomllib.loads((tmp_path / "work/tuned.toml").read_text())) <= {"cooccur", "pca", "train"}
 
 
 @pytest.mark.parametrize("stage", TIMED)
