@@ -2,9 +2,9 @@
 
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
-├── DivergenceError       1   training produced a NaN or an infinity
+├── DivergenceError       1   training diverged: the loss exploded, or became NaN or infinite
 ├── NotFittedError        1   an estimator was used before `fit` (also a ValueError and an AttributeError)
-├── SettingsError         2   a setting has an impossible value (also a ValueError)
+├── SettingsError         2   a setting has an invalid value, or settings contradict each other (also a ValueError)
 ├── DataError             3   the input text or its labels cannot be used (also a ValueError)
 │   ├── DecodingError     3   the input contains bytes that are not UTF-8
 │   ├── LabelError        3   a label is missing or cannot be used
@@ -32,7 +32,7 @@ class NlptxError(Exception):
     """
 
     exit_code = 1
-    # Maximum number of characters shown per line, because a message may quote long input.
+    # Maximum number of characters per line. Longer lines are truncated, because a message may quote long input.
     _LONGEST = 1000
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
@@ -52,7 +52,7 @@ class OutputError(NlptxError):
 
 
 class DivergenceError(NlptxError):
-    """Training produced a NaN or an infinity."""
+    """Training diverged: the loss exploded, or became NaN or infinite."""
 
 
 class NotFittedError(NlptxError, ValueError, AttributeError):
@@ -63,7 +63,7 @@ class NotFittedError(NlptxError, ValueError, AttributeError):
 
 
 class SettingsError(NlptxError, ValueError):
-    """A setting has an impossible value."""
+    """A setting has an invalid value, or settings contradict each other."""
 
     exit_code = 2
 
@@ -83,7 +83,7 @@ class LabelError(DataError):
 
 
 class InputTypeError(DataError, TypeError):
-    """An argument of a Python function, or an element of it, has the wrong type."""
+    """An argument of a Python function, or an element of such an argument, has the wrong type."""
 
 
 class ArtifactError(NlptxError):
@@ -105,6 +105,6 @@ class NewerFormatError(ArtifactError):
 
 
 class QualityGateError(NlptxError):
-    """A required quality, such as ``--min-accuracy``, was not reached."""
+    """A required quality was not reached, such as the accuracy that ``--min-accuracy`` requires."""
 
     exit_code = 5

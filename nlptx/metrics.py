@@ -19,9 +19,9 @@ _Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class ClassReport:
-    """The quality for one class against all others: precision, recall, F1, ROC-AUC (NaN if undefined), number of texts.
+    """The quality of the predictions of one class, against all other classes.
 
-    ``texts`` is the number of texts whose true class is this class.
+    ``auc`` is the ROC-AUC, NaN if it is undefined. ``texts`` is the number of texts whose true class is this class.
     """
 
     label: Any
@@ -176,7 +176,7 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
 
 
 def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDArray[np.float64] | None = None) -> float:
-    """Return the (weighted) mean of -log P(target), where P is at least the smallest normal float32.
+    """Return the (weighted) mean of -log P(target). Probabilities are clipped to at least the smallest normal float32.
 
     Args:
         probabilities: (texts, C) probability of each class.
@@ -205,7 +205,7 @@ def calibration_error(
     bins: int = BINS,
     weights: NDArray[np.float64] | None = None,
 ) -> float:
-    """Return the expected calibration error, the mean over texts of |accuracy - mean confidence| in their bins.
+    """Return the expected calibration error: the mean of |accuracy - mean confidence| over the bins, weighted by size.
 
     With ``weights`` (texts,), all means are weighted.
     """
@@ -221,9 +221,9 @@ def calibration_error(
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
-    The error is a sum of absolute deviations, so it is above 0 by chance even for such a model. In a bin of n texts
-    with mean confidence c, the number of correct predictions is binomial with parameters n and c. The mean and the
-    percentile of the error are estimated from samples of this distribution, drawn with a fixed seed.
+    The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. In a bin
+    of n texts with mean confidence c, the number of correct predictions is binomial with parameters n and c. The mean
+    and the percentile of the error are estimated from samples of this distribution, drawn with a fixed seed.
     """
     bin_of = _bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)

@@ -183,7 +183,7 @@ def _damaged(error: Exception, name: str) -> CorruptError:
     return CorruptError(
         f"not an nlptx artifact, or truncated or altered ({error})",
         where=name,
-        hint="Run the stage that wrote it again.",
+        hint="Make the file again with the stage that wrote it.",
     )
 
 

@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
 
-# Maximum probability of choosing a threshold with an error rate above the maximum.
+# Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05
-# A threshold is skipped if the fraction of the held-out texts that reach it is smaller than MIN_COVERAGE, or if so few
-# texts reach it that the test would fail with only MIN_ERRORS wrong answers.
+# A threshold is skipped if less than MIN_COVERAGE of the held-out texts reach it, or if so few texts reach it that the
+# test would fail with only MIN_ERRORS wrong answers.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (

@@ -21,7 +21,7 @@ Answer = Label | list[Label]
 class Decision(Protocol):
     """Defines how probabilities (B, C) become predictions, and how confidence and correctness are computed.
 
-    A prediction is a class number per text, (B,) int64, or a set of classes per text, (B, C) bool.
+    Predictions are (B,) int64, one class number per text, or (B, C) bool, one set of classes per text.
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -40,7 +40,10 @@ class Decision(Protocol):
         """Return the predicted classes of each text, in ascending order."""
 
     def main(self, p: NDArray[np.float64]) -> int:
-        """Return the class to which a text belongs most clearly, given its probabilities (C,)."""
+        """Return the predicted class of a text, given its probabilities (C,).
+
+        For label sets, return the class with the largest ratio of probability to threshold.
+        """
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
         """Return the prediction as Python objects, given all C labels and the predicted classes of a text."""

@@ -66,7 +66,7 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
 
 
 def find_label_sets(sets: Sequence[tuple[str, ...]], known: Sequence[Any], name: str = "labels") -> NDArray[np.bool_]:
-    """Return a (texts, C) bool array, True where a text has the label of that column in ``known``.
+    """Return a (texts, C) bool array. Column c is True for the texts that have the label ``known[c]``.
 
     Raises:
         LabelError: a label is not in ``known``.

@@ -1,7 +1,8 @@
 """Converts labels of any supported type to names and back.
 
-A label is a str, bool, int or float, or a NumPy scalar of such a type. Its name is a str. Training and files use only
-names, and a model stores the type of each label, so that predictions have the type that was used in training.
+A label is a str, bool, int or float, or a NumPy scalar of such a type. The name of a label is the label as a str.
+Training and files use only names, and a model stores the type of each label, so that predictions have the type that was
+used in training.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Model:
         made_from: header of the artifact (embeddings or another model) from which training started.
         seed: seed of the training run.
         ngram_features: computes the n-gram features of a text; None if the model uses none.
-        source: number of documents and digests of the training data, if known.
+        source: the number of documents in the training data, and the digests of the data, if known.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: for each of several confidences, the number of held-out texts with at least this confidence, and how
@@ -107,7 +107,7 @@ class Model:
         return replace(self, network=network, flat=flatten(network, np.float64))
 
     def overflow_safe(self) -> Self:
-        """Return a model that cannot overflow in scoring: this model, or a float64 copy if float32 may overflow."""
+        """Return the model to score with: this model, or a copy that computes in float64 if float32 might overflow."""
         return self.as_float64() if can_overflow(self) else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:

@@ -189,7 +189,7 @@ class FeatureWidths(NamedTuple):
 
 
 def feature_widths(ngram_features: NgramFeatures | None) -> FeatureWidths:
-    """Return the shape of n-gram features, which may be None."""
+    """Return the shape of the n-gram features; the widths are 0 if there are none."""
     if ngram_features is None:
         return FeatureWidths(0, 0, per_class=False)
     of_token, of_text = ngram_features.order * ngram_features.width, len(ngram_features.bias)

@@ -48,7 +48,7 @@ def count_shard(
         return TokenPart.of(stream, shard, about).to_artifact(settings)
     if any(words.details.get(name) != value for name, value in about.items()):
         raise DataError(
-            "the input is not the corpus of the word list", hint="Use the same input and options as for its parts."
+            "the word list was made from another corpus", hint="Use the same input and options as for the first pass."
         )
     known = known_words(stream, words.vocabulary)
     matrix = count_known(stream, known, len(words.vocabulary), settings, space, workers, in_units=True)

@@ -26,7 +26,7 @@ class Counts:
         matrix: the symmetric (V, V) matrix.
         vocabulary: the V words of its rows and columns.
         settings: settings with which the corpus was counted.
-        details: numbers of tokens, tokens in the vocabulary, and distinct words.
+        details: the number of tokens, the number of tokens in the vocabulary, and the number of distinct words.
     """
 
     matrix: SpilledMatrix

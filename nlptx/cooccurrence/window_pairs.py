@@ -58,7 +58,7 @@ class SparseRows:
 
     Args:
         columns: (n,) int32 column indices, sorted within each row.
-        sums: (n,) float64 entries, which are integers.
+        sums: (n,) float64 entries, each an integer number of units.
         lengths: (rows,) int64 number of entries in each row.
     """
 

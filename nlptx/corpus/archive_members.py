@@ -43,7 +43,7 @@ class _Member(tarfile.TarInfo):
 
 
 def read_members(name: str) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """Yield the regular files of an archive, each with the archive from which it can be read before the next one.
+    """Yield each regular file of an archive with the open archive. Read a file before requesting the next one.
 
     Raises:
         tarfile.TarError, or an error of a decompressor: the archive is damaged.

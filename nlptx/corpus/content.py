@@ -27,8 +27,7 @@ _AS_CSV = "Save the sheet as CSV (UTF-8) and use that file."
 _AS_TEXT = "Save the document as plain text (UTF-8) and use that file."
 _UNPACK = "Unpack it first ({}), or pass a file whose name ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
-# First bytes -> kind of file. UTF-32 is before UTF-16, because its byte order mark starts with the byte order mark of
-# UTF-16.
+# First bytes -> kind of file. UTF-32 precedes UTF-16, because the UTF-32 byte order mark can begin with the UTF-16 one.
 _SIGNATURES = {
     b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and pass the files in it."),
     b"\x1f\x8b": NotText("gzip-compressed data", _UNPACK.format("gzip -dc", ".gz")),
@@ -62,7 +61,7 @@ _ZIP_ENTRIES = (
     (b"word/", NotText("a Word document", _AS_TEXT)),
     (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", NotText("an OpenDocument sheet", _AS_CSV)),
     (b"mimetypeapplication/vnd.oasis.opendocument", NotText("an OpenDocument text", _AS_TEXT)),
-    (b"header.npy", NotText("an artifact of nlptx", "Text is expected here; nlptx info FILE describes the artifact.")),
+    (b"header.npy", NotText("an nlptx artifact", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
 # Minimum number of bytes from which statistics are computed, and control characters that are very rare in text.

@@ -27,8 +27,8 @@ class Corpus:
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` is their digest, and ``source`` is the
     last source that was read. The digest covers texts and labels, but not file names or compression, so a corpus has
-    the same digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows that cannot
-    be read and were left out because of ``skip_bad``.
+    the same digest whether it is read from one file, a pipe or several files. ``left_out`` counts the rows that were
+    left out because of ``skip_bad``.
 
     Args:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
@@ -80,7 +80,7 @@ class Corpus:
             raise DataError(
                 f"the name suggests {kind}, but the file contains plain text",
                 where=source.name,
-                hint="Rename it (.txt, .csv, .tsv, .jsonl), or give its `format`.",
+                hint="Rename it (.txt, .csv, .tsv, .jsonl), or set `format`.",
             )
         if note := table_note(head, self.options.text_column):
             self.on_note(f"{source.name}: {note}")

@@ -9,7 +9,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.errors import DataError
 
-# Maximum number of characters that the table contains of each text.
+# Maximum number of characters of a text in the table.
 _MAX_QUOTED = 1000
 _HINT = "Make the table again with nlptx check."
 

@@ -1,4 +1,4 @@
-"""Describes training texts passed from Python in the same way as texts read from a table."""
+"""Describes training texts that are passed from Python, as if they had been read from a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe_texts(
         valid: held-out texts and the names of their labels, or None.
 
     Returns:
-        The attributes ``source`` and ``corpus`` that :class:`nlptx.corpus.training_data.TrainingTexts` would have.
+        The attributes ``source`` and ``corpus`` of :class:`nlptx.corpus.training_data.TrainingTexts` for these texts.
     """
     sha256 = _hash(texts, names)
     source: dict[str, Any] = {"documents": len(texts), "sha256": sha256.hexdigest(), "reading": {}}

@@ -1,4 +1,4 @@
-"""Replaces labels in the data by other labels (option ``--map``)."""
+"""Replaces labels in the data with other labels (option ``--map``)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Partition:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the lines of a partition that is not whole."""
+        """Open the lines of this partition, which must not be a whole input, for reading."""
         assert self.stop is not None
         with open_whole(self.path) as file:
             first, last = (_line_start(file, offset) for offset in (self.start, self.stop))

@@ -11,7 +11,7 @@ from nlptx.corpus.delimiters import detect_delimiter
 from nlptx.corpus.tables import LONGEST_FIELD
 from nlptx.io.whole_file import open_whole
 
-# Maximum number of bytes in a line. A file with a longer line is not cut after it.
+# Maximum number of bytes in a line. A file is not cut after a longer line.
 _LONGEST_LINE = 8 << 20
 
 

@@ -24,7 +24,7 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# Prefixes of the names of text files that belong to a corpus, mainly aclImdb, but are not documents.
+# File name prefixes of text files in a corpus (mainly aclImdb) that are not documents.
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 # Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
 # some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not

@@ -28,7 +28,7 @@ class StoredTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str], budget: MemoryBudget) -> Self:
-        """Store texts; they are valid until the memory limit ``budget`` is closed. Raises OutputError."""
+        """Store texts, which are valid until ``budget`` is closed. Raises OutputError."""
         writer = TextWriter(budget)
         for text in texts:
             writer.append(text)

@@ -21,7 +21,7 @@ from nlptx.runtime.progress import counted
 if TYPE_CHECKING:
     from nlptx.io.spill import MemoryBudget
 
-# The parts of a corpus with folders train, test and unsup that are read by default. Texts in unsup need no label.
+# Splits that are read by default if a corpus has the folders train, test and unsup. Texts in unsup need no label.
 SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
 _HELD_OUT = "test"
@@ -39,8 +39,8 @@ class TrainingTexts:
         unlabelled: texts without labels.
         valid: held-out texts and their labels, or None.
         weights: weight of each training text, or None.
-        source: number of documents and digests of the data, to be stored as :attr:`nlptx.Model.source`.
-        left_out: texts of the rows that ``skip_bad`` left out, and of rows with the weight 0.
+        source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
+        left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with the weight 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
         corpus: number, digest and reading options of all texts except the held-out texts. ``nlptx cooccur`` records the
             same values when it counts the same inputs.
@@ -143,7 +143,7 @@ def _options_of_texts(options: ReadOptions) -> ReadOptions:
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    These texts have no weights. They may be plain text, so the delimiter of the training data does not apply to them.
+    These texts have no weights. If they are plain text, the delimiter of the training data does not apply to them.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
@@ -172,9 +172,9 @@ def _read_sorted(
 ) -> TrainingTexts:
     """Read a corpus. Files with one text each are sorted by the numbers in their names: 2.txt before 10.txt.
 
-    So a folder and an archive of this folder give the same model, and texts with nearby numbers are adjacent. Adjacent
-    texts are held out together, because they often have the same subject, and the subjects of held-out texts should not
-    occur in training.
+    Therefore, a folder and an archive of this folder give the same model, and texts with nearby numbers are adjacent.
+    Adjacent texts are held out together, because they often have the same subject, and the subjects of held-out texts
+    should not occur in training.
     """
     documents = LabelledDocuments(corpus, _UNLABELLED)
     # The digest of the labelled texts alone is recorded too, because ``evaluate`` reads only labelled texts.

@@ -19,7 +19,7 @@ _DELIMITERS = (b"\t", b",", b";", b"|")
 def is_table(path: str) -> bool:
     """Return whether a file contains a table rather than a model.
 
-    Standard input and pipes are never tables, because their content cannot be examined without reading it.
+    Standard input and pipes are never treated as tables, because examining their first bytes would consume them.
     """
     if path == STDIN or not os.path.isfile(path):
         return False

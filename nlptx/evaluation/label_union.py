@@ -41,7 +41,7 @@ def unite_labels(
     if changed:
         more = ", ..." if len(changed) > _MAX_LISTED else ""
         on_note(
-            f"{where}: these labels are read as other spellings: {', '.join(changed[:_MAX_LISTED])}{more};"
+            f"{where}: labels are read under other names: {', '.join(changed[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     distinct = set(spelling.values())

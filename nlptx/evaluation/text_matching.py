@@ -33,7 +33,7 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
                 f"no row for the text {quoted(document.text)} of {document.where}"
                 f" ({len(found):,} rows for {len(expected):,} texts)",
                 where=found[0].source,
-                hint="Both must contain the same texts, each the same number of times.",
+                hint="Both inputs must contain the same texts, each the same number of times.",
             )
         result.append(same.popleft())
     if len(found) > len(expected):
@@ -42,7 +42,7 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
             f"the text {quoted(extra.text)} is not in {expected[0].source}, or occurs there less often"
             f" ({len(found):,} rows for {len(expected):,} texts)",
             where=extra.where,
-            hint="Both must contain the same texts, each the same number of times.",
+            hint="Both inputs must contain the same texts, each the same number of times.",
         )
     return result
 

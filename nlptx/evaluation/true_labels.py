@@ -24,7 +24,7 @@ def find_targets(
     positions: Sequence[str],
     on_note: Callable[[str], None],
 ) -> NDArray:
-    """Return the class of each text, (texts,) int64; for a multi-label model, (texts, C) bool, True for each class.
+    """Return the class of each text, (texts,) int64, or, for a multi-label model, all its classes, (texts, C) bool.
 
     A label may be spelled differently in the model; a note then reports this.
 

@@ -91,7 +91,7 @@ class Journal:
         return self.path is not None and self.path.exists() and bool(self.records or self.resume)
 
     def remove(self) -> None:
-        """Remove the file. If this fails, only a note is printed, because the experiment itself has succeeded."""
+        """Remove the file. A failure is only reported in a note, because the experiment itself has succeeded."""
         if self.path is not None:
             try:
                 self.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Creates a new experiment from the folder ``template``: a folder with a Makefile and two settings files."""
+"""Creates the folder of a new experiment: a Makefile and two settings files, copied from the folder ``template``."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# Mean number of tuples of settings that a random change alters.
+# Approximate mean number of tuples of settings that a random change alters.
 _CHANGES = 2
 # Number of random changes from which the additive model chooses, and the strength of the model's regularisation.
 _POOL, _RIDGE = 50, 0.3
@@ -120,7 +120,7 @@ class SearchSpace(NamedTuple):
         return found
 
     def _change(self, center: Values, rng: np.random.Generator) -> Values:
-        """Return a random change of settings."""
+        """Return a copy of the settings, with some of them changed at random."""
         changed = dict(center)
         chosen = rng.random(len(self.groups)) < _CHANGES / len(self.groups)
         chosen[rng.integers(len(self.groups))] = True

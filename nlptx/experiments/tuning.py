@@ -2,10 +2,10 @@
 
 The search consists of rounds. The candidates of the first round are changes that often help together; those of later
 rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
-on two more folds, and the best of these on the remaining folds. After each of these steps, a candidate continues only
-if it is better than the best settings so far on the same folds. A candidate that completes all folds becomes the best.
-Because all candidates are tested on the same folds, the differences between folds cancel out. Each round begins with a
-different fold.
+on two more folds, and the best of these on the remaining folds. After each of these three tests, a candidate continues
+only if it is better than the best settings so far on the same folds. A candidate that completes all folds becomes the
+best. Because all candidates are tested on the same folds, the differences between folds cancel out. Each round begins
+with a different fold.
 
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.

@@ -12,7 +12,8 @@ from nlptx.io.spill import MemoryBudget, SpilledArray
 
 # Number of arrays that are read from a file together when all of them are read in order.
 _TOGETHER = 1024
-# Arrays are read together if the gaps between them are at most this fraction of what is read, or if they are small.
+# Arrays are read together if the gaps between them make up at most this fraction of the entries that are read, or at
+# most _SMALL entries.
 _MAX_GAPS, _SMALL = 0.95, 1 << 12
 
 
@@ -107,7 +108,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def with_parts(
         self, rows: NDArray[np.integer], offsets: NDArray[np.integer], lengths: NDArray[np.integer]
     ) -> RaggedArray:
-        """Append parts of the arrays ``rows``, given by their offsets within these arrays and their lengths."""
+        """Return all arrays, followed by one part of each array in ``rows``, given by its offset and its length."""
         starts = np.concatenate([self.starts, self.starts[rows] + offsets])
         return RaggedArray(self._entries, starts, np.concatenate([self.lengths, lengths]).astype(np.int32))
 

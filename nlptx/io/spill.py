@@ -58,9 +58,9 @@ class MemoryBudget:
         self.memory = DEFAULT_MEMORY if memory is None else memory
         self.folder = folder
         self._advice = (
-            "Choose a folder with more free space with the environment variable TMPDIR."
+            "Set the environment variable TMPDIR to a folder with more free space."
             if memory is None
-            else "Choose a folder with more free space with `tmp_dir`, or raise `memory`."
+            else "Set `tmp_dir` to a folder with more free space, or raise `memory`."
         )
         self._files = ExitStack()
 
@@ -93,13 +93,13 @@ class MemoryBudget:
             raise self._failure(error) from error
         if free < size + _RESERVE:
             raise OutputError(
-                f"temporary files need about {size / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free",
+                f"temporary files need about {size / 1e6:,.0f} MB, but only {free / 1e6:,.0f} MB are free",
                 where=folder,
                 hint=self._advice,
             )
 
     def keep(self, files: ExitStack) -> None:
-        """Close open files at the end of the ``with`` block."""
+        """Keep files open until the end of the ``with`` block."""
         self._files.push(files)
 
     def file(self) -> BinaryIO:

@@ -55,5 +55,5 @@ class _WholeFile(io.FileIO):
             raise DataError(
                 f"the file was cut short while it was read: it had {self._size:,} bytes, and now has {size:,}",
                 where=self._name_in_messages,
-                hint="Read it again when no program writes to it any more.",
+                hint="Read it again once no program is writing to it.",
             )

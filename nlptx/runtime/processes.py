@@ -93,7 +93,7 @@ def is_only_thread() -> bool:
 
 @contextmanager
 def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Start one process per function, and end them all with the block. Start none if the system cannot fork."""
+    """Start one process per function, and end all of them when the block ends. Start none if the system cannot fork."""
     processes: list[Process] = []
     try:
         # Signals are held because an exception raised by a signal handler during a fork would be lost. Python 3.12 and

@@ -100,8 +100,8 @@ class Workers:
         Args:
             work: function of an item.
             items: the items, which are requested one at a time.
-            isolated: whether the work modifies no memory of the caller except shared arrays, so that processes can be
-                used.
+            isolated: whether ``work`` leaves the caller's memory unchanged, except for shared arrays. If so, processes
+                can be used.
 
         Raises:
             NlptxError: a process was killed.

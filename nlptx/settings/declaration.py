@@ -1,4 +1,4 @@
-"""Functions that declare options and check their values, and the base class of all settings."""
+"""The base class of all settings, and functions that declare options and check their values."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def setting(
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
 
-    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``before`` is the
-    value to assume for artifacts that were made before the option existed, if it differs from the default.
+    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. If artifacts that were
+    made before the option existed need a value other than the default, ``before`` is that value.
     """
     metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
     return field(default=default, metadata={**metadata, "before": before})
@@ -78,7 +78,7 @@ class Settings:
         try:
             return cls(**values)
         except SettingsError as error:
-            raise CorruptError(f"a stored setting is impossible: {error.message}") from error
+            raise CorruptError(f"a stored setting is invalid: {error.message}") from error
 
 
 S = TypeVar("S", bound=Settings)

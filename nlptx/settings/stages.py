@@ -11,7 +11,7 @@ SEED = 1
 # Default and minimum memory limit of a stage, in bytes, not including the interpreter and its libraries.
 DEFAULT_MEMORY, MIN_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
-# Minimum Jaccard similarity of texts that ``nlptx check`` reports as nearly the same.
+# Minimum Jaccard similarity of texts that ``nlptx check`` reports as near-duplicates.
 SIMILARITY = 0.8
 
 
@@ -58,14 +58,14 @@ class PcaSettings(Settings):
     standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5,
-        "Multiply components by sqrt(eigenvalue) to this power; 1: plain PCA, 0: whitening.",
+        "Component i gets the mean square (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
         "Transform",
         low=0,
         high=1,
     )
     equalize: float = setting(
         0.15,
-        "Fraction of leading components to scale alike; 0: none.",
+        "Fraction of components, largest first, that get the same scale; 0: none.",
         "Transform",
         low=0,
         high=1,
@@ -73,7 +73,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor for components w with negative w'Xw; 1: no change.",
+        "Factor for components with a negative eigenvalue in the matrix; 1: no change.",
         "Transform",
         low=1e-6,
         high=1,
@@ -87,7 +87,7 @@ class PcaSettings(Settings):
         0, "Number of vectors iterated together; 1: textbook method, 0: automatic.", "Power iteration", low=0
     )
     degree: int = setting(
-        0, "Iterates combined per round; 1: plain power iteration, 0: automatic.", "Power iteration", low=0
+        0, "Degree of the polynomial filter; 1: plain power iteration, 0: automatic.", "Power iteration", low=0
     )
     deflation: str = setting(
         "projection",
@@ -143,7 +143,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "binary-cross-entropy: multi-label.",
+        "Loss; binary-cross-entropy is for multi-label data.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
     )
@@ -175,8 +175,10 @@ class TrainSettings(NetworkSettings):
         "Data",
         choices=("none", "balanced"),
     )
-    passages: int = setting(0, "Number of passages to add per long text.", "Data", low=0, high=100)
-    new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
+    passages: int = setting(0, "Number of random passages to add from each long text.", "Data", low=0, high=100)
+    new_word_min_count: int = setting(
+        2, "Add words without a vector that occur N times or more; 0: none.", "Start", low=0
+    )
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
@@ -196,7 +198,7 @@ class TrainSettings(NetworkSettings):
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Words of a text that a training step reads; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Number of words read per text in a training step; 0: all.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999

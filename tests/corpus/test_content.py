@@ -50,7 +50,7 @@ NOT_TEXT = {
     "docx": (archive("[Content_Types].xml", "word/document.xml"), "a Word document", "plain text"),
     "ods": (archive("mimetype", "content.xml"), "an OpenDocument sheet", "CSV"),
     "npz": (arrays(x=np.zeros(3)), "a NumPy archive", "Only text"),
-    "artifact": (arrays(header=np.zeros(3)), "an artifact of nlptx", "nlptx info"),
+    "artifact": (arrays(header=np.zeros(3)), "an nlptx artifact", "nlptx info"),
     "gzip": (gzip.compress(b"great film\n"), "gzip-compressed", "gzip -dc"),
     "bzip2": (bz2.compress(b"great film\n"), "bzip2-compressed", ".bz2"),
     "xz": (lzma.compress(b"great film\n"), "xz-compressed", ".xz"),
