@@ -143,7 +143,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "Loss; binary-cross-entropy is for multi-label data.",
+        "binary-cross-entropy: multi-label.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
     )
@@ -175,10 +175,8 @@ class TrainSettings(NetworkSettings):
         "Data",
         choices=("none", "balanced"),
     )
-    passages: int = setting(0, "Number of random passages to add from each long text.", "Data", low=0, high=100)
-    new_word_min_count: int = setting(
-        2, "Add words without a vector that occur N times or more; 0: none.", "Start", low=0
-    )
+    passages: int = setting(0, "Random passages to add per long text.", "Data", low=0, high=100)
+    new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
@@ -198,7 +196,7 @@ class TrainSettings(NetworkSettings):
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Number of words read per text in a training step; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Words read per text in a training step; 0: all.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
