@@ -201,7 +201,7 @@ def test_refusals(folder, words, code, says):
 def test_another_corpus_is_refused(folder, tmp_path):
     (tmp_path / "other.tsv").write_text("text\tlabel\na film\tpos\n")
     words = ("cooccur", tmp_path / "other.tsv", "--min-count", "1", "--shard", "1/2", "-o", tmp_path / "p.npz")
-    refused(*words, "--vocabulary", folder / "words.npz", code=3, says="not the corpus of the word list")
+    refused(*words, "--vocabulary", folder / "words.npz", code=3, says="the word list was made from another corpus")
     run(*words, "-q")
     says = "its corpus differs from that of"
     refused("merge", folder / "tokens-2.npz", tmp_path / "p.npz", code=3, says=says)
