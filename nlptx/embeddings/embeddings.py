@@ -81,7 +81,7 @@ class Embeddings:
         The best words are those with the largest cosine similarity to b - a + c, where a, b and c are unit vectors.
 
         Raises:
-            DataError: a word is unknown.
+            DataError: a word is unknown, or all vectors are 0.
 
         Source: Mikolov, Yih & Zweig (2013), "Linguistic regularities in continuous space word representations".
         """
@@ -149,7 +149,7 @@ class Embeddings:
         return cls(content.vectors, content.vocabulary, details={"source": "word2vec text", "sha256": content.sha256})
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact."""
+        """Return these word vectors as an artifact, in the form in which they are stored."""
         arrays: dict[str, NDArray] = {
             "vectors": self.vectors,
             "eigenvalues": self.eigenvalues,

@@ -36,7 +36,7 @@ _WORDS_PER_MEMBER, _MIN_SIZE, _MAX_SIZE = 40, 5, 12
 
 
 def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = None) -> list[list[int]]:
-    """Choose groups of frequent words with similar vectors. The words of the first group are the most similar.
+    """Choose groups of frequent words with similar vectors, starting with the group whose words are the most similar.
 
     Each group consists of a word and its nearest neighbours. Each further group is chosen to be compact and far from
     the previous groups; otherwise a single kind of word, such as names of people, could fill the map.

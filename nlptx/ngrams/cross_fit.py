@@ -52,7 +52,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds, training_parts
 
-# From this number of texts, with and without labels, :mod:`nlptx.ngrams.many_texts` computes the features.
+# If there are at least this many texts, with and without labels together, :mod:`nlptx.ngrams.many_texts` computes the
+# features.
 MANY_TEXTS = 100_000
 
 
@@ -82,8 +83,8 @@ def fit_ngram_features(
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text: a text of weight 2 counts as two. None if all weights are 1.
         lexicon: prior of the first linear model, or None.
-        budget: memory limit, which does not change the result; the features of the training texts are valid until it is
-            closed. By default there is no limit.
+        budget: memory limit, which does not change the result. The features of the training texts can be read until the
+            budget is closed. By default there is no limit.
 
     Returns:
         The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
@@ -204,7 +205,10 @@ def _rows(
     workers: Workers,
     on_progress: OnProgress,
 ) -> sp.csr_matrix:
-    """Return a row for each text, scaled to length 1, with the importance of its n-grams (if they have any)."""
+    """Return one row per text, scaled to length 1: the importance of each of its n-grams.
+
+    N-grams of importance 0 have no column.
+    """
     important = weights > 0
     values = unit_length(weights[important])
     return presence(_look_up(sets, on_progress), known[important], workers, values)

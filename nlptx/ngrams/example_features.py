@@ -19,7 +19,7 @@ class FeatureBatch(NamedTuple):
     Args:
         rows: (B,) indices of the examples.
         words: (B,) number of words of each example.
-        token_features: (N, W) float32 features of their words, one example after another. They may have the width 0.
+        token_features: (N, W) float32 features of the words, one example after another; W is 0 if they are not needed.
         text_features: (B, M E) float32 outputs of the linear models.
     """
 
@@ -43,7 +43,7 @@ def batch_of(
         features: object that computes the features.
         rows: (B,) indices of the examples.
         ids: (T,) word ids of each example.
-        own: (B, M E) what each example contributes to its own text features, which is subtracted; or 0.
+        own: (B, M E) contribution of each example to its own text features, which is subtracted from them; or 0.
         of_tokens: whether the features of the words are needed.
     """
     token_features, text_features = features.arrays_of(ids, of_tokens=of_tokens)

@@ -1,4 +1,4 @@
-"""Settings of the n-gram features, and what the ways of fitting them have in common."""
+"""Settings of the n-gram features, and helper functions that all methods of fitting them use."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class FeatureSettings:
         order: length of the longest n-gram.
         words: V.
         min_texts: minimum number of labelled texts in which an n-gram must occur.
-        components: maximum number of components of the texts; 0 for none.
-        folds: number of folds. The features of a text are fitted on the other folds.
+        components: maximum number of LSA components; 0 for none.
+        folds: number of folds. The features of a training text come from models fitted on the other folds.
         of_tokens: whether the network needs the features of the words.
         may_drop: whether ``min_texts`` may be raised if there are too many n-grams.
     """
@@ -52,7 +52,7 @@ class FeatureSettings:
 
 
 def min_texts_of_components(texts: float) -> int:
-    """Return the minimum number of texts in which an n-gram of the components must occur, given the number of texts."""
+    """Return in how many of ``texts`` texts an n-gram must occur to be used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 

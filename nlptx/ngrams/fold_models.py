@@ -28,7 +28,7 @@ class ModelData:
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         shape: shape and size of the features.
         parts: indices of the texts of each part.
-        of_lexicon: (texts, 1) feature of the lexicon, or None.
+        of_lexicon: (texts, 1) lexicon feature of each text, or None.
         text_weights: (texts,) weight of each text, or None.
         components: LSA components of the long texts, or None.
         row_of: (texts,) row of each text in the components; -1 for a text that is too short.

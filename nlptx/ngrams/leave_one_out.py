@@ -58,8 +58,8 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
-    # An n-gram that ends after the left-out word begins at most `reach` words before that word. A passage of `reach`
-    # words on either side therefore has the same n-grams there as the whole text without the word.
+    # These n-grams end at most `reach` words after the left-out word, and begin at most `reach` words before it. So a
+    # passage of `reach` words on either side, without the word itself, contains all of them.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages
@@ -69,7 +69,12 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
 def _changes(
     features: NgramFeatures, found: NDArray[np.integer], next_ngrams: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return (left-out word, n-gram, change of its presence) for n-grams that appear or disappear."""
+    """Return which n-grams appear or disappear when a word is left out.
+
+    Returns:
+        Three arrays with one entry per left-out word and n-gram: the index of the word, the index of the n-gram, and
+        the change of its presence, from -1 to 1.
+    """
     known, length = len(features.keys), len(found)
     words, ngrams, steps = [], [], []
     for distance in range(features.order):

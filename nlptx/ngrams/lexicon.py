@@ -34,7 +34,9 @@ class LexiconPrior:
 
     @classmethod
     def of(cls, entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> LexiconPrior | None:
-        """Look up the entries of a lexicon; None if every entry has the value 0 or an unknown word.
+        """Look up the entries of a lexicon, and leave out those with the value 0 or an unknown word.
+
+        Return None if no entry is left.
 
         Args:
             entries: word or phrase -> value.

@@ -23,7 +23,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 # C in the penalty |w|^2 / (2 C), which is added to the summed log-loss: for the ratios, and for the components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-# L-BFGS stops when the relative decrease of the loss in an iteration is at most this.
+# L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 
 
@@ -54,7 +54,8 @@ def fit_linear(
         TOLERANCE,
         MAX_ITERATIONS,
     )
-    # The model is linear in the product of rows and ratios, so w = ratios * (X' a).
+    # The inputs of the model are rows * ratios, so w = ratios * (rows' a), and the products w r have the factor
+    # ratios^2.
     return (transposed @ of_texts.astype(np.float32)) * squared, bias.astype(np.float32)
 
 

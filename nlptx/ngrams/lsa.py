@@ -36,8 +36,9 @@ _TOLERANCE, TOLERANCE_OF_MANY, FIRST_CHECK = 0.1, 0.2, 1.7
 TEXTS_PER_COMPONENT = 4
 # A float32 result with a smaller relative size may be a rounding error.
 ROUNDING = 1e-5
-# Of many texts, n-grams whose importance is less than this fraction of the largest one are left out: they are a quarter
-# of the entries, and hardly change the rows. Of few texts, they may be most of the words.
+# If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
+# make up a quarter of the entries, and hardly change the rows. If there are few texts, they may make up most of the
+# words.
 _LEAST_IMPORTANCE = 0.1
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
@@ -50,7 +51,7 @@ class TextComponents:
     Args:
         rows: (texts, G) float32 matrix X of the texts.
         scores: (texts, K) float32 components of the texts, centred and divided by a single number so that their mean
-            square is 1. Both means are weighted by the weights of the texts.
+            square is 1. Both means are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
@@ -94,7 +95,7 @@ def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float3
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return the argument ``values`` of :func:`.occurrences.presence` that makes each row have the length 1.
+    """Return a function to pass to :func:`.occurrences.presence` as ``values``. It gives each row the length 1.
 
     Args:
         weights: (G,) importance of each n-gram; none is 0.

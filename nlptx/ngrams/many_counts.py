@@ -1,4 +1,4 @@
-"""Counts the n-grams of many texts in bounded memory: in how many texts each occurs, and in how many of each class."""
+"""Counts, in bounded memory, how many texts contain each n-gram, in total and by class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from nlptx.runtime.workers import Workers
 _BYTES_PER_KEY = 32
 # Maximum number of ranges of keys that are counted separately. All keys are read once for each range.
 _MAX_RANGES = 100
-# If there are this many times as many n-grams as are allowed, rare ones are left out, and then more ranges are counted.
+# When more than this many times the allowed number of n-grams have been found, the rare ones are left out before
+# further ranges are counted.
 _KEPT = 2
 # The keys of some n-grams, sorted, and the number of labelled texts and of all texts that contain each of them.
 Counts = tuple[NDArray[np.int64], NDArray, NDArray]
@@ -60,7 +61,7 @@ def find_known(
         min_total: minimum number of all texts. N-grams in this number of texts need not occur in any labelled text.
         max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
         workers: threads to use; they do not change the result.
-        memory: number of bytes for counting; they do not change the result.
+        memory: number of bytes for counting; it does not change the result.
         on_progress: callback for progress; see OnProgress.
     """
     keys = sum(int(group.sizes.sum()) for group in [*sets, *more])
@@ -94,10 +95,10 @@ def _joined(parts: list[Counts]) -> Counts:
 
 
 def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
-    """Return the smallest minimum number of labelled texts with which few enough n-grams are left, and these n-grams.
+    """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left. Return the new minimum and these n-grams.
 
-    N-grams in ``min_total`` texts are always left. The result does not change if rare n-grams of a part of the ranges
-    were left out before, because more n-grams only raise the minimum.
+    N-grams in at least ``min_total`` texts are always kept. Rare n-grams may be left out before all ranges are counted:
+    further n-grams can only raise the minimum, so the final result is the same.
     """
     keys, with_label, total = counts
     rare = with_label[total < min_total]
@@ -116,7 +117,7 @@ def class_counts(
     fold: NDArray[np.int64],
     folds: int,
 ) -> NDArray[np.float64]:
-    """Return the number of texts, or the sum of their weights, of each fold and class with each n-gram, (folds, G, C).
+    """Return the number (or total weight) of the texts with each n-gram, by fold and class, (folds, G, C).
 
     If a text may have any number of classes, an additional column counts all texts, (folds, G, C + 1).
 

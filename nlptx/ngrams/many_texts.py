@@ -1,9 +1,9 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
-The features are the same, but they are computed in another way: the components of the texts in the space of the n-grams
-(:mod:`nlptx.ngrams.many_components`), and the linear models by L-BFGS on their weights
-(:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts. Which
-way is used depends only on the number of texts, so the memory limit does not change the result.
+The features are the same. The LSA components, however, are computed in the space of the n-grams
+(:mod:`nlptx.ngrams.many_components`), and L-BFGS stores vectors of weights instead of vectors of texts
+(:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts. Only
+the number of texts decides whether this module is used, so the memory limit does not change the result.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
-# The number of n-grams times the number of outputs is at most this, unless the user says in how many texts an n-gram
-# must occur: L-BFGS needs 25 numbers for each weight.
+# Maximum number of weights, one per n-gram and output, because L-BFGS needs 25 numbers for each weight. The maximum
+# does not apply if the user says in how many texts an n-gram must occur.
 _MAX_WEIGHTS = 1 << 21
 
 
@@ -123,7 +123,8 @@ def fit_many_texts(
         for number in range(folds):
             fitted = fit(fold != number, counts.sum(axis=0) - counts[number], number)
             yield from _features_of_fold(fitted, texts, fold == number, shape, workers)
-            # What a passage contributes to its own output is not subtracted, because it is one of many texts.
+            # The contribution of a text to the output of its own passage is not subtracted, because it is tiny among so
+            # many texts.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
                     yield batch_of(fitted.features, np.array([index]), [passage.ids], 0.0, of_tokens=shape.of_tokens)
@@ -141,7 +142,7 @@ def _component_rows(
     workers: Workers,
     budget: MemoryBudget,
 ) -> list[WeightedRows]:
-    """Return the rows of the texts with labels and of those without, with a column per n-gram with an importance."""
+    """Return the rows of the labelled texts, then those of the unlabelled texts, for n-grams of importance above 0."""
     important = of_ngrams > 0
     long, texts = is_long(sizes_of([*sets, *more])), len(sizes_of(sets))
 

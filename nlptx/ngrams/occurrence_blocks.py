@@ -38,7 +38,7 @@ class OccurrenceBlocks:
         sets: distinct n-grams of the texts.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: threads to use; they do not change the result.
-        budget: memory limit; the blocks can be read until it is closed.
+        budget: memory limit; the blocks can be read until the budget is closed.
 
     Raises:
         OutputError: the temporary file cannot be written.
@@ -97,7 +97,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, of_texts: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a, (G, columns), for the rows a (texts, columns) that ``of_texts`` returns for a slice."""
+        """Return N' a, (G, columns), where ``of_texts`` returns the rows of a (texts, columns) in a given slice."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
             total += part

@@ -148,7 +148,7 @@ def frequent_ngrams(
     min_labelled: float,
     min_total: float,
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the sorted n-grams that enough labelled texts, or enough texts, contain; and their number of texts.
+    """Return the sorted n-grams that occur in enough texts, labelled or in total, and the number of texts with each.
 
     Args:
         labelled: n-grams of the texts with labels and their counts, from :func:`count_occurrences`.

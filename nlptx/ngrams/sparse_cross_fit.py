@@ -25,7 +25,7 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds, training_parts
 
-# Number of texts whose outputs are computed together, to save memory.
+# Number of texts whose outputs are computed at a time, to save memory.
 _TOGETHER = 1000
 
 

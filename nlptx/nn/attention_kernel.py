@@ -23,7 +23,7 @@ _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
 
 def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, NDArray, NDArray]:
-    """Return O = P V, where P = softmax(Q K^T), taken over the keys, and the arrays E and z, where P = E / z.
+    """Compute O = P V with P = softmax(Q K^T), taken over the keys. Return O, and arrays E and z such that P = E / z.
 
     Args:
         q: (n, H, T, K) queries.

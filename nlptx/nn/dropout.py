@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout: random entries are set to zero in training."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ class Parameter:
     Args:
         name: name within the layer, as in the equations.
         value: initial value; after :func:`flatten`, a view into the flat vector.
-        decay: whether weight decay applies. It applies to matrices, but not to gains and biases.
+        decay: whether weight decay applies. It applies to weight matrices, but not to gains, biases and position
+            vectors.
     """
 
     __slots__ = ("decay", "name", "span", "value")

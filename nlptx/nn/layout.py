@@ -26,9 +26,9 @@ class Layout:
         lengths: (B,) number of tokens in each text, all at least 1.
         window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to the tokens before it.
-        apart: whether matrix products are computed for each window separately. The order in which a BLAS library adds
-            may depend on the matrix size, so only separate products make every bit of the result for a text independent
-            of the other texts in the batch.
+        apart: whether matrix products are computed for each window separately. A BLAS library may sum in an order that
+            depends on the matrix size, so the result for a text can differ in the last bits if other texts are in the
+            batch. Separate products prevent this.
 
     Attributes:
         starts: (B,) first row of each text.

@@ -1,4 +1,4 @@
-"""The linear layer."""
+"""The linear layer: a matrix product and a bias."""
 
 from __future__ import annotations
 

@@ -43,7 +43,11 @@ class Loss:
         raise NotImplementedError
 
     def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:
-        """Return whether the most probable prediction is correct, (B,), for inputs of :meth:`value_and_gradient`."""
+        """Return whether the prediction for each text is correct, (B,).
+
+        The prediction is the most probable class. If the classes are independent, it is the set of classes with a
+        probability above 0.5. The arguments are those of :meth:`value_and_gradient`.
+        """
         predicted = self.probabilities(outputs).argmax(axis=1)
         return predicted == (targets if targets.ndim == 1 else targets.argmax(axis=1))
 
@@ -142,7 +146,7 @@ class BinaryCrossEntropy(Loss):
         return sigmoid(outputs)
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        # prevents infinite log-odds if every text or no text has a class
+        # prevents infinite log-odds for a class that every text or no text has
         p = np.clip(probabilities, _NEARLY_0, 1 - _NEARLY_0)
         return np.log(p / (1 - p))
 

@@ -1,7 +1,8 @@
 """Pooling: turns the token vectors of a batch, (N, D), into one vector per text, (B, D).
 
-A text that is too long to hold in memory is pooled in parts, and the results are merged. The mean over the text is the
-mean of the results for its parts, weighted by exp(u), where u is the log-weight of a part.
+A text that is too long to hold in memory is pooled in parts, and the results are merged. For mean and attention
+pooling, the result for the text is the mean of the results for its parts, weighted by exp(u), where u is the log-weight
+of a part.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Pool(Layer):
         window: maximum number of tokens in a text; used only by :class:`FlattenPool`.
 
     Attributes:
-        width: length of the vector of a text.
+        width: length of a text's vector.
     """
 
     def __init__(self, width: int, window: int) -> None:

@@ -65,7 +65,7 @@ class Basis:
         return block
 
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the best approximations to the ``count`` leading eigenpairs, or fewer, within the span of the basis.
+        """Return the best approximations, within the span of the basis, to at most ``count`` leading eigenpairs.
 
         The approximations are computed from the eigenpairs of W^T A W.
 

@@ -28,7 +28,7 @@ from nlptx.pca.basis import Basis
 from nlptx.runtime.workers import SERIAL, Workers
 
 Product = Callable[[NDArray], NDArray]
-# Vectors per block: enough for an efficient product. A wider block would need more products for the same degree.
+# Vectors per block: enough for an efficient product. A wider block would take more work to reach the same degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
@@ -81,7 +81,7 @@ def power_iteration(
         degree: number of iterates kept per round; 0 for an automatic choice.
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
-        first_check: number of basis vectors per requested eigenpair at which the residuals are first checked.
+        first_check: size of the basis when the residuals are first checked, as a multiple of R plus the block size.
         workers: threads for everything except ``product``; they do not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
             largest relative residual of the others.

@@ -2,8 +2,8 @@
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
 different parts, a model trained on one part would score better on the other part than on new texts. Therefore runs of
-consecutive texts stay in the same part. For the validation part, runs are formed within each label, so that every label
-is represented.
+consecutive texts stay in the same part. For the validation part, runs are formed within each label, so that the labels
+keep their proportions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np
 
 
 def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
-    """Return the indices of all texts, followed by the indices of the texts outside each fold.
+    """Return arrays of text indices: first one with all texts, then one per fold with the texts outside this fold.
 
     Args:
         fold: (texts,) fold of each text.

@@ -47,8 +47,8 @@ def grouped_folds(
 ) -> NDArray[np.int64]:
     """Return the fold of each text, (texts,), from 0. Texts of the same group are in the same fold.
 
-    The groups are assigned one after the other, the largest first. Each group is assigned to the fold that so far has
-    the smallest fraction of the texts with the group's labels.
+    The groups are assigned one after the other, the largest first. Each group goes to the fold that, so far, has the
+    smallest fraction of the texts with the labels of this group.
 
     Args:
         strata: (texts,) number of the label of each text.

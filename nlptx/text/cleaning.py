@@ -59,8 +59,8 @@ def clean(text: str) -> str:
 def clean_expressively(text: str, lowercase: bool) -> str:
     """Clean non-ASCII text: do the same as :func:`clean`, and also simplify emoji.
 
-    If ``lowercase`` is true, only non-ASCII letters are converted to lower case. The ASCII capitals are needed later,
-    because shouted words are recognised by them.
+    If ``lowercase`` is true, only non-ASCII letters are converted to lower case. ASCII capitals are needed later to
+    recognise shouted words.
     """
     text = _INVISIBLE.sub("", simplify_emoji(unicodedata.normalize("NFC", text)))
     if lowercase and not text.isascii():

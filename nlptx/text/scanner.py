@@ -17,11 +17,12 @@ from nlptx.text.cleaning import SEPARATOR, clean, clean_expressively, decode_ref
 from nlptx.text.sign_scanner import rewrite_signs_in_bytes
 from nlptx.text.tokenizer import FLAG_LETTERS, Tokenizer
 
-# Classes of characters: not part of any token, part of a word, a token by itself, or a combining mark, which is part of
-# the preceding word.
+# Classes of characters: not part of any token, part of a word, a token by itself, a combining mark, which belongs to
+# the preceding word, and a class that has not been computed yet.
 _SPACE, _WORD, _SINGLE, _MARK, _UNKNOWN = range(5)
 _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
-# Number of spaces added before and after the text, so that the bytes near the first and the last byte can be indexed.
+# Number of spaces added before and after the text, so that indices a few bytes before its start or after its end are
+# valid.
 _BEFORE, _AFTER = 2, 16
 # HTML line breaks within a line; see :mod:`nlptx.text.cleaning`.
 _LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)

@@ -17,10 +17,10 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# Bytes of the memory limit per character of a chunk: a chunk takes about ten bytes per character, and a few chunks are
-# in progress at a time.
+# A chunk has at most one character for every _CHUNK_SHARE bytes of the memory limit: it takes about ten bytes per
+# character, and a few chunks are in progress at a time.
 _CHUNK_SHARE = 128
-# Bytes of memory per distinct word in the tables below.
+# Memory per distinct word for its entries in ``numbers`` and ``totals``, in bytes.
 _BYTES_PER_WORD = 150
 
 
@@ -71,7 +71,7 @@ class TokenStream:
             self._drop_rare_words()
 
     def _drop_rare_words(self) -> None:
-        """Drop the rarest words, so that the tables are at most half full."""
+        """Drop the rarest words until at most half of the maximum number of words are left."""
         counts = self.totals[np.fromiter(self.numbers.values(), np.int64, len(self.numbers))]
         counts.sort()
         self.dropped = max(self.dropped, int(counts[-(self._max_words // 2 + 1)]))

@@ -95,7 +95,7 @@ class IdsOfBytes(dict[bytes, int]):
 
     def __missing__(self, word: bytes) -> int:
         number = self._index.get(as_text(word), -1)
-        if number >= 0:  # there is no limit to the number of unknown words
+        if number >= 0:  # unknown words are not cached, because their number has no limit
             self[word] = number
         return number
 

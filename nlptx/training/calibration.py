@@ -55,7 +55,7 @@ def find_temperature(
 
 
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
-    """Set the temperature of a model, unless its settings disable calibration, and its label thresholds, if any.
+    """Set the temperature of a model, unless its settings disable calibration. Also set any label thresholds.
 
     A multi-label model also has only one temperature, which minimises the sum of the log-losses of its labels.
 

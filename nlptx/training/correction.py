@@ -21,8 +21,8 @@ from nlptx.nn import ColumnMix
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 
-# Prior standard deviations of the correction weights: those of the model outputs, and those of the pooled vectors (the
-# inputs of the head), which are scaled to a standard deviation of 1.
+# Scale of the inputs of the correction: factor of the old scores, and standard deviation of the pooled vectors (the
+# inputs of the head). The prior variance of all weights is 1, so a smaller input has less influence.
 OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 

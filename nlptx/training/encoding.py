@@ -26,7 +26,8 @@ from nlptx.training.targets import Targets, count_labels, encode_targets
 
 # Number of words that are looked up together.
 _TOGETHER = 1 << 20
-# Memory for the distinct words of the texts. It does not depend on the memory limit, because the model would also.
+# Memory for the distinct words of the texts. It does not depend on the memory limit, because the model would then
+# depend on that limit too.
 WORD_MEMORY = DEFAULT_MEMORY // 2
 
 
@@ -59,7 +60,7 @@ class EncodedTexts:
 
     @property
     def priors(self) -> NDArray[np.float64]:
-        """(C,) fraction of the training texts that have each label, weighted by the weights of the texts."""
+        """(C,) fraction of the training texts that have each label, weighted by the text weights."""
         counts = count_labels(self.targets, len(self.labels), self.weights)
         return counts / (len(self.targets) if self.weights is None else self.weights.sum())
 

@@ -72,7 +72,7 @@ class LabelledTexts:
     ) -> LabelledTexts:
         """Check the arguments of :func:`nlptx.fit`, and leave out texts of weight 0.
 
-        If there is a memory limit ``budget``, texts that come from an iterator are stored in it.
+        If ``budget`` is given, texts that come from an iterator are stored within its memory limit.
 
         Raises DataError, InputTypeError, LabelError and OutputError.
         """

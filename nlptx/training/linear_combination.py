@@ -1,4 +1,4 @@
-"""Training without a network (``--epochs 0``): the outputs are a weighted sum of the linear models of the n-grams.
+"""Training without a network (``--epochs 0``): a weighted sum of the outputs of the linear models of the n-grams.
 
 With the outputs x_nmc of model m for text n and class c, the outputs of the classifier are
 
@@ -26,15 +26,15 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of folds of the n-gram features. Two folds are fast, and enough because only a weight for each linear model is
-# fitted.
+# Number of folds of the n-gram features. Two folds are fast, and they are enough because only one weight per linear
+# model and one bias per output are fitted.
 FOLDS = 2
 # Number of texts whose outputs are in memory together.
 _TOGETHER = 1 << 17
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings for a network without parameters between the word vectors and the outputs."""
+    """Return the settings for a network whose encoder has no projection and no blocks."""
     return replace(settings, width=0, blocks=0, positions="none", norm="post", pool="mean", long_texts="split")
 
 

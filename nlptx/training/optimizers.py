@@ -39,7 +39,7 @@ class DenseOptimizer:
     SGD:   w -= lr g
     Adam:  m = b1 m + (1-b1) g,  v = b2 v + (1-b2) g^2,  w -= lr m^ / (sqrt(v^) + eps)   (Kingma & Ba 2015),
            with m^ = m / (1 - b1^t) and v^ = v / (1 - b2^t)
-    AdamW: the same, and w -= lr decay w for matrices   (Loshchilov & Hutter 2019)
+    AdamW: the same, and w -= lr decay w for weight matrices   (Loshchilov & Hutter 2019)
 
     Args:
         flat: (P,) parameters, updated in place.

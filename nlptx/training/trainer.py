@@ -104,7 +104,7 @@ class Trainer:
         raise NotImplementedError
 
     def seed(self, step: int) -> np.random.SeedSequence:
-        """Return the seed of the dropout of a step."""
+        """Return the dropout seed of a step."""
         return seed_sequence(self.context.seed, self.dropout, step)
 
     def after_step(self, loss: float, count: int) -> None:

@@ -8,7 +8,7 @@ from nlptx.training.trainer import Trainer
 
 
 class UnsupervisedTrainer(Trainer):
-    """Trainer of a phase that uses no labels. It has the arguments of :class:`Trainer`."""
+    """Trainer of a phase that uses no labels. It takes the same arguments as :class:`Trainer`."""
 
     RECORDS = ("history",)
 
