@@ -27,7 +27,7 @@ class KeyIndex:
         self._slots: NDArray[np.int32] | None = None
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the index of each key, or G for unknown keys, in an array of the same shape. Keys of -1 are unknown."""
+        """Return the index of each key, or G for unknown keys, in an array of the same shape. -1 is never known."""
         count, flat = len(self._known), keys.ravel()
         if not count:
             return np.zeros(keys.shape, np.int64)
