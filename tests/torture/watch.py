@@ -42,7 +42,7 @@ class Watch(threading.Thread):
         self.join()
 
     def run(self):
-        while not self._ended.wait(0.02):
+        while not self._ended.wait(0.005):
             self.sample()
 
     def sample(self):
