@@ -1,4 +1,4 @@
-"""The options ``--abstain`` and ``--max-error``, which leave texts with low confidence without a label."""
+"""The options ``--abstain`` and ``--max-error``, which leave low-confidence texts unlabelled."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield each maximum error rate with a description of the coverage and the threshold that it allows.
 
-    The first rate is the smallest attainable one. The rates increase until all texts are labelled.
+    The first rate is the smallest attainable one. The rates increase, and end early if all texts are labelled. If no
+    rate is attainable, yield one row that says why.
     """
     smallest = curve.smallest_error()
     if smallest is None:
