@@ -22,7 +22,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.cutting import cut_inputs
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
-from nlptx.corpus.sources import format_by_name, is_archive
+from nlptx.corpus.sources import input_format, is_archive
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import Workers
@@ -162,7 +162,7 @@ def _layout(partition: Partition, reading: ReadOptions) -> str:
     """Return the output format that corresponds to the format of the first input."""
     if os.path.isdir(partition.path) or is_archive(partition.name):
         return LAYOUTS["document"]
-    format = format_by_name(partition.name) if reading.format == "auto" else reading.format
+    format = input_format(partition.name, reading)
     return LAYOUTS.get(format, format)
 
 

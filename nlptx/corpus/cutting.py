@@ -60,6 +60,5 @@ def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[P
             header = header_size(path)
         elif kind == "csv" and total > size:
             header, starts = csv_row_starts(path, options.delimiter, size)
-            starts = [start for start in starts if start < total]
         result += [Partition(name, path, start, stop, header) for start, stop in pairwise([*starts, total])]
     return result

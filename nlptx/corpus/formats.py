@@ -11,13 +11,13 @@ from nlptx.corpus.sources import Source
 from nlptx.errors import DataError, DecodingError
 from nlptx.text.blocks import BLOCK, as_lines
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
     """Yield one document per line. If the format of the source is ``document``, its whole stream is one document."""
     if source.format == "document":
-        text = _decode(_whole(source).removeprefix(_BOM), source.name, 0, options)
+        text = _decode(_whole(source).removeprefix(BOM), source.name, 0, options)
         yield Document(text.strip(), source.label, source.name, format=source.format, split=source.split)
         return
     for number, line in read_lines(source, options):
@@ -33,7 +33,7 @@ def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
     number = 1  # number of the first line of the block
     for block, count in _whole_lines(source):
         if number == 1 and not source.continued:
-            block = block.removeprefix(_BOM)
+            block = block.removeprefix(BOM)
         if not _is_plain(block):
             lines = enumerate(block.split(b"\n")[:-1], start=number)
             block = as_lines(_decode(line, source.name, index, options).rstrip("\r") for index, line in lines)
@@ -89,7 +89,7 @@ def read_lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]
         if len(line) > source.longest:
             _too_long(source, number)
         if number == 1 and not source.continued:
-            line = line.removeprefix(_BOM)
+            line = line.removeprefix(BOM)
             if source.format != "text" and b"\r" in line.rstrip(b"\r") and not line.endswith(b"\n"):
                 raise DataError(
                     "its lines end in carriage returns only",

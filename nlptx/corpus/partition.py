@@ -76,10 +76,9 @@ class Partition:
         if not self.start or name != self.name or not line.isdecimal():
             return where
         with open_whole(self.path) as file:
-            remaining = _line_start(file, self.start)
-            file.seek(0)
-            lines = -file.read(self.header).count(b"\n")
-            file.seek(0)
+            remaining = _line_start(file, self.start) - self.header
+            file.seek(self.header)
+            lines = 0
             while block := file.read(min(_BLOCK, remaining)):
                 remaining -= len(block)
                 lines += block.count(b"\n")
@@ -105,7 +104,7 @@ def _line_start(file: BinaryIO, offset: int) -> int:
 
 
 class _Range(io.RawIOBase):
-    """Some bytes, followed by the next ``size`` bytes of a file."""
+    """A stream of the bytes ``first`` and the next ``size`` bytes of ``file``."""
 
     def __init__(self, first: bytes, file: io.BufferedReader, size: int) -> None:
         self._first = first

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 
 from nlptx.corpus.delimiters import detect_delimiter
+from nlptx.corpus.formats import BOM
 from nlptx.corpus.tables import LONGEST_FIELD
 from nlptx.io.whole_file import open_whole
 
@@ -30,15 +31,15 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
         size: number of bytes between two cuts.
 
     Returns:
-        The number of bytes in the header, and the offsets of the cuts: 0, the end of the first row that ends at
-        ``size`` or after it, the end of the first row that ends at the next multiple of ``size`` or after it, and so
-        on. There are no cuts after a row that cannot be read.
+        The number of bytes in the header, and the offsets of the cuts: 0, the start of the first row that starts at
+        ``size`` or after it, the start of the first row that starts at the next multiple of ``size`` or after it, and
+        so on. The search ends at the first row that cannot be read.
     """
-    csv.field_size_limit(LONGEST_FIELD)
     header, starts, following = 0, [0], size
+    total = os.path.getsize(path)
     for stop in _row_ends(path, delimiter):
         header = header or stop
-        if stop >= following:
+        if following <= stop < total:
             starts.append(stop)
             following = (stop // size + 1) * size
     return header, starts
@@ -46,28 +47,30 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
 
 def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
     """Yield the offset after each row, up to the first row that cannot be read."""
+    csv.field_size_limit(LONGEST_FIELD)
     with open_whole(path) as file:
-        lines = iter(partial(file.readline, _LONGEST_LINE), b"")
-        stop = 0
+        stop = len(BOM) if file.read(len(BOM)) == BOM else 0
+        file.seek(stop)
+        delimiter = delimiter or detect_delimiter(_decode(file.readline(_LONGEST_LINE)))
+        file.seek(stop)
+        line = b""
 
-        def decoded() -> Iterator[str]:
-            nonlocal stop
-            for line in lines:
+        def lines() -> Iterator[str]:
+            nonlocal line, stop
+            for line in iter(partial(file.readline, _LONGEST_LINE), b""):
                 stop += len(line)
                 yield _decode(line)
 
-        for line in lines:
-            stop += len(line)
-            text = _decode(line.removeprefix(b"\xef\xbb\xbf")) if stop == len(line) else ""
-            delimiter = delimiter or detect_delimiter(text)
-            if b'"' in line:
-                reader = csv.reader(chain([text or _decode(line)], decoded()), delimiter=delimiter, strict=True)
-                try:
-                    next(reader)
-                except csv.Error:
-                    if reader.line_num > 1:  # a quote is not closed
-                        return
-            if not line.endswith(b"\n"):
+        reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+        while True:
+            number = reader.line_num + 1
+            try:
+                if next(reader, None) is None:
+                    return
+            except csv.Error:
+                if reader.line_num > number:  # a quote is not closed, so the end of the row is unknown
+                    return
+            if not line.endswith(b"\n"):  # the last line, or a part of a line that is too long
                 return
             yield stop
 

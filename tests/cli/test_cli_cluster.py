@@ -174,6 +174,12 @@ def test_partitions_of_a_table(name, tmp_path):
         assert f"error: {name}:{82 if name == 'rows.csv' else 42}: " in message
 
 
+def test_a_delimiter_decides_the_format_of_the_output(tmp_path):
+    (tmp_path / "rows.tsv").write_text("text;id\n" + "a good film;1\n" * 40)
+    words = ("predict", "rows.tsv", "--delimiter", ";")
+    assert call(*words, "--cluster", "local:2").stdout == call(*words).stdout
+
+
 def test_tables_with_other_columns_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("text,id\ngood,1\n")
     (tmp_path / "b.csv").write_text("text,number\ngood,1\n")

@@ -124,7 +124,7 @@ def test_the_models_are_those_for_few_texts(targets, width, weights, budget):
     found = fit_ratios(blocks, ROOT, TextLoss(targets, np.where(inside, used, 0), width), ratios, None)
     rows = sp.csr_matrix(dense_presence(TEXTS, KEYS) * ROOT[:, None])[inside]
     slopes, bias = fit_linear(rows, ratios, targets[inside], None if weights is None else weights[inside])
-    assert_allclose(rows @ found.slopes + found.bias, rows @ slopes + bias, atol=0.04)
+    assert_allclose(rows @ found.slopes + found.bias, rows @ slopes + bias, atol=0.02)
     assert not found.slopes[::3].any()
     assert not found.lexicon_slope.any()
 
