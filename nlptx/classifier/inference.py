@@ -22,7 +22,7 @@ CHUNK = 2048
 # Maximum number of words whose n-grams are looked up together. It is large enough that few passes over the known
 # n-grams are needed, and small enough for the arrays to fit in the cache.
 SPAN = 1 << 14
-# If the absolute values of all weights are at most this, float32 results cannot overflow unnoticed. Trained weights are
+# Limit of the absolute values of the weights, below which a float32 overflow cannot go unnoticed. Trained weights are
 # far smaller, but a file may contain any weights, and layer norm would turn the result of an overflow into 0.
 _LARGEST_WEIGHT = 1e4
 
@@ -129,7 +129,7 @@ def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Cut lengths into consecutive groups with a sum of at most ``max_sum``. A larger length is a group by itself."""
+    """Divide lengths into consecutive groups with sums of at most ``max_sum``; a larger length forms its own group."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):

@@ -24,9 +24,10 @@ class Network(Layer):
     The features are optional. They come from n-grams; see :mod:`nlptx.ngrams`. Token features are multiplied by the
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
     provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
-    mean of the linear models, so that the encoder learns to correct their errors. If the classes are independent
-    (multi-label), or if there are many classes (sparse n-gram features), W connects each number only to the output of
-    the same class, so that its size is proportional to the number of classes.
+    mean of the linear models, so that the encoder learns to correct their errors. In
+    multi-label models, and with sparse n-gram features, which are used if there are many classes, each of the E numbers
+    belongs to one class, and W connects it only to the output of that class. The size of W is then proportional to the
+    number of classes.
 
     Args:
         settings: architecture of the network.

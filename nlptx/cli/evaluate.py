@@ -32,7 +32,12 @@ _UNKNOWN = "scored with the label frequencies in the training data"
 @model_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is lower.")
 @abstention_options
-@option("--plot", type=PATH, metavar="FILE", help="Draw reliability and coverage as .png, .svg or .pdf (plot extra).")
+@option(
+    "--plot",
+    type=PATH,
+    metavar="FILE",
+    help="Plot calibration and coverage to a .png, .svg or .pdf file (needs nlptx[plot]).",
+)
 @by_option
 @report_option
 @cluster_options

@@ -74,7 +74,11 @@ def experiment_options(function: Function) -> Function:
     )
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
     @option(
-        "--lexicon", type=PATH, metavar="FILE", group="N-grams", help="Prior of the n-grams; see nlptx train --help."
+        "--lexicon",
+        type=PATH,
+        metavar="FILE",
+        group="N-grams",
+        help="Lexicon to use as a prior; see nlptx train --help.",
     )
     @config_option
     @preset_option

@@ -58,7 +58,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
             found = {word: vectors.nearest(word, top) for word in words}
     except DataError as error:
         if model is None:
-            error.hint = "These are the words of the bundled model; name others with -m FILE."
+            error.hint = "The word vectors of the bundled model were used; -m FILE uses others."
         raise
     if run.json:
         print_json(

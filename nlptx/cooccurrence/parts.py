@@ -1,4 +1,4 @@
-"""Parts of the counts: ``nlptx cooccur`` makes a part from a shard of a corpus, and ``nlptx merge`` adds up all parts.
+"""Parts: ``nlptx cooccur`` makes one from each shard of a corpus, and ``nlptx merge`` turns them into the counts.
 
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
 the counts of pairs of words from a given vocabulary. Its counts are integer numbers of units, so the order in which

@@ -70,7 +70,7 @@ class SparseRows:
 class PairCounter:
     """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
-    Entry [a, b] of the matrix is the sum of the weights of all pairs of a position of word a and a position of word b.
+    Entry [a, b] of the matrix is the sum of the weights of all pairs of an occurrence of a and an occurrence of b.
     The matrix is therefore symmetric.
 
     Args:

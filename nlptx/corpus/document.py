@@ -86,7 +86,9 @@ class ReadOptions:
         if unknown := set(self.splits) - set(SPLITS):
             raise SettingsError(f"split is {min(unknown)!r}; expected some of {', '.join(SPLITS)}")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in _NO_DELIMITERS):
-            raise SettingsError(f"`delimiter` is {self.delimiter!r}; expected one character, not a quote or a line end")
+            raise SettingsError(
+                f"`delimiter` is {self.delimiter!r}; expected one character other than a quote or a line break"
+            )
         if self.label_separator is not None:
             check_separator(self.label_separator)
 
@@ -103,8 +105,8 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
     """Return the reading options that differ from the defaults of the command. They are recorded in the artifact.
 
     The format and the delimiter are not included, because they do not change the texts. The result is therefore the
-    same for a file whose name implies the format and for a pipe whose format must be set. The table of excluded rows is
-    recorded by its digest instead of its name.
+    same for a file whose name implies the format and for a pipe whose format must be set. The name of the
+    table of excluded rows is not included either.
     """
     defaults = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter", "exclude")}

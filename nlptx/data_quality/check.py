@@ -72,8 +72,8 @@ def check(
         similarity: minimum Jaccard similarity of texts that are nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label. The
             predictions must come from a model that was not trained on these rows. None if there is no such model.
-        cross_fit: whether to fit n-gram models out of fold. If ``predict`` is also given, the geometric mean of both
-            probabilities is used, because it finds wrong labels better than either probability alone.
+        cross_fit: whether to fit n-gram models out of fold. If ``predict`` is also given, the check uses the geometric
+            mean of its probabilities and those of the n-gram models, which finds wrong labels better than either alone.
         seed: seed for the folds.
         on_progress: called with the name of a step and its completed fraction.
         on_note: called with a note if the data does not allow a search for likely wrong labels.

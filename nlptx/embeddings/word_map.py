@@ -31,7 +31,8 @@ _FUNCTION_WORDS = """
 # In a small corpus, only the leading principal components are more than noise. Therefore one component is used for
 # every _WORDS_PER_COMPONENT words to choose from, but at least _MIN_COMPONENTS are used.
 _WORDS_PER_COMPONENT, _MIN_COMPONENTS = 16, 8
-# A group has one word for every _WORDS_PER_MEMBER words to choose from, but within these two limits.
+# By default, a group has one word for every _WORDS_PER_MEMBER words to choose from, but at least _MIN_SIZE and at most
+# _MAX_SIZE words.
 _WORDS_PER_MEMBER, _MIN_SIZE, _MAX_SIZE = 40, 5, 12
 
 

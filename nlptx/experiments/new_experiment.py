@@ -1,4 +1,4 @@
-"""Creates the folder of a new experiment: a Makefile and two settings files, copied from the folder ``template``."""
+"""Creates a folder for a new experiment, with a Makefile and two settings files copied from ``template``."""
 
 from __future__ import annotations
 

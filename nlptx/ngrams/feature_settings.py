@@ -57,7 +57,11 @@ def min_texts_of_components(texts: float) -> int:
 
 
 def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether each text is used for the components, given its number of distinct n-grams (texts,)."""
+    """Return (texts,) booleans: whether each text has enough n-grams to be used for the LSA components.
+
+    Args:
+        sizes: (texts,) number of distinct n-grams in each text.
+    """
     return sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
 
 

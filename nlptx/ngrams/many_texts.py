@@ -142,7 +142,7 @@ def _component_rows(
     workers: Workers,
     budget: MemoryBudget,
 ) -> list[WeightedRows]:
-    """Return the rows of the labelled texts, then those of the unlabelled texts, for n-grams of importance above 0."""
+    """Return one row per text, labelled texts first, with a column for each n-gram whose importance is above 0."""
     important = of_ngrams > 0
     long, texts = is_long(sizes_of([*sets, *more])), len(sizes_of(sets))
 

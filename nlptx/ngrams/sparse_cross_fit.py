@@ -81,7 +81,7 @@ def fit_sparse_features(
     data = _ModelData(rows, labels, shape.min_texts, text_weights, parts)
     for done, fitted in enumerate(workers.map_shared(_fit_part, data, range(len(parts))), start=1):
         found.append(LabelModels.from_bytes(fitted, (len(known), shape.classes)))
-        on_progress("linear models", done / len(parts), f"{done} of {len(parts)} times {shape.classes:,} models")
+        on_progress("linear models", done / len(parts), f"{done} of {len(parts)} sets of {shape.classes:,}")
     final, *out_of_fold = found
     words = words_of(texts)
 

@@ -39,8 +39,8 @@ class Example(NamedTuple):
     """A text that only one of two models predicts correctly.
 
     Args:
-        right: source of the model that is correct.
-        wrong: source of the other model.
+        right: name of the model that predicts the text correctly.
+        wrong: name of the other model.
         pair: number of the pair of models, and number of the correct model within the pair (1 or 2), such as "1-2".
         where: position in the input.
         label: the true label.

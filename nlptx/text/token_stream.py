@@ -17,10 +17,10 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# A chunk has at most one character for every _CHUNK_SHARE bytes of the memory limit: it takes about ten bytes per
-# character, and a few chunks are in progress at a time.
+# A chunk has as many characters as the memory limit has bytes, divided by this, but at least BLOCK and at most _CHUNK.
+# A chunk takes about ten bytes per character, and a few chunks are in progress at a time.
 _CHUNK_SHARE = 128
-# Memory per distinct word for its entries in ``numbers`` and ``totals``, in bytes.
+# Bytes that each distinct word takes in ``numbers`` and ``totals``.
 _BYTES_PER_WORD = 150
 
 

@@ -36,9 +36,10 @@ def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
         most_frequent = int(counts.argmax())
         accuracy_to_beat = float(np.average(targets == most_frequent, weights=weights))
         if accuracy < accuracy_to_beat:
-            failures.append(f"accuracy {accuracy:.1%}, always {model.labels[most_frequent]!r} {accuracy_to_beat:.1%}")
+            label = model.labels[most_frequent]
+            failures.append(f"accuracy {accuracy:.1%}, but {accuracy_to_beat:.1%} by always predicting {label!r}")
     if loss > loss_to_beat:
-        failures.append(f"log-loss {loss:.4g}, label frequencies {loss_to_beat:.4g}")
+        failures.append(f"log-loss {loss:.4g}, but {loss_to_beat:.4g} by predicting the label frequencies")
     if not failures:
         return ""
     held_out = f"{len(targets):,} held-out texts"

@@ -22,7 +22,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 
 # Scale of the inputs of the correction: factor of the old scores, and standard deviation of the pooled vectors (the
-# inputs of the head). The prior variance of all weights is 1, so a smaller input has less influence.
+# inputs of the head). The prior variance of their weights is 1, so smaller inputs have less influence.
 OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 

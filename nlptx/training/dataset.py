@@ -95,7 +95,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     if not len(texts):
         raise DataError(
             "no training text has a word that the embeddings know",
-            hint="Train the embeddings on text of the same language, or give `new_word_min_count=1`.",
+            hint="Train the embeddings on text in the language of these texts, or set `new_word_min_count=1`.",
         )
     if settings.valid_share and not len(valid):
         context.on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")

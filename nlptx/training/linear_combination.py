@@ -52,7 +52,7 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
     if model.ngram_features is None or data.train.ngram_features is None:
         raise DataError(
             "a model without a network consists of n-gram features, which are impossible with this data",
-            hint="Give `epochs=1` or more.",
+            hint="Set `epochs` to 1 or more.",
         )
     context.report("combining linear models", 0)
     loss, accuracy = _fit(model, data.train, 1 if model.ngram_features.latent is None else 2)

@@ -112,7 +112,7 @@ class OwnEmbeddings:
                 on_round=on_round,
             )
         except DataError as error:
-            error.hint = "Give longer texts, or `embeddings` made from other texts."
+            error.hint = "Use longer texts, or `embeddings` made from other texts."
             raise
 
     def no_words(self) -> Embeddings:

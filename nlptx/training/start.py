@@ -112,7 +112,7 @@ def start_from(
     if settings.ngrams and words > LARGEST_VOCABULARY:
         raise SettingsError(
             f"{words:,} words are too many for n-grams; at most {LARGEST_VOCABULARY:,} are possible",
-            hint="Give a higher `new_word_min_count`.",
+            hint="Set a higher `new_word_min_count`.",
         )
     features = start.ngram_features
     features = features.dense() if isinstance(features, SparseNgramFeatures) else features
@@ -205,4 +205,4 @@ def _note_labels(old: list[str], new: list[str], context: TrainingContext) -> No
         return
     parts = [("kept", set(old) & set(new)), ("new", set(new) - set(old)), ("gone", set(old) - set(new))]
     changes = "; ".join(f"{name}: {', '.join(sorted(labels))}" for name, labels in parts if labels)
-    context.on_note(f"labels that differ from the labels of the model to start from ({changes})")
+    context.on_note(f"the labels differ from those of the model to start from ({changes})")

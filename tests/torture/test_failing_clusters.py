@@ -172,7 +172,7 @@ def test_workers_are_killed_at_random_moments(cluster, tmp_path, corpus, stage):
 
 
 def test_workers_are_killed_during_a_search(cluster, tmp_path, corpus):
-    # The settings that a search finds depend on its time limit, so only its success is checked.
+    # How many settings a search can try depends on the speed of the machine, so only its success is checked.
     expected(tmp_path, corpus, "crossvalidate")
     for number in range(3):
         cluster.add_worker(number)
