@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
+from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.stored import KIND, index_type, matrix_artifact
 from nlptx.io.paths import FilePath, file_name
@@ -34,12 +34,18 @@ class Cooccurrence:
         vocabulary: the V words.
         settings: settings with which the corpus was counted.
         details: number of tokens, and other information about the corpus, such as its digest.
+
+    Raises:
+        DataError: the matrix is not symmetric.
     """
 
     matrix: sp.csr_matrix
     vocabulary: Vocabulary
     settings: CountSettings
     details: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        check_symmetric(self.matrix)
 
     def __repr__(self) -> str:
         return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"

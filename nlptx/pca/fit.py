@@ -21,7 +21,7 @@ from nlptx.pca.components import cosine_weights, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
 from nlptx.pca.spilled_slices import SpilledSlices
-from nlptx.pca.transform import transform
+from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
@@ -97,7 +97,8 @@ def fit_pca(
             )
             matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
             slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)
-            return RowOperator.of(matrix, settings.standardize, dtype, workers, slices.add)
+            symmetric = is_symmetric(settings.transform, settings.smoothing)
+            return RowOperator.of(matrix, settings.standardize, dtype, workers, slices.add, symmetric)
 
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 

@@ -74,6 +74,11 @@ def transform_with(counts: Rows, name: str, smoothing: float, totals: NDArray | 
     return TransformedRows(counts, lambda _, part: part.log1p() if name == "log" else part)
 
 
+def is_symmetric(name: str, smoothing: float) -> bool:
+    """Return whether the transformed counts are exactly symmetric."""
+    return name != "ppmi" or smoothing == 1
+
+
 def row_totals(counts: Rows, workers: Workers = SERIAL) -> NDArray:
     """Return the total of each row, (V,)."""
     return np.concatenate(list(workers.map(lambda rows: totals_of(counts[rows]), even_slices(counts))))
@@ -102,12 +107,14 @@ def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
     smoothed = totals**smoothing
     # A word without any co-occurrences has an empty row and column, so its logarithms can have any finite value.
     log_word = np.log(np.where(totals > 0, totals, 1))
-    log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
+    log_context = np.log(np.where(totals > 0, smoothed, 1))
+    log_sum = np.log(smoothed.sum() or 1)
 
     def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
         pmi = np.log(part.data)
-        pmi -= np.repeat(log_word[rows], np.diff(part.indptr))
-        pmi -= log_context[part.indices]
+        pmi += log_sum
+        # Both logarithms are added before they are subtracted. Without smoothing, rounding errors are then symmetric.
+        pmi -= log_context[part.indices] + np.repeat(log_word[rows], np.diff(part.indptr))
         kept = pmi > 0
         before = np.concatenate([[0], np.cumsum(kept)])
         indptr = before[part.indptr].astype(part.indptr.dtype)
