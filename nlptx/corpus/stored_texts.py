@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 
-# Number of bytes that are stored together.
-_TOGETHER = 1 << 20
+# Number of bytes to collect before they are appended to the array.
+_BUFFER_SIZE = 1 << 20
 
 
 class StoredTexts(Sequence[str]):
@@ -69,7 +69,7 @@ class TextWriter:
         data = text.encode("utf-8", "surrogatepass")
         self._buffer += data
         self._lengths.append(len(data))
-        if len(self._buffer) >= _TOGETHER:
+        if len(self._buffer) >= _BUFFER_SIZE:
             self._flush()
 
     def encoded(self) -> RaggedArray:
