@@ -19,7 +19,7 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
     Args:
         rows: the rows of the data, followed by the rows of the test data.
         first: index of the first text that is equal to each text; see :func:`.same_texts.first_same`.
-        count: number of rows of the data, which precede the test data.
+        count: number of rows without the test data.
     """
     own = np.arange(count)
     copies = np.flatnonzero(first[:count] < own)
@@ -63,7 +63,7 @@ def find_near_copies(rows: Rows, pairs: SimilarPairs, count: int) -> Iterator[Fi
     Args:
         rows: the rows of the data, followed by the rows of the test data.
         pairs: pairs of similar texts.
-        count: number of rows of the data, which precede the test data.
+        count: number of rows without the test data.
     """
     inside = pairs.second < count
     yield _strongest("near-duplicates", pairs.second[inside], pairs.first[inside], pairs.similarity[inside])

@@ -118,8 +118,8 @@ class Workers:
     ) -> Iterator[tuple[K, R]]:
         """Do the same as :meth:`map`, but yield ``(kept, work(item))`` for each pair ``(kept, item)``.
 
-        ``kept`` is not passed to the workers. When ``pairs`` yields :data:`PAUSE`, all results are yielded before the next
-        pair is requested.
+        ``kept`` is not passed to the workers. When ``pairs`` yields :data:`PAUSE`, all results are yielded before the
+        next pair is requested.
         """
         if self.jobs == 1:
             for pair in pairs:
