@@ -66,7 +66,7 @@ class Corpus:
     def _check_content(self, source: Source) -> None:
         """Raise DataError for an input that is not text.
 
-        If an input that is read as plain text looks like a table, call ``on_note``.
+        If an input that is read as plain text looks like a table, report this with ``on_note``.
         """
         self._check_options(source)
         if source.format == "parquet" or source.continued:
@@ -103,13 +103,13 @@ class Corpus:
             )
 
     def note_guess(self, where: str, guess: str) -> None:
-        """Add a note about a guess, unless the same guess has already been reported."""
+        """Report a guess with ``on_note``, unless the same guess has already been reported."""
         if guess not in self.noted:
             self.noted.add(guess)
             self.on_note(f"{where}: {guess}")
 
     def note_left_out(self) -> None:
-        """Add a note about the rows that were left out, if there are any."""
+        """If rows were left out, report their number with ``on_note``."""
         if note := self.left_out.note():
             self.on_note(note)
 

@@ -19,7 +19,7 @@ class NaturalOrder:
 
     def __init__(self) -> None:
         self._count = 0
-        self._keys: dict[int, list[tuple[int, str]]] = {}  # only of files with one text each
+        self._keys: dict[int, list[tuple[int, str]]] = {}  # only for files with one text each
 
     def add(self, document: Document) -> None:
         """Add the next document."""

@@ -56,7 +56,7 @@ class TextWriter:
     """Stores texts one at a time.
 
     Args:
-        budget: memory limit; the texts are valid until it is closed.
+        budget: memory limit. The texts are valid until the budget is closed.
     """
 
     def __init__(self, budget: MemoryBudget) -> None:

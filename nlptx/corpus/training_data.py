@@ -42,8 +42,8 @@ class TrainingTexts:
         source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with the weight 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
-        corpus: number, digest and reading options of all texts except the held-out texts. ``nlptx cooccur`` records the
-            same values when it counts the same inputs.
+        corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
+            ``nlptx cooccur`` records the same values when it counts the same inputs.
     """
 
     texts: Sequence[str]

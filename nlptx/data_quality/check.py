@@ -35,9 +35,8 @@ class Check:
     Args:
         profile: the profile of the data.
         findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
-        rows: the rows of the data, followed by the rows of the test data, if any. Findings contain indices of these
-            rows.
-        count: number of rows without the test data; the test rows follow them.
+        rows: the data rows, followed by the test rows, if any. Findings contain indices of these rows.
+        count: number of data rows, without the test rows.
     """
 
     profile: Profile

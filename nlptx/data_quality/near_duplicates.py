@@ -60,7 +60,7 @@ def similar_pairs(
 
     Args:
         words: words of all texts.
-        rows: (B,) indices of the texts to compare, sorted, each with at least one word.
+        rows: (B,) sorted indices of the texts to compare. Each of these texts has at least one word.
         threshold: minimum Jaccard similarity, above 0 and at most 1.
         workers: threads to use; they do not change the result.
         on_progress: called with the completed fraction.

@@ -31,7 +31,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
     try:
         descriptor = _open_locked(path)
     except BlockingIOError:
-        raise OutputError(taken, hint="Wait until it has ended, or name another output.") from None
+        raise OutputError(taken, hint="Wait until the other process has ended, or name another output.") from None
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror or error}", where=path) from error
     try:

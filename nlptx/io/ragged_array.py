@@ -51,7 +51,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
         Args:
             parts: for each group, the entries of its arrays, one array after another, and the length of each array.
             dtype: dtype of the entries.
-            budget: memory limit. The arrays are valid until it is closed.
+            budget: memory limit. The arrays are valid until the budget is closed.
 
         Raises:
             OutputError: there is not enough disk space.
