@@ -31,7 +31,7 @@ class Partition:
         path: absolute path of the input.
         start: offset of the first byte.
         stop: offset after the last byte; None for a whole input.
-        header: number of bytes of the file's table header, which precedes the lines unless ``start`` is 0; 0 for none.
+        header: size of the file's table header in bytes, or 0. It is read before the lines unless ``start`` is 0.
     """
 
     name: str

@@ -129,7 +129,7 @@ def is_archive(name: str) -> bool:
 
 
 def format_by_name(name: str) -> str:
-    """Return the format that a file name indicates, ignoring a compression suffix: a table format, or ``text``."""
+    """Return the format indicated by a file name: a table format, or ``text``. A compression suffix is ignored."""
     inner = os.path.splitext(name)[0] if is_packed(name) else name
     return _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
 

@@ -58,7 +58,7 @@ def clean(text: str) -> str:
 
 
 def clean_expressively(text: str, lowercase: bool) -> str:
-    """Clean non-ASCII text: do the same as :func:`clean`, and also simplify emoji.
+    """Clean non-ASCII text in the same way as :func:`clean`, and also simplify emoji.
 
     If ``lowercase`` is true, only non-ASCII letters are converted to lower case. ASCII capitals are needed later to
     recognise shouted words.
