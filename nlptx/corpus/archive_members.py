@@ -60,7 +60,7 @@ def read_members(name: str) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]
         # to report damage or a second archive.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
-                raise tarfile.ReadError("data after its end")
+                raise tarfile.ReadError("data after the end of the archive")
 
 
 def _skip_contents(archive: tarfile.TarFile) -> None:

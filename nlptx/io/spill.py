@@ -23,7 +23,7 @@ from nlptx.settings import DEFAULT_MEMORY
 
 # Number of bytes that are read at a time when an array is read in parts.
 _PART = 8 << 20
-# Each large array of a stage may occupy 1/_SHARE of the memory limit in memory.
+# Each large array of a stage may occupy 1/_SHARE of the memory limit before it moves to a file.
 _SHARE = 16
 # Number of bytes that must stay free on the disk, because other programs also write to it.
 _RESERVE = 64 << 20
