@@ -21,7 +21,7 @@ _LARGEST_COUNT = 2.0**53
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError."""
+    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError if they are invalid."""
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 

@@ -59,7 +59,7 @@ def read_word_list(path: str, settings: CountSettings) -> WordList:
     """Read a word list.
 
     Raises:
-        ArtifactError: the file is not a word list, or damaged.
+        ArtifactError: the file is not a word list or is damaged.
         SettingsError: the file does not exist, or its words were counted with other settings.
     """
     artifact = read(path, WORDS)
@@ -68,6 +68,6 @@ def read_word_list(path: str, settings: CountSettings) -> WordList:
         if artifact.settings[name] != value:
             raise SettingsError(
                 f"{path}: `{name}` was {artifact.settings[name]}, but is {value} here",
-                hint="Use the same settings as for the parts of the word list.",
+                hint="Use the settings with which the word list was made.",
             )
     return words

@@ -1,6 +1,7 @@
 """Stage 1: turns texts into a sparse matrix of word-by-word co-occurrence counts.
 
-The words in a window are counted, as in Lund & Burgess (1996), with the weights 1/d of Pennington et al. (2014, GloVe).
+The words in a window are counted, as in Lund & Burgess (1996), by default with the weights 1/d of Pennington et al.
+(2014, GloVe).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Cooccurrence:
         return load(path, KIND, cls.from_artifact)
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact, whose file ``scipy.sparse.load_npz`` can also read."""
+        """Return the counts as an artifact, in a form that ``scipy.sparse.load_npz`` can also read."""
         indices = self.matrix.indices.astype(np.int32, copy=False)
         return matrix_artifact(
             self.matrix.indptr, indices, self.matrix.data, self.vocabulary, self.settings, self.details
