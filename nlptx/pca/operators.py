@@ -24,7 +24,7 @@ class Slice:
 
     Args:
         rows: range of the rows of the slice.
-        load: function that returns the rows (rows, V) of S in this range, which may be in a file.
+        load: function that returns these rows of S, (rows, V), from memory or from a file.
         shift: (rows,) the entries of the shift in this range.
     """
 
@@ -69,8 +69,8 @@ class RowOperator:
         shape: (n, V).
         dtype: float32 or float64, the dtype of all products.
         squares: sum of all squared entries of X.
-        multiply: function that multiplies each slice. The products of slices are added in order, so the result does not
-            depend on where they are computed.
+        multiply: function that yields ``product(slice, block)`` for each slice, given ``product`` and ``block``. The
+            results are in the order of the slices, so their sum does not depend on where they are computed.
     """
 
     def __init__(self, shape: tuple[int, int], dtype: DTypeLike, squares: float, multiply: MultiplyAll) -> None:
