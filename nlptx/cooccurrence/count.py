@@ -25,7 +25,7 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A segment is the part of a block whose positions one thread groups by word. It has about _SEGMENT tokens, or
 # _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one start index per word.
-# There is at most one token per _SEGMENT_SHARE bytes of the memory limit, because grouping takes about 40 bytes per
+# It has at most one token per _SEGMENT_SHARE bytes of the memory limit, because grouping takes about 40 bytes per
 # token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
 # Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each run has two open
@@ -112,7 +112,7 @@ def count_known(
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
         workers: threads or processes; they do not change the counts.
-        in_units: whether to return integer numbers of units, which can be added to the counts of other texts.
+        in_units: whether to return integer numbers of units, which can be added to those of other texts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count

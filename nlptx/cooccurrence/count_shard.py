@@ -56,7 +56,7 @@ def count_shard(
 
 
 def read_word_list(path: str, settings: CountSettings) -> WordList:
-    """Read a word list.
+    """Read a word list written by ``nlptx merge --words-only``.
 
     Raises:
         ArtifactError: the file is not a word list or is damaged.

@@ -87,15 +87,17 @@ def count(
 ) -> Cooccurrence:
     """Count which words occur near each other.
 
-    Words i and j at distance d in a text add w(d) to the entries (i, j) and (j, i), where w is 1/d by default.
+    Words i and j at distance d <= ``window`` in a text add w(d) to the entries (i, j) and (j, i). By default, w(d) is
+    1/d.
 
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
         jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number does not
             change the result. The workers are processes or threads; see :func:`nlptx.fit`.
-        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. The
-            limit does not apply to the result, which is always in memory.
+        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. If
+            there are more distinct words than fit in memory, the rarest are dropped. The limit does not apply to the
+            result, which is always in memory.
         tmp_dir: folder for temporary files.
 
     Returns:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 # Maximum number of attention weights in a tile: half a megabyte of float32.
 _TILE = 1 << 17
-# Between these bounds, neither a sum of float32 exponentials nor its reciprocal suffers from overflow or underflow.
+# Between these bounds, neither a sum of float32 exponentials nor its reciprocal overflows or underflows.
 _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
 

@@ -23,7 +23,7 @@ class Slice:
     """Consecutive rows of X = S - shift 1^T, as defined in :class:`RowOperator`.
 
     Args:
-        rows: range of the rows of the slice.
+        rows: range of rows that the slice covers.
         load: function that returns these rows of S, (rows, V), from memory or from a file.
         shift: (rows,) the entries of the shift in this range.
     """

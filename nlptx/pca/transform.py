@@ -55,7 +55,7 @@ class TransformedRows:
 
 
 def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
-    """Return the transformed counts.
+    """Return the counts after a transform, which is applied to rows whenever they are read.
 
     Args:
         counts: (V, V) sparse co-occurrence counts.
