@@ -119,7 +119,7 @@ class Embeddings:
     def save(self, path: FilePath) -> None:
         """Write the vectors to a file atomically.
 
-        The file is an artifact, or has the word2vec text format if its name ends in .txt or .vec.
+        If the name ends in .txt or .vec, the file has the word2vec text format; otherwise it is an artifact.
 
         Raises:
             OutputError: the file cannot be written, or the text format cannot represent a word.

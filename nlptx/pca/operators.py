@@ -46,8 +46,9 @@ class Slice:
         return scaled.T @ block, self.shift @ block
 
 
-# Product of a slice and a block of vectors, and a function that yields such a product for each slice, in order.
+# Function that returns a product of a slice and a block of vectors.
 Multiply = Callable[[Slice, NDArray], Any]
+# Function that yields this product for each slice, in order.
 MultiplyAll = Callable[[Multiply, NDArray], Iterator[Any]]
 
 
