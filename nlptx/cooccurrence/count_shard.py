@@ -67,7 +67,7 @@ def read_word_list(path: str, settings: CountSettings) -> WordList:
     for name, value in settings.to_dict().items():
         if artifact.settings[name] != value:
             raise SettingsError(
-                f"{path}: `{name}` was {artifact.settings[name]}, but is {value} here",
+                f"{path}: the word list was made with `{name}={artifact.settings[name]}`, not `{name}={value}`",
                 hint="Use the settings with which the word list was made.",
             )
     return words
