@@ -16,12 +16,12 @@ from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Counts are sums of integers, which float64 represents exactly up to this value.
+# Counts are sums of integer units, which float64 represents exactly up to this value.
 _LARGEST_COUNT = 2.0**53
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError."""
+    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError if they are invalid."""
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 

@@ -23,8 +23,8 @@ class Slice:
     """Consecutive rows of X = S - shift 1^T, as defined in :class:`RowOperator`.
 
     Args:
-        rows: range of the rows of the slice.
-        load: function that returns the rows (rows, V) of S in this range, which may be in a file.
+        rows: range of rows that the slice covers.
+        load: function that returns these rows of S, (rows, V), from memory or from a file.
         shift: (rows,) the entries of the shift in this range.
     """
 
@@ -46,8 +46,9 @@ class Slice:
         return scaled.T @ block, self.shift @ block
 
 
-# Product of a slice and a block of vectors, and a function that yields such a product for each slice, in order.
+# Function that returns a product of a slice and a block of vectors.
 Multiply = Callable[[Slice, NDArray], Any]
+# Function that yields this product for each slice, in order.
 MultiplyAll = Callable[[Multiply, NDArray], Iterator[Any]]
 
 
@@ -70,8 +71,8 @@ class RowOperator:
         shape: (n, V).
         dtype: float32 or float64, the dtype of all products.
         squares: sum of all squared entries of X.
-        multiply: function that multiplies each slice. The products of slices are joined or added in order, so the
-            result does not depend on where they are computed.
+        multiply: function that yields ``product(slice, block)`` for each slice, given ``product`` and ``block``. The
+            results are in the order of the slices, so the result does not depend on where they are computed.
         symmetric: whether X is exactly symmetric.
     """
 

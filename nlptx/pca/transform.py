@@ -40,7 +40,7 @@ class TransformedRows:
 
     Args:
         counts: the matrix of counts.
-        change: function that transforms the given rows of the counts.
+        change: function that transforms some rows, given their range and their counts.
     """
 
     def __init__(self, counts: Rows, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
@@ -55,7 +55,7 @@ class TransformedRows:
 
 
 def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
-    """Return the transformed counts.
+    """Return the counts after a transform, which is applied to rows whenever they are read.
 
     Args:
         counts: (V, V) sparse co-occurrence counts.
