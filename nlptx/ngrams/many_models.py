@@ -24,8 +24,8 @@ from nlptx.ngrams.many_components import ManyComponents, WeightedRows
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.ratio_model import RatioModel
 
-# Maximum number of iterations of L-BFGS. With 100 iterations, as for few texts, it takes almost twice as long, and the
-# models are no better; see tests/benchmarks/TRIED.md.
+# Maximum number of L-BFGS iterations. With 100, the maximum for fewer texts, fitting takes almost twice as long, and
+# the models are no better; see tests/benchmarks/TRIED.md.
 MAX_ITERATIONS = 50
 
 
@@ -127,7 +127,7 @@ def fit_ratios(
         root: (texts,) inverse of the square root of the number of words of each text.
         loss: loss of the texts.
         ratios: (G, E) log-count ratios.
-        of_lexicon: (texts, 1) feature of the lexicon, or None.
+        of_lexicon: (texts, 1) lexicon feature of each text, or None.
     """
     informative = np.flatnonzero(ratios.any(axis=1))  # the weights of the other n-grams would remain 0
     scales = ratios[informative].astype(np.float64)
@@ -150,7 +150,7 @@ def fit_ratios(
 def fit_on_components(
     components: ManyComponents, rows: WeightedRows, loss: TextLoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the second model, on the components of the texts. Return its slopes (K, E) and its bias (E,)."""
+    """Fit the second model, on the LSA components. Return its slopes (K, E) and its bias (E,)."""
     directions, mean = components.directions.astype(np.float64), components.mean.astype(np.float64)
     important = rows.importance[:, None].astype(np.float64)
 

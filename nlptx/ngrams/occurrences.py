@@ -52,7 +52,7 @@ def ngrams_of_texts(
     Args:
         texts: word ids of each text.
         order: length of the longest n-gram.
-        words: V; see :func:`.naive_bayes.ngram_keys`.
+        words: vocabulary size V; see :func:`.naive_bayes.ngram_keys`.
         workers: threads to use; they do not change the result.
         budget: memory limit. If the n-grams exceed it, they go to a temporary file. By default there is no limit.
 
@@ -71,7 +71,7 @@ def ngrams_of_texts(
 
 
 def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield the texts in lists of at most ``max_texts`` texts and about as many words as are processed together."""
+    """Yield the texts in lists of at most ``max_texts`` texts, with about _TOGETHER words in each list."""
     group, words = [], 0
     for ids in texts:
         group.append(ids)
@@ -99,7 +99,7 @@ def _distinct_ngrams(
 
 
 def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
-    """Return (texts,) the number of distinct n-grams of each text."""
+    """Return the number of distinct n-grams of each text, (texts,)."""
     return np.concatenate([np.zeros(0, np.int64), *(group.sizes for group in sets)])
 
 
