@@ -1,7 +1,7 @@
 """Calibration of the predicted probabilities with a single number, the temperature (Guo et al. 2017).
 
 A network that fits its training texts well is usually overconfident. Dividing its outputs by a temperature T changes
-no prediction, only its confidence. T is chosen to minimise the log-loss of held-out texts.
+the confidence of each prediction, but not the predicted label. T is chosen to minimise the log-loss of held-out texts.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ def find_temperature(
 
 
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
-    """Set the temperature of a model, unless its settings disable calibration. Also set any label thresholds.
+    """Set the temperature of a model, unless its settings disable calibration.
 
-    A multi-label model also has only one temperature, which minimises the sum of the log-losses of its labels.
+    For a multi-label model, the temperature minimises the sum of the log-losses of the labels. The label thresholds are
+    set in any case.
 
     Args:
         model: model to calibrate; modified in place. Its history records the calibration.

@@ -26,7 +26,7 @@ from nlptx.training.targets import Targets, count_labels, encode_targets
 
 # Number of words that are looked up together.
 _TOGETHER = 1 << 20
-# Memory for the distinct words of the texts. It does not depend on the memory limit, because the model would then
+# Memory for the distinct words of the texts. It does not depend on the memory limit; otherwise, the model would
 # depend on that limit too.
 WORD_MEMORY = DEFAULT_MEMORY // 2
 

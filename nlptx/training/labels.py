@@ -18,8 +18,8 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# If there are more distinct labels than this, a note is printed: numbers are then probably measurements, and names are
-# probably not labels at all.
+# If there are more distinct labels than this, numbers are probably measurements. Names are probably not labels if, in
+# addition, there are fewer than two texts per name. A note is printed in both cases.
 _MANY_LABELS = 20
 
 

@@ -116,7 +116,7 @@ class OwnEmbeddings:
             raise
 
     def no_words(self) -> Embeddings:
-        """Return word vectors of length 1 for an empty vocabulary. Training then adds all words itself."""
+        """Return embeddings without words. Training without a network starts from them and adds the words itself."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
         return Embeddings(np.zeros((0, 1), np.float32), words, details=dict(self.record))
