@@ -179,9 +179,7 @@ def test_a_label_that_does_not_occur_in_the_held_out_texts():
 
 def test_a_held_out_label_that_does_not_occur_in_the_training_texts_is_rejected():
     texts, labels = make_reviews(40)
-    with pytest.raises(
-        LabelError, match="`valid` has the label 'odd' at position 0; the training data has the labels neg, pos"
-    ):
+    with pytest.raises(LabelError, match="`valid` has the label 'odd' at position 0; the training data has the labels"):
         fit(texts, labels, valid=(texts[:1], ["odd"]))
 
 
