@@ -112,7 +112,7 @@ def cross_fit_correction(
         text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.
-        on_progress: callback for the name of a step, its completed fraction and a description of the progress.
+        on_progress: called with the name of the step, its completed fraction and a description of the progress.
         text_weights: (N,) weight of the loss of each text, or None.
 
     Returns:

@@ -75,16 +75,16 @@ def fit_ngram_features(
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        shape: shape and size of the features.
+        shape: settings of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
         workers: threads to use; they do not change the result.
-        passages: passages of the training texts.
+        passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text: a text of weight 2 counts as two. None if all weights are 1.
         lexicon: prior of the first linear model, or None.
-        budget: memory limit, which does not change the result. The features of the training texts can be read until the
-            budget is closed. By default there is no limit.
+        budget: memory limit; None for no limit. It does not change the result. The features of the training texts can
+            be read until the budget is closed.
 
     Returns:
         The n-gram features to use for other texts; and a sequence with the features of each training text, followed by

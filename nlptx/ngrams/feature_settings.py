@@ -1,4 +1,4 @@
-"""Settings of the n-gram features, and helper functions that all methods of fitting them use."""
+"""Settings of the n-gram features, and functions shared by all methods that fit these features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 @dataclass(frozen=True)
 class FeatureSettings:
-    """Shape and size of the n-gram features.
+    """Settings that determine the number of n-gram features and how they are fitted.
 
     Args:
         classes: number of classes C.

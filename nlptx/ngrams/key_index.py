@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 # Odd number by which keys are multiplied. The high bits of the product select the slot (multiplicative hashing, Knuth).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-# The table has at least this many slots per key.
+# The hash table has at least this many slots per key.
 _SLOTS_PER_KEY = 2
 # The table is made once the number of lookups per known n-gram exceeds this value. Until then, a binary search is
 # faster.

@@ -48,7 +48,7 @@ _COLUMNS = 32
 
 @dataclass(frozen=True)
 class TextComponents:
-    """Components of a set of texts.
+    """LSA components of a set of texts.
 
     Args:
         rows: (texts, G) float32 matrix X of the texts.
@@ -131,7 +131,7 @@ def find_components(
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; they do not change the result.
-        on_progress: callback for the completed fraction and a description of the progress.
+        on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 
     Raises:

@@ -116,7 +116,7 @@ def find_many_components(
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; they do not change the result.
-        on_progress: callback for the completed fraction and a description of the progress.
+        on_progress: called with the completed fraction and a description of the progress.
 
     Raises:
         NlptxError: the power iteration does not converge.

@@ -1,4 +1,4 @@
-"""Which texts contain which n-grams: a sparse matrix of zeros and ones, in blocks of rows that may be in a file.
+"""Stores which texts contain which n-grams: a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
 
 Let N be this matrix, (texts, G). All matrices of texts by n-grams have the form S N W with diagonal matrices S and W,
 so only the columns of the entries of N are stored. Sums over the texts are sums over the blocks, in order, so they do

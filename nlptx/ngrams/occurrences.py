@@ -54,7 +54,7 @@ def ngrams_of_texts(
         order: length of the longest n-gram.
         words: vocabulary size V; see :func:`.naive_bayes.ngram_keys`.
         workers: threads to use; they do not change the result.
-        budget: memory limit. If the n-grams exceed it, they go to a temporary file. By default there is no limit.
+        budget: memory limit; None for no limit. If the n-grams exceed it, they go to a temporary file.
 
     Raises:
         OutputError: the temporary file cannot be written.
@@ -154,9 +154,9 @@ def frequent_ngrams(
         labelled: n-grams of the texts with labels and their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the texts without labels and their counts.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts. N-grams in this number of texts need not occur in any labelled text.
+        min_total: minimum number of all texts. N-grams in so many texts need not occur in any labelled text.
     """
-    # An n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` of the other texts.
+    # To be kept, an n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` other texts.
     low = min(min_labelled, min_total)
     keys = np.union1d(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
     with_label = counts_of(keys, *labelled)

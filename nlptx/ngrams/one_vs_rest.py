@@ -1,10 +1,10 @@
 """Fits one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
 These models are used if there are many labels. The model of a label is described in
-:mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all other labels. However, it uses only the
-n-grams that occur with the label more often than expected. Their number grows at most in proportion to the number of
-texts with the label, so the memory for all weights grows at most in proportion to the number of pairs of a text and one
-of its labels. For texts without any of these n-grams, the output is the bias, so their loss is computed once and
+:mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all other labels. However, the model uses
+only the n-grams that occur with the label more often than expected. Their number grows at most in proportion to the
+number of texts with the label, so the memory for all weights grows at most in proportion to the total number of labels
+of all texts. For texts without any of these n-grams, the output is the bias, so their loss is computed once and
 multiplied by the number of these texts. The time grows at most with the number of texts times the number of labels.
 """
 

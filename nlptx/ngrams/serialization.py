@@ -1,6 +1,6 @@
 """Converts NgramFeatures to the arrays in a model file and back.
 
-The keys of the n-grams are sorted int64 numbers. They are stored in two parts if these take less space: the lower 32
+The keys of the n-grams are sorted int64 numbers. They are stored in two parts if this takes less space: the lower 32
 bits of each key, as an int32; and each distinct value of the upper bits, with the number of keys that have this value.
 """
 

@@ -48,10 +48,10 @@ def fit_sparse_features(
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        shape: shape and size of the features. The number of components is ignored.
+        shape: settings of the features. The number of components is ignored.
         rng: source of randomness for the folds.
         workers: threads or processes to use; they do not change the result.
-        passages: passages of the training texts.
+        passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text, or None.
         budget: memory limit for the n-grams and the features of the texts; None for no limit. It does not change the

@@ -63,7 +63,7 @@ class Dataset:
 
     Args:
         train: training texts, followed by passages of them.
-        passages: passages in ``train``.
+        passages: text, position and word ids of each passage in ``train``.
         valid: held-out texts; may be empty.
         unlabelled: texts without labels; their classes are placeholders.
     """

@@ -36,7 +36,7 @@ class EncodedTexts:
     """The output of :func:`encode`. The ids of a text without a known word are empty.
 
     Args:
-        vocabulary: words of the embeddings, followed by new words of the training texts.
+        vocabulary: words of the embeddings, followed by new words of the training texts and of the lexicon.
         vectors: (V, R) float32 initial word vectors.
         labels, values: names of the labels and their values; see :func:`order_labels`.
         ids: (T,) int32 word ids of each training text.

@@ -66,9 +66,9 @@ def fit(
     """Train a classifier.
 
     Args:
-        texts: training texts: a list, tuple, array, Series or any other iterable of str.
-        labels: label of each text: str, bool, int, float or NumPy scalars. Predictions have the same type. If texts
-            may have any number of labels: a list, tuple or set of str for each text.
+        texts: training texts, as a list, tuple, array, Series or any other iterable of str.
+        labels: label of each text: a str, bool, int, float or NumPy scalar. Predictions have the same type. In
+            multi-label classification, a list, tuple or set of str for each text.
         embeddings: initial word vectors. By default, they are made from all texts, with and without labels, by
             :func:`nlptx.count` and :func:`nlptx.fit_pca`.
         settings: training settings; see :class:`TrainSettings`.
@@ -82,8 +82,8 @@ def fit(
             loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
-        label_separator: character between the labels of a text in the tables that the model reads and writes, if texts
-            may have any number of labels; ``;`` by default.
+        label_separator: string between two labels of a text in the tables that the model reads and writes, if texts may
+            have any number of labels; ``;`` by default.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
@@ -192,7 +192,7 @@ def _resolve_vectors(
     if start is not None:
         check_type(start, Model, "start")
         if embeddings is not None:
-            raise SettingsError("`embeddings` and `start` are given; expected one of them")
+            raise SettingsError("`embeddings` and `start` are given; expected only one of them")
         embeddings = start.embeddings()
     if embeddings is None:
         settings = cooccur or CountSettings(), pca or PcaSettings()

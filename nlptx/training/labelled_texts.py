@@ -39,8 +39,8 @@ class LabelledTexts:
     """Texts and the names of their labels.
 
     Args:
-        texts, names: the training texts, and the name of the label of each text. If a text may have several labels,
-            their names are sorted and joined by the separator.
+        texts, names: the training texts, and the label name of each text. If texts may have several labels, the names
+            of each text are sorted and joined by the separator.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
         labels: label name -> label, for each distinct label.

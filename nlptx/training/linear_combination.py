@@ -4,7 +4,7 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
 
     z_nc = b_c + sum_m a_m x_nmc.
 
-The weights a_m and the biases b_c minimise the log-loss of the training texts, whose n-gram features are fitted out of
+The weights a_m and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
 fold. The classifier still has a network, so that it can be used like any other classifier, but the encoder has no
 blocks, and all parameters except a_m and b_c are 0.
 """

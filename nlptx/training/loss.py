@@ -41,7 +41,7 @@ def classify(
 ) -> tuple[float, int, NDArray]:
     """Return the summed loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
 
-    The gradients are derivatives of the loss, summed over the microbatch and divided by ``count``.
+    The gradients are derivatives of the summed loss divided by ``count``.
 
     Args:
         model: model that is trained.

@@ -1,4 +1,4 @@
-"""Third step of training: compute the n-gram features of every text, fitted out of fold."""
+"""Third step of training: compute the n-gram features of the training texts, out of fold."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from nlptx.training.encoding import EncodedTexts
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.targets import count_labels
 
-# Maximum number of labels for which every n-gram has a value for every label. With more labels, n-gram features are
-# sparse.
+# Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
 # Default of ``--ngram-min-texts``.
 _MIN_TEXTS = 2

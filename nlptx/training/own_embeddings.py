@@ -44,7 +44,7 @@ class OwnEmbeddings:
         word_memory: memory limit for the distinct words, in bytes; by default half of ``memory``.
         more_texts: additional texts to count.
         record: information about the corpus to record in the counts, such as its digest.
-        on_result: called with the result of each stage.
+        on_result: called with the counts, and then with the embeddings.
     """
 
     cooccur: CountSettings = CountSettings()

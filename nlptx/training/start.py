@@ -1,9 +1,9 @@
 """Starting from a trained model (``--start``) instead of word vectors.
 
 The words, word vectors, encoder and n-gram features of the model are kept. A correction to the outputs of the model is
-fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and becomes part of the head and of the weights of the n-grams.
-Then the network is trained as usual. A label that the model already has keeps its output weights; the output weights of
-a new label start at 0.
+fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the head and to the n-gram weights. Then the
+network is trained as usual. A label that the model already has keeps its output weights; the output weights of a new
+label start at 0.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Trainer:
     title: ClassVar[str]  # name of the phase in messages
     order: ClassVar[Stream]
     dropout: ClassVar[Stream]
-    RECORDS: ClassVar[tuple[str, ...]]  # attributes that are lists of JSON values
+    RECORDS: ClassVar[tuple[str, ...]]  # attributes to save in a checkpoint as lists of JSON values
     STATE: ClassVar = ("weights",)
 
     def __init__(
