@@ -165,7 +165,7 @@ def _fit(
     weights: NDArray[np.float64],
 ) -> Correction:
     """Fit a correction; :func:`cross_fit_correction` describes the arguments."""
-    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     (_, grams), width, scale = rows.shape, outputs.shape[1], importance[:, None]
     transposed = rows.T.tocsr()

@@ -103,7 +103,7 @@ def _minimise(
         inverse_penalty: C; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
-    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     width = shape[1]
     loss_of = _weighted(text_losses(width, targets), targets, text_weights)

@@ -58,7 +58,7 @@ def find_known(
         more: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts. N-grams in so many texts need not occur in any labelled text.
+        min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
         max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
         workers: threads to use; they do not change the result.
         memory: number of bytes for counting; it does not change the result.

@@ -1,9 +1,9 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
-The features have the same meaning, but are computed differently: LSA in the space of the n-grams
-(:mod:`nlptx.ngrams.many_components`), and logistic regressions by L-BFGS on vectors of weights instead of vectors of
-texts (:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts.
-Only the number of texts decides whether this module is used, so the memory limit does not change the result.
+The features have the same meaning, but the LSA components are computed in the space of the n-grams
+(:mod:`nlptx.ngrams.many_components`), and L-BFGS stores vectors of weights instead of vectors of texts
+(:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts. Only
+the number of texts decides whether this module is used, so the memory limit does not change the result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Fitted(NamedTuple):
     """Models that were fitted on a part of the texts.
 
     Args:
-        features: the n-gram features.
+        features: the fitted ratios and linear models, which compute the features of any text.
         self_outputs: (texts, M E) contribution of each text to its own outputs.
     """
 

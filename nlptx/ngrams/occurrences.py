@@ -154,7 +154,7 @@ def frequent_ngrams(
         labelled: n-grams of the texts with labels and their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the texts without labels and their counts.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts. N-grams in so many texts need not occur in any labelled text.
+        min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
     """
     # To be kept, an n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` other texts.
     low = min(min_labelled, min_total)
@@ -182,7 +182,7 @@ def presence(
     """Return a (texts, G) float32 matrix that is 1 where a text contains an n-gram and 0 elsewhere.
 
     Args:
-        sets: distinct n-grams of the texts.
+        sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: threads to use; they do not change the result.
         values: function that returns entries to use instead of 1, given the columns (N,) of the entries and the number

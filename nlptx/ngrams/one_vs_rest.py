@@ -117,7 +117,7 @@ def _fit_label(
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))
     if not len(ratios) or not 0 < with_label < total:
         return np.zeros(len(ratios), np.float32), float(start)
-    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     touched, row = np.unique(rows.indices, return_inverse=True)
     data = rows.data * np.repeat(ratios, np.diff(rows.indptr))

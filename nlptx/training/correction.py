@@ -103,7 +103,7 @@ def extend_ngrams(
     Args:
         before: model that training starts from.
         change: (E0, E) matrix that converts old scores to new scores.
-        settings: training settings.
+        settings: training settings; only ``ngrams`` is used.
         words: vocabulary size V.
     """
     known, projection = before.ngram_features, before.network.text_projection

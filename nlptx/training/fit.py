@@ -71,14 +71,14 @@ def fit(
             multi-label classification, a list, tuple or set of str for each text.
         embeddings: initial word vectors. By default, they are made from all texts, with and without labels, by
             :func:`nlptx.count` and :func:`nlptx.fit_pca`.
-        settings: training settings; see :class:`TrainSettings`.
+        settings: training settings; None for the defaults.
         start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features and network are
             kept, so ``settings`` must not contradict its network settings. Its labels may differ from ``labels``.
-        cooccur: settings for counting, if word vectors are made.
-        pca: settings for PCA, if word vectors are made.
+        cooccur: settings for counting, if word vectors are made; None for the defaults.
+        pca: settings for PCA, if word vectors are made; None for the defaults.
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, used for the word vectors, LSA and distillation; not used with ``start``.
-        sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
+        sample_weight: weight of each training text, from 0 to 1e9. A text of weight 2 counts as two equal texts in the
             loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
@@ -104,7 +104,7 @@ def fit(
 
     Raises:
         ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
-        DataError: the data cannot be used.
+        DataError: no text can be used, the weights are invalid, or there is not one label per text.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
         LabelError: a text has no label, there are fewer than two labels, or two labels could be confused.

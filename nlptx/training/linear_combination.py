@@ -77,7 +77,7 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
 
 def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
     """Set the parameters of the model. Return the out-of-fold loss and accuracy on the training texts."""
-    from scipy.optimize import minimize  # slow to import
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     network, features = model.network, train.ngram_features
     projection, bias = network.text_projection, network.head.bias

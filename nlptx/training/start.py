@@ -96,7 +96,7 @@ def start_from(
     The settings of the new model have a lower learning rate (:func:`with_slower_network`).
 
     Args:
-        start: trained model.
+        start: trained model to start from.
         data: training and validation texts.
         encoded: all texts. The vocabulary and the vectors begin with those of the model; new words follow.
         labels: label of each class.
