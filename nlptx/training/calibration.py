@@ -1,7 +1,8 @@
 """Calibration of the predicted probabilities with a single number, the temperature (Guo et al. 2017).
 
 A network that fits its training texts well is usually overconfident. Dividing its outputs by a temperature T changes
-the confidence of each prediction, but not the order of the outputs. T is chosen to minimise the log-loss of held-out texts.
+the confidence of each prediction, but not the order of the outputs. T is chosen to minimise the log-loss of held-out
+texts.
 """
 
 from __future__ import annotations
