@@ -63,7 +63,7 @@ def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
 
     Args:
         model: model to calibrate; modified in place. Its history records the calibration.
-        outputs: (texts, outputs) its network outputs for the held-out texts.
+        outputs: (texts, outputs) network outputs for the held-out texts.
         valid: the held-out texts.
     """
     if model.settings.calibrate:
@@ -97,7 +97,7 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
 
     Args:
         model: calibrated model.
-        outputs: (texts, outputs) its network outputs for the held-out texts.
+        outputs: (texts, outputs) network outputs for the held-out texts.
         valid: the held-out texts.
     """
     confidence, correct = _confidence(

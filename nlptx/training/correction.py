@@ -67,10 +67,11 @@ def _has_one_score(loss: Loss) -> bool:
 
 
 def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.float64]:
-    """Return the matrix (E0, E) that converts old to new scores. Labels are matched by name; new labels get 0.
+    """Return the matrix (E0, E) that converts old scores to new scores.
 
-    If the new texts are multi-label but the old model is not, all labels get 0, because the old scores are not the
-    log-odds of single labels. The correction still uses the old scores.
+    Labels are matched by name; new labels get the score 0. If the new texts are multi-label but the old model is not,
+    all labels get the score 0, because the old scores are not the log-odds of single labels. The correction still uses
+    the old scores.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])

@@ -31,7 +31,7 @@ from nlptx.training.progress import Progress
 class OwnEmbeddings:
     """Settings for making word vectors from the training texts and the texts without labels.
 
-    The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus the settings are
+    The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
     adjusted: there are at most as many components as words, and every word is counted if no word occurs as often as the
     default of ``min_count`` requires.
 
