@@ -229,5 +229,5 @@ def test_arguments_that_do_not_fit_are_refused():
         nlptx.fit(*NEW, small_embeddings(), start=trained())
     with pytest.raises(InputTypeError, match="`start` is"):
         nlptx.fit(*NEW, start="bundled")
-    with pytest.raises(DataError, match="no training text has a word"):
+    with pytest.raises(DataError, match="no training text contains a word"):
         go_on(trained(), (["unheard", "unseen"], ["neg", "pos"]))
