@@ -26,7 +26,8 @@ _MANY_LABELS = 20
 def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str], list[float] | None]:
     """Sort the distinct labels and, if they form a scale, assign each a value in [-1, 1].
 
-    Numbers form a scale, and so do words such as neg and pos. The two ends of the scale have the values -1 and 1.
+    Numbers form a scale, and so do words such as ``neg`` and ``pos``. The two ends of the scale have the values -1 and
+    1.
 
     Args:
         labels: labels, with or without duplicates.
