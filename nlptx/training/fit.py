@@ -73,7 +73,7 @@ def fit(
             :func:`nlptx.count` and :func:`nlptx.fit_pca`.
         settings: training settings; None for the defaults.
         start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features and network are
-            kept, so ``settings`` must not contradict its network settings. Its labels may differ from ``labels``.
+            kept, and ``settings`` must not ask for a different network. Its labels may differ from ``labels``.
         cooccur: settings for counting, if word vectors are made; None for the defaults.
         pca: settings for PCA, if word vectors are made; None for the defaults.
         valid: texts and labels to validate on; by default a part of the training data.
