@@ -33,7 +33,7 @@ _MAX_THRESHOLDS = 20
     "--plot",
     type=PATH,
     metavar="FILE",
-    help="Draw the loss curve of a model, or a map of word vectors, as .png, .svg or .pdf (plot extra).",
+    help="Draw the loss curve of a model, or a map of word vectors, as .png, .svg or .pdf (needs nlptx[plot]).",
 )
 @run_options(json_help="Print one JSON object.")
 def info(artifact: str | None, plot: str | None, run: Run) -> None:

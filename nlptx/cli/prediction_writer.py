@@ -62,7 +62,7 @@ class PredictionWriter:
 
     Args:
         out: binary output stream.
-        layout: format: auto, text, csv, tsv or jsonl.
+        layout: output format, one of auto, text, csv, tsv and jsonl.
         model: model that made the predictions; it provides the labels.
         options: what to write.
         live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
@@ -225,7 +225,7 @@ def guarded(text: str) -> str:
 
 
 def _place(document: Document) -> dict[str, Any]:
-    """Return the columns for a text that is not from a table: the text, after the name of its file, if any."""
+    """Return the columns for a text that is not from a table. If each file is one text, include the file name."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
 
 

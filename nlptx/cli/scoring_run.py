@@ -34,7 +34,7 @@ class ScoredTexts:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def add(self, other: ScoredTexts, where: Callable[[str], str]) -> None:
-        """Add the texts of the next partition. ``where`` corrects their positions."""
+        """Add the next partition; ``where`` converts a position in the partition to a position in the input."""
         self.known_words.extend(other.known_words, where)
         self.texts += other.texts
         self.answered += other.answered

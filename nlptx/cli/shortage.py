@@ -27,7 +27,7 @@ def describe_shortage(error: BaseException, command: str | None) -> str | None:
 
     Args:
         error: the exception that ended the command.
-        command: name of the command.
+        command: name of the command, or None if the error occurred before it was known.
     """
     if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
         what = "no thread can be started, because memory is short or the number of processes is limited"

@@ -74,7 +74,7 @@ def tune(
     here, are not changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other
     settings are better, the starting settings are written.
 
-    The checkpoint is kept: with --resume and more minutes, the search continues.
+    The checkpoint is kept, so the search can be continued with --resume. --minutes limits the total time of all runs.
     """
     if output == STDOUT:
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
@@ -107,7 +107,7 @@ def tune(
                 if cluster.address is not None:
                     from nlptx.cluster.experiments import steps_on
 
-                    # A single task per worker, because all tasks that are assigned are done, even if the time is up.
+                    # One task per worker at a time, because assigned tasks are completed even after the time is up.
                     workers = stack.enter_context(cluster.workers(output, [], run, per_worker=1))
                     run_steps = steps_on(workers, experiment, recipe, seed)
                 meter = stack.enter_context(run.reporter.meter("tuning"))
@@ -184,7 +184,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the settings that were tested on most folds, the best first, and the starting settings."""
+    """Print the best of the tested settings, those tested on more folds first. Always include the starting settings."""
     from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1
