@@ -148,7 +148,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
     Args:
         cls: the settings class.
-        only_main: whether to hide all options in other sections than the first one from the help text.
+        only_main: whether the help text hides the options outside the first section.
     """
     names = [item.name for item in fields(cls)]
 

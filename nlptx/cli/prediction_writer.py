@@ -69,7 +69,7 @@ class PredictionWriter:
         terminal: whether the output is a terminal; control characters are then replaced.
 
     Attributes:
-        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
+        renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
         header: the header cells and the delimiter; None before a header is written.
         header_size: size of the header, in bytes.
     """

@@ -75,8 +75,8 @@ def reading_options(
     """
 
     def decorate(function: Function) -> Function:
-        @option("--text-column", default="text", show_default=True, help="Column of a table that contains the text.")
-        @option("--label-column", default="label", show_default=True, help="Column of a table that contains the label.")
+        @option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
+        @option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
         @option(
             "--input-format",
             type=click.Choice(FORMATS),

@@ -188,7 +188,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # the drawing thread must not receive signals; it could otherwise receive one during a fork
+    # threads that are started here never receive signals; the drawing thread could receive one during a fork
     with signals_held():
         progress.start()
     try:

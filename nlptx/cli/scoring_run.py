@@ -23,7 +23,7 @@ class ScoredTexts:
         known_words: counts of known words.
         texts: number of texts.
         answered: number of texts that got a label.
-        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
+        renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
         left_out: rows that were left out.
     """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_vectors(path: str | None) -> Embeddings:
-    """Load word vectors from the output of ``pca``, a model or a text file; None or ``bundled``: the bundled model."""
+    """Load word vectors from an artifact or a text file; None and ``bundled`` mean the bundled model."""
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings

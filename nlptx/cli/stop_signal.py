@@ -59,7 +59,7 @@ class StopSignal:
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Return whether a signal was received. From now on, the first signal raises no exception."""
+        """Return whether a signal was received. After this call, a first signal no longer raises an exception."""
         self.waits = True
         return self.number is not None
 
