@@ -154,7 +154,7 @@ def test_minimum_accuracy(here):
         (("--resume",), 2, "--resume needs --predictions FILE"),
         (("--predictions", "-"), 2, "use a file name instead of -"),
         (("--predictions", "p.txt"), 2, "name it *.csv"),
-        (("--predictions", "p.json"), 2, "would not contain json"),
+        (("--predictions", "p.json"), 2, ".json is not supported"),
         (("--group", "film", "--shuffle"), 2, "use only one of them"),
         (("--group", "film"), 3, "no column 'film'; the columns are text, label"),
         (("--folds", "1"), 2, "--folds"),
