@@ -103,7 +103,7 @@ class RowOperator:
             dtype: float32 or float64, the dtype of all products.
             workers: threads; they do not change the result.
             store: function that stores a slice of S, and returns a function that loads the slice.
-            symmetric: whether M is exactly symmetric. This saves time.
+            symmetric: whether M is exactly symmetric.
 
         Raises:
             OutputError: a slice cannot be stored.
