@@ -51,7 +51,7 @@ class ClusterOptions:
             per_worker: number of tasks assigned to each worker at a time.
 
         Raises:
-            NlptxError: see :class:`nlptx.cluster.cluster.Cluster`.
+            NlptxError: the cluster cannot be used; see :class:`nlptx.cluster.cluster.Cluster`.
         """
         from nlptx.cluster.cluster import Cluster
         from nlptx.cluster.worker import Requirements
@@ -64,7 +64,7 @@ class ClusterOptions:
     def workers(
         self, output: str, paths: Sequence[str], run: Run, *, chosen: str | None = None, per_worker: int = 2
     ) -> Iterator[ClusterWorkers]:
-        """Connect to the cluster, and make a folder for intermediate results; see :func:`shared_folder`.
+        """Yield the workers of the cluster, which share a folder for intermediate results; see :func:`shared_folder`.
 
         Args:
             output: path of the output.
@@ -82,7 +82,7 @@ class ClusterOptions:
         """Print what a command would do.
 
         Args:
-            plan: facts about the work.
+            plan: what to print, as name -> value; the estimated times are added to it.
             tasks: number of tasks that can run at the same time.
             seconds: estimated time with one worker.
             run: options shared by all commands.
@@ -124,7 +124,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
         "--cluster",
         metavar="ADDRESS",
         group=group,
-        help="Use local:N (N processes) or tcp://HOST:PORT (dask scheduler).",
+        help="Run on local:N (N processes) or tcp://HOST:PORT (dask scheduler).",
     )
     @option("--dry-run", is_flag=True, group=group, help="With --cluster, only print what would be done.")
     @functools.wraps(function)
@@ -159,7 +159,7 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         folder = tempfile.mkdtemp(prefix=".nlptx-", dir=parent)
     except OSError as error:
         raise OutputError(
-            f"the folder for intermediate results cannot be used: {error.strerror}",
+            f"the folder for intermediate results cannot be created: {error.strerror}",
             where=parent,
             hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
         ) from error
@@ -170,7 +170,7 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder. Workers that are finishing a cancelled task may still write to it, so this may take a while."""
+    """Remove a folder. Retry for some seconds, because workers may still be writing results of a cancelled task."""
     deadline = time.monotonic() + _REMOVAL_TIME
     while os.path.isdir(folder) and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)

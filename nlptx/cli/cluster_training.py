@@ -30,15 +30,15 @@ def print_training_plan(
     cluster: ClusterOptions,
     run: Run,
 ) -> None:
-    """Print the number of texts, the number of tasks, and the estimated training time without the cluster.
+    """Print the number of texts, the number of models fitted on the cluster, and the estimated time without it.
 
     Args:
         found: the training data.
         embeddings: word vectors, or settings for making them, as for :func:`nlptx.fit`.
         start: model to start from, or None.
-        settings: settings of the stage.
-        seed: seed of training.
-        cluster: the cluster.
+        settings: training settings.
+        seed: training seed.
+        cluster: cluster to use.
         run: options shared by all commands.
     """
     total = len(found.texts)
@@ -63,7 +63,7 @@ def print_experiment_plan(
 
     Args:
         experiment: texts and folds.
-        recipe: how to train.
+        recipe: training settings, and the word vectors or the model to start from.
         seed: seed for the folds and for training.
         trainings: number of models to train; None if the time limit determines it.
         cluster: cluster to use.

@@ -24,7 +24,7 @@ _EXCLUDED = ("config", "help")
 
 
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--config``. All sections are checked, and the values in the section of the command become its defaults.
+    """Add ``--config``. All sections are checked, and the section for the command replaces its default values.
 
     Apply this decorator above :func:`preset_option`, because the file may contain a preset.
     """

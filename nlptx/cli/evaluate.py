@@ -30,7 +30,7 @@ _UNKNOWN = "scored with the label frequencies in the training data"
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @model_option
-@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is lower.")
+@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
 @abstention_options
 @option(
     "--plot",
@@ -82,7 +82,8 @@ def evaluate(
     --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.
 
     Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
-    true label), predicted, and, if known, prob_LABEL for each label. If -m is a table, DATA is not needed.
+    true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no true
+    labels.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -133,7 +134,7 @@ def evaluate(
     answered = (confidence >= threshold) & (predictions.known_words > 0) | (not abstention.is_given)
     if not answered.any():
         raise DataError(
-            f"there is nothing to evaluate: no text has a confidence of {threshold:g}",
+            f"there is nothing to evaluate: no text has a confidence of {threshold:g} or more",
             hint="Lower `abstain`, or raise `max_error`.",
         )
     curve = CoverageCurve.of(confidence, predictions.correct)
@@ -176,4 +177,4 @@ def evaluate(
     if seen:
         run.reporter.note(f"note: {SEEN[seen]}")
     if min_accuracy is not None and measured.accuracy < min_accuracy:
-        raise QualityGateError(f"accuracy is {measured.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+        raise QualityGateError(f"the accuracy is {measured.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")

@@ -75,7 +75,7 @@ def evaluate_table(
 
         check_picture_path(plot)
         if found.confidence is None:
-            raise click.UsageError("--plot needs probabilities or a column confidence.")
+            raise click.UsageError("--plot needs a table with the columns 'prob_LABEL' or 'confidence'.")
     report: Report | LabelSetReport
     if found.targets.ndim == 2:
         unknown = [math.nan] * len(found.label_names)
@@ -120,4 +120,4 @@ def evaluate_table(
         write_evaluation_page(page, evaluation)
         run.reporter.note(f"report -> {page}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
-        raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+        raise QualityGateError(f"the accuracy is {report.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")

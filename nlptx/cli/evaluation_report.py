@@ -49,14 +49,14 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Return the accuracy by the values of each column as the JSON field ``by``; no field if there are no columns."""
+    """Return the JSON field ``by``, the accuracy for each value of each column; an empty dictionary without columns."""
     if not groups:
         return {}
     return {"by": {column: [asdict(group) for group in found] for column, found in groups.items()}}
 
 
 def draw_groups(groups: Mapping[str, Sequence[Group]], reporter: Reporter) -> None:
-    """Print the accuracy by the values of each column as tables."""
+    """Print a table for each column, with the accuracy for each of its values."""
     for column, found in groups.items():
         rows = [
             (group.name or "(empty)", group.texts, f"{group.accuracy:.2%}", f"{low:.2%} to {high:.2%}")
@@ -72,7 +72,8 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
     """Print a report as tables.
 
     Args:
-        names: "model", "data" and "seed", and "answered" if only some of the texts are evaluated.
+        names: values of "model" (str), "data" (list of str) and "seed" (int or None), and of "answered" (str) if only
+            some of the texts are evaluated.
         report: the measures to print.
         unknown: number of texts without a known word.
         reporter: object that prints the tables.
