@@ -43,7 +43,7 @@ class ClusterOptions:
     dry_run: bool
 
     def open(self, paths: Sequence[str], run: Run, per_worker: int = 2) -> Cluster:
-        """Connect to the cluster.
+        """Return the cluster. The connection is made at the start of the ``with`` block.
 
         Args:
             paths: files and folders to which every worker must have access.
@@ -70,7 +70,7 @@ class ClusterOptions:
             output: path of the output.
             paths: files to which every worker must have access.
             run: options shared by all commands.
-            chosen: parent folder that the user chose, or None.
+            chosen: parent folder that the user chose; None for the folder of the output.
             per_worker: number of tasks assigned to each worker at a time.
         """
         from nlptx.cluster.cluster_workers import ClusterWorkers
@@ -103,9 +103,9 @@ class ClusterOptions:
         """Print what a command would do with its input partitions.
 
         Args:
-            partitions: the input.
+            partitions: the input, cut into partitions.
             rate: bytes of text that one worker processes per second, measured on a sample.
-            memory: memory limit of a task; None if the command has no limit.
+            memory: memory limit of a task, in bytes; None if the command has no limit.
             run: options shared by all commands.
         """
         size = sum(partition.size for partition in partitions)
@@ -145,8 +145,9 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
     """Make a folder for intermediate results, shared by all workers. It is removed when the ``with`` block ends.
 
     Args:
-        output: path of the output. The folder is made beside it, because the output is usually on shared storage.
-        chosen: parent folder that the user chose, or None.
+        output: path of the output; ``-`` is treated like a file in the current folder.
+        chosen: parent folder that the user chose. If None, the folder of the output is the parent, because it is
+            usually on shared storage.
 
     Raises:
         OutputError: the folder cannot be made.

@@ -1,4 +1,4 @@
-"""The plan of ``nlptx pca --cluster``."""
+"""Prints the plan of ``nlptx pca --cluster --dry-run``."""
 
 from __future__ import annotations
 

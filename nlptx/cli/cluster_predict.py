@@ -75,7 +75,7 @@ class ScoredPartition:
         path: path of the file that contains the rows.
         header: the header cells and the delimiter; None if there is no header.
         header_size: size of the header, in bytes.
-        texts: facts about the texts, to be reported.
+        texts: what to report about the texts, such as their number.
         notes: notes about the input.
     """
 

@@ -1,4 +1,4 @@
-"""The plans of the commands that train on a cluster. Training a model on a sample gives an estimate of the time."""
+"""Prints the plans of commands that train on a cluster. The time is estimated by training a model on a sample."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def print_experiment_plan(
     """Print the number of texts, the memory that a worker needs, and the training time, estimated from a sample.
 
     Args:
-        experiment: texts and folds.
+        experiment: labelled texts, and the number of folds.
         recipe: training settings, and the word vectors or the model to start from.
         seed: seed for the folds and for training.
         trainings: number of models to train; None if the time limit determines it.

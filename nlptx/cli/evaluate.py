@@ -36,7 +36,7 @@ _UNKNOWN = "scored with the label frequencies in the training data"
     "--plot",
     type=PATH,
     metavar="FILE",
-    help="Plot calibration and coverage to a .png, .svg or .pdf file (needs nlptx[plot]).",
+    help="Draw calibration and coverage in a .png, .svg or .pdf file (needs nlptx[plot]).",
 )
 @by_option
 @report_option
@@ -69,14 +69,14 @@ def evaluate(
     number of such texts.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
-    confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws this curve beside the
-    reliability diagram, which shows the accuracy at each confidence. If the model is perfectly calibrated, the accuracy
-    equals the confidence. --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the
-    rest of the report apply only to the labelled texts.
+    confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws accuracy against coverage
+    as a curve, and a reliability diagram, which shows the accuracy at each confidence. If the model is perfectly
+    calibrated, the accuracy equals the confidence. --abstain and --max-error work as in nlptx predict. With one of
+    them, --min-accuracy and all other measures in the report apply only to the labelled texts.
 
     --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the worst errors
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
-    loads nothing from the network (report extra: pip install 'nlptx[report]').
+    loads nothing from the network. It needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
     --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.

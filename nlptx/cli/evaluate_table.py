@@ -45,7 +45,7 @@ def evaluate_table(
 
     Args:
         data: inputs with the labelled texts; empty if the table contains the true labels.
-        path: the table.
+        path: path of the table.
         min_accuracy: minimum accuracy, or None.
         abstention: values of ``--abstain`` and ``--max-error``, which must not be set, because they need a model.
         plot: file for a plot of accuracy against coverage, or None. The plot needs confidences.
