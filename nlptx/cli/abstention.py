@@ -96,7 +96,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
-    """Yield (maximum error rate, description) pairs, where the description gives the coverage and the threshold.
+    """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
     The rates start with the smallest attainable one and increase. No rate follows one at which all texts are labelled.
     If no rate is attainable, a single pair says why.

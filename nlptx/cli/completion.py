@@ -21,7 +21,7 @@ def complete(command: click.Command, instruction: str) -> int:
 
 
 def _join_values() -> None:
-    """Remove the = of ``--option=value`` from the words that Bash passes, so that the value can be completed.
+    """Remove the ``=`` of ``--option=value`` from the words that Bash passes, so that the value can be completed.
 
     Bash splits ``--option=value`` into the three words ``--option``, ``=`` and ``value``.
     """
