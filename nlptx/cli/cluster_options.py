@@ -146,8 +146,8 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
 
     Args:
         output: path of the output; ``-`` is treated like a file in the current folder.
-        chosen: parent folder that the user chose. If None, the folder of the output is the parent, because it is
-            usually on shared storage.
+        chosen: parent folder that the user chose; None for the folder of the output, because outputs are usually on
+            shared storage.
 
     Raises:
         OutputError: the folder cannot be made.
