@@ -32,6 +32,14 @@ class ClusterWorkers(Workers):
         self.folder = folder
         self._mapper = mapper
 
+    @property
+    def distributed(self) -> bool:
+        return True
+
+    def store(self, value: T) -> Callable[[], T]:
+        """Write a value to a file. Return a function that reads it. Raises OutputError if this fails."""
+        return Stored.write(self.folder, "stored", value).read
+
     def map_shared(self, work: Callable[[S, T], R], shared: S, items: Iterable[T]) -> Iterator[R]:
         """Yield the results of :meth:`Workers.map_shared`, computed on the cluster.
 

@@ -2,17 +2,16 @@
 
 The features have the same meaning, but the LSA components are computed in the space of the n-grams
 (:mod:`nlptx.ngrams.many_components`), and L-BFGS stores vectors of weights instead of vectors of texts
-(:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts. Only
-the number of texts decides whether this module is used, so the memory limit does not change the result.
+(:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts; on a
+cluster, the workers divide the folds. Only the number of texts decides whether this module is used, so the memory limit
+does not change the result.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch, batch_of
-from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.feature_settings import (
     FeatureSettings,
     OnProgress,
@@ -32,10 +30,10 @@ from nlptx.ngrams.feature_settings import (
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.lsa import importance
-from nlptx.ngrams.many_components import ManyComponents, WeightedRows, find_many_components
+from nlptx.ngrams.many_components import WeightedRows, find_many_components
 from nlptx.ngrams.many_counts import class_counts, find_known
-from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
-from nlptx.ngrams.naive_bayes import feature_width, log_count_ratios
+from nlptx.ngrams.many_fold_models import Fitted, ManyModelData, fit_part_of_many
+from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import NgramSets, ngrams_of_texts, sizes_of
 from nlptx.runtime.progress import counted
@@ -46,18 +44,6 @@ from nlptx.sampling.splits import assign_folds
 # Maximum number of weights, one per n-gram and output, because L-BFGS needs 25 numbers for each weight. The maximum
 # does not apply if the user sets ``ngram_min_texts``.
 _MAX_WEIGHTS = 1 << 21
-
-
-class Fitted(NamedTuple):
-    """Models that were fitted on a part of the texts.
-
-    Args:
-        features: the fitted ratios and linear models, which compute the features of any text.
-        self_outputs: (texts, M E) contribution of each text to its own outputs.
-    """
-
-    features: NgramFeatures
-    self_outputs: NDArray[np.float32]
 
 
 def fit_many_texts(
@@ -100,37 +86,34 @@ def fit_many_texts(
         values = OccurrenceBlocks(sets, lexicon.keys, workers, budget).forward(lexicon.values[:, None])
         of_lexicon = values * root[:, None]
     counts = class_counts(blocks, targets, shape.classes, weights, fold, folds)
+    data = ManyModelData(
+        blocks, root, targets, weights, shape, known, fold, counts, of_lexicon, lexicon, components, rows, of_ngrams
+    )
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
-
-    def fit(inside: NDArray[np.bool_], of_classes: NDArray[np.float64], number: int) -> Fitted:
-        """Fit both linear models on the texts where ``inside`` is True, given the class counts, (G, C or C + 1)."""
-        on_model(number)
-        seen = of_classes[:, -1] if targets.ndim == 2 else None
-        ratios = log_count_ratios(of_classes[:, : shape.classes], known.min_texts, seen)
-        loss = TextLoss(targets, np.where(inside, weights, 0), width)
-        first = fit_ratios(blocks, root, loss, ratios, of_lexicon)
-        features = NgramFeatures(shape.order, shape.words, known.keys, ratios, first.slopes, first.bias)
-        self_outputs = np.zeros((len(texts), width), np.float32)
-        if components is not None and rows is not None:
-            features, own = _with_components(features, components, rows, loss, of_ngrams)
-            self_outputs = np.hstack([self_outputs, own])
-        if lexicon is not None:
-            features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * first.lexicon_slope)
-        return Fitted(features, self_outputs)
+    on_model(0)
+    fitted = counted(_fit_all(data, folds + 1, workers), on_model, already=1, every=1)
 
     def batches() -> Iterator[FeatureBatch]:
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
-        for number in range(folds):
-            fitted = fit(fold != number, counts.sum(axis=0) - counts[number], number)
-            yield from _features_of_fold(fitted, texts, fold == number, shape, workers)
+        for number, of_others in zip(range(folds), fitted, strict=False):
+            yield from _features_of_fold(of_others, texts, fold == number, shape, workers)
             # The contribution of a text to the output of its own passage is not subtracted, because it is tiny among so
             # many texts.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
-                    yield batch_of(fitted.features, np.array([index]), [passage.ids], 0.0, of_tokens=shape.of_tokens)
+                    yield batch_of(of_others.features, np.array([index]), [passage.ids], 0.0, of_tokens=shape.of_tokens)
 
     of_examples = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
-    return fit(np.ones(len(texts), bool), counts.sum(axis=0), folds).features, of_examples
+    return next(fitted).features, of_examples
+
+
+def _fit_all(data: ManyModelData, parts: int, workers: Workers) -> Iterator[Fitted]:
+    """Yield the models of each part of the texts. On a cluster, every part is a task."""
+    if workers.distributed:
+        yield from workers.map_shared(fit_part_of_many, data.stored(workers), range(parts))
+    else:
+        # One part after the other, because each needs much memory; the workers divide the texts.
+        yield from (fit_part_of_many(data, part) for part in range(parts))
 
 
 def _component_rows(
@@ -151,22 +134,6 @@ def _component_rows(
         return WeightedRows.of(blocks, of_ngrams[important], kept, weights)
 
     return [rows(sets, long[:texts], text_weights), *([rows(more, long[texts:], None)] if more else [])]
-
-
-def _with_components(
-    features: NgramFeatures,
-    components: ManyComponents,
-    rows: WeightedRows,
-    loss: TextLoss,
-    of_ngrams: NDArray[np.float32],
-) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Fit the second model. Return features that include it, and what each text adds to its own output, (texts, E)."""
-    slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
-    of_rows, offset = components.to_ngrams(slopes)
-    latent = np.zeros((len(of_ngrams), loss.width), np.float32)
-    latent[of_ngrams > 0] = of_rows * rows.importance[:, None]
-    biases = np.concatenate([features.bias, bias + offset]).astype(np.float32)
-    return replace(features, bias=biases, latent=latent, importance=of_ngrams), components.self_outputs(rows, slopes)
 
 
 def _features_of_fold(

@@ -8,16 +8,18 @@ not depend on the number of workers. The blocks do not depend on the memory limi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.io.spill import MemoryBudget
+from nlptx.io.spill import MemoryBudget, SpilledArray
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.occurrences import NgramSets
-from nlptx.runtime.workers import Workers
+from nlptx.runtime.workers import SERIAL, Workers
 
 T = TypeVar("T")
 # Approximate number of entries of a block: enough work for a thread, and little memory.
@@ -25,10 +27,10 @@ _ENTRIES = 1 << 21
 
 
 class _Block(NamedTuple):
-    """A range of rows of N, and the position of their first entry among all entries."""
+    """A range of rows of N, and a function that returns the columns of their entries."""
 
     rows: slice
-    start: int
+    load: Callable[[], NDArray[np.int32]]
 
 
 class OccurrenceBlocks:
@@ -48,7 +50,7 @@ class OccurrenceBlocks:
         self, sets: Iterable[NgramSets], known: NDArray[np.int64], workers: Workers, budget: MemoryBudget
     ) -> None:
         index, self._workers = KeyIndex(known), workers
-        self._columns = budget.spilled_array(np.int32, 2 * budget.share)
+        entries = budget.spilled_array(np.int32, 2 * budget.share)
 
         def columns_of(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
             """Return the columns of the entries of a group of texts, and the number of entries of each text."""
@@ -59,27 +61,35 @@ class OccurrenceBlocks:
 
         counts = [np.zeros(0, np.int32)]
         for columns, of_texts in workers.map(columns_of, sets):
-            self._columns.append(columns)
+            entries.append(columns)
             counts.append(of_texts)
         self._counts = np.concatenate(counts)
         self.shape = len(self._counts), len(known)
-        self._blocks = list(self._cut())
+        self._blocks = list(self._cut(entries))
         most = max((int(self._counts[block.rows].sum()) for block in self._blocks), default=0)
         self._ones = np.ones(most, np.float32)
 
-    def _cut(self) -> Iterator[_Block]:
+    def _cut(self, entries: SpilledArray) -> Iterator[_Block]:
         ends = np.cumsum(self._counts, dtype=np.int64)
         last = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
         for low, high in zip([0, *last.tolist()], [*last.tolist(), len(ends)], strict=True):
             if low < high:
-                yield _Block(slice(low, high), int(ends[low - 1]) if low else 0)
+                start = int(ends[low - 1]) if low else 0
+                yield _Block(slice(low, high), partial(entries.read, start, int(ends[high - 1])))
+
+    def stored(self, workers: Workers) -> OccurrenceBlocks:
+        """Return a matrix that the tasks of :meth:`.Workers.map_shared` can use. Raises OutputError if this fails."""
+        copied = copy(self)
+        copied._workers = SERIAL
+        copied._blocks = [_Block(rows, workers.store(load())) for rows, load in self._blocks]
+        return copied
 
     def map(self, work: Callable[[slice, sp.csr_matrix], T]) -> Iterator[T]:
         """Yield ``work(rows, block)`` for each block, in order; ``block`` contains the rows of N in the slice."""
 
         def load(block: _Block) -> T:
             indptr = np.append(np.int32(0), np.cumsum(self._counts[block.rows], dtype=np.int32))
-            columns = self._columns.read(block.start, block.start + int(indptr[-1]))
+            columns = block.load()
             shape = len(indptr) - 1, self.shape[1]
             return work(block.rows, sp.csr_matrix((self._ones[: len(columns)], columns, indptr), shape, copy=False))
 

@@ -159,6 +159,15 @@ class Workers:
         """
         return self.map(partial(work, shared), items, isolated=True)
 
+    @property
+    def distributed(self) -> bool:
+        """Whether :meth:`map_shared` uses other machines, which do not share the memory of this process."""
+        return False
+
+    def store(self, value: T) -> Callable[[], T]:
+        """Return a function that returns ``value``, and that a task of :meth:`map_shared` may call."""
+        return lambda: value
+
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.
 

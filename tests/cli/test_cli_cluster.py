@@ -17,6 +17,7 @@ from sample_data import make_rows, write_tsv
 from nlptx.cli import cluster_cooccur, cluster_predict
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
+from nlptx.ngrams import cross_fit, many_texts, occurrence_blocks
 
 TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors .\n" * 12
 
@@ -291,6 +292,28 @@ def test_a_model_has_the_bytes_of_one_machine(labels, tmp_path):
     arguments = ("train", "rows.tsv", "--epochs", "1", "-q", "-o")
     call(*arguments, "one.npz")
     call(*arguments, "cluster.npz", "--cluster", "local:2")
+    assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+    assert written(tmp_path) == ["cluster.npz", "one.npz", "rows.tsv", "texts.txt"]
+
+
+@pytest.mark.parametrize("components", [0, 4])
+def test_a_model_of_many_texts_has_the_bytes_of_one_machine(components, tmp_path, monkeypatch):
+    monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
+    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 200)
+    parts, fit_part = [], many_texts.fit_part_of_many
+
+    def fitted(data, part):
+        parts.append(part)
+        return fit_part(data, part)
+
+    monkeypatch.setattr(many_texts, "fit_part_of_many", fitted)
+    write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 100, seed=1))
+    arguments = ("train", "rows.tsv", "--effort", "fast", "--lsa-components", str(components), "-q", "-o")
+    call(*arguments, "one.npz")
+    assert parts == [0, 1, 2]  # two folds of texts, and all texts
+    parts.clear()
+    call(*arguments, "cluster.npz", "--cluster", "local:2", "--memory", "64M")
+    assert parts == [0, 0, 1, 1, 2, 2]
     assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
     assert written(tmp_path) == ["cluster.npz", "one.npz", "rows.tsv", "texts.txt"]
 

@@ -1,5 +1,6 @@
 """N-gram features of many texts: the same quantities as for few texts, computed in another way."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -206,6 +207,21 @@ def test_equal_texts_have_no_components(budget):
 # ---------------------------------------------------------------- all features
 
 
+class Elsewhere(Workers):
+    """Shares no memory with its tasks: all data and results are pickled."""
+
+    distributed = True
+
+    def store(self, value):
+        return partial(pickle.loads, pickle.dumps(value))
+
+    def map_shared(self, work, shared, items):
+        pickled = pickle.dumps((work, shared))
+        for item in items:
+            task, data = pickle.loads(pickled)
+            yield pickle.loads(pickle.dumps(task(data, item)))
+
+
 @pytest.fixture
 def both(monkeypatch):
     """Return a function that fits the features of few and of many texts."""
@@ -260,6 +276,7 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
         return [array.tobytes() for array in [*found, of_texts.text_features()]]
 
     expected = arrays(SERIAL, None)
+    assert arrays(Elsewhere(2), None) == expected
     for jobs, memory in ((1, 1), (3, 1), (3, 1 << 30)):
         with Workers(jobs) as workers, MemoryBudget(memory) as budget:
             assert arrays(workers, budget) == expected

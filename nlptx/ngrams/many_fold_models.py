@@ -1,0 +1,114 @@
+"""The linear models of the n-gram features of many texts, fitted on a part of the training texts.
+
+The models of different parts are independent of each other, so different machines can fit them; compare
+:mod:`nlptx.ngrams.fold_models`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ngrams.extension import with_ngrams
+from nlptx.ngrams.feature_settings import FeatureSettings
+from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.lexicon import LexiconPrior
+from nlptx.ngrams.many_components import ManyComponents, WeightedRows
+from nlptx.ngrams.many_counts import KnownNgrams
+from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
+from nlptx.ngrams.naive_bayes import feature_width, log_count_ratios
+from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.runtime.workers import Workers
+
+
+class Fitted(NamedTuple):
+    """Models that were fitted on a part of the texts.
+
+    Args:
+        features: the fitted ratios and linear models, which compute the features of any text.
+        self_outputs: (texts, M E) contribution of each text to its own outputs.
+    """
+
+    features: NgramFeatures
+    self_outputs: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class ManyModelData:
+    """The data on which the linear models are fitted.
+
+    Args:
+        blocks: matrix N of labelled texts and known n-grams, (texts, G).
+        root: (texts,) inverse of the square root of the number of words of each text.
+        targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
+        weights: (texts,) weight of each text.
+        shape: settings of the n-gram features.
+        known: the known n-grams.
+        fold: (texts,) fold of each text.
+        counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.many_counts.class_counts`.
+        of_lexicon: (texts, 1) lexicon feature of each text, or None.
+        lexicon: prior of the first linear model, or None.
+        components: LSA components, or None.
+        rows: rows of the labelled texts, from which the components are computed; None if there are no components.
+        importance: (G,) float32 importance of each n-gram for the components.
+    """
+
+    blocks: OccurrenceBlocks
+    root: NDArray[np.float32]
+    targets: NDArray[np.int64] | NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    shape: FeatureSettings
+    known: KnownNgrams
+    fold: NDArray[np.intp]
+    counts: NDArray[np.float64]
+    of_lexicon: NDArray[np.float32] | None
+    lexicon: LexiconPrior | None
+    components: ManyComponents | None
+    rows: WeightedRows | None
+    importance: NDArray[np.float32]
+
+    def stored(self, workers: Workers) -> ManyModelData:
+        """Return data that the tasks of :meth:`.Workers.map_shared` can use. Raises OutputError if this fails."""
+        rows = None if self.rows is None else replace(self.rows, blocks=self.rows.blocks.stored(workers))
+        return replace(self, blocks=self.blocks.stored(workers), rows=rows)
+
+
+def fit_part_of_many(data: ManyModelData, part: int) -> Fitted:
+    """Fit both linear models on all texts except those of the fold ``part``; if there is no such fold, on all texts."""
+    inside, of_classes = np.ones(len(data.fold), bool), data.counts.sum(axis=0)
+    if part < len(data.counts):
+        inside, of_classes = data.fold != part, of_classes - data.counts[part]
+    shape, known = data.shape, data.known
+    several = data.targets.ndim == 2
+    width = feature_width(shape.classes, independent=several)
+    seen = of_classes[:, -1] if several else None
+    ratios = log_count_ratios(of_classes[:, : shape.classes], known.min_texts, seen)
+    loss = TextLoss(data.targets, np.where(inside, data.weights, 0), width)
+    first = fit_ratios(data.blocks, data.root, loss, ratios, data.of_lexicon)
+    features = NgramFeatures(shape.order, shape.words, known.keys, ratios, first.slopes, first.bias)
+    self_outputs = np.zeros((len(data.fold), width), np.float32)
+    if data.components is not None and data.rows is not None:
+        features, own = _with_components(features, data.components, data.rows, loss, data.importance)
+        self_outputs = np.hstack([self_outputs, own])
+    if data.lexicon is not None:
+        features = with_ngrams(features, data.lexicon.keys, data.lexicon.values[:, None] * first.lexicon_slope)
+    return Fitted(features, self_outputs)
+
+
+def _with_components(
+    features: NgramFeatures,
+    components: ManyComponents,
+    rows: WeightedRows,
+    loss: TextLoss,
+    importance: NDArray[np.float32],
+) -> tuple[NgramFeatures, NDArray[np.float32]]:
+    """Fit the second model. Return features that include it, and what each text adds to its own output, (texts, E)."""
+    slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
+    of_rows, offset = components.to_ngrams(slopes)
+    latent = np.zeros((len(importance), loss.width), np.float32)
+    latent[importance > 0] = of_rows * rows.importance[:, None]
+    biases = np.concatenate([features.bias, bias + offset]).astype(np.float32)
+    return replace(features, bias=biases, latent=latent, importance=importance), components.self_outputs(rows, slopes)
