@@ -19,7 +19,7 @@ _Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class ClassReport:
-    """The quality of the predictions of one class, against all other classes.
+    """How well the predictions separate the texts of one class from all other texts.
 
     ``auc`` is the ROC-AUC, NaN if it is undefined. ``texts`` is the number of texts whose true class is this class.
     """
@@ -141,7 +141,7 @@ def evaluate(
 
 
 def calibration(confidence: NDArray[np.float64] | None, correct: NDArray[np.bool_]) -> tuple[float, NoiseFloor]:
-    """Return the calibration error and its noise floor; NaN without confidences."""
+    """Return the calibration error and its noise floor; both contain NaN if there are no confidences."""
     if confidence is None:
         return math.nan, NoiseFloor(math.nan, math.nan)
     return calibration_error(confidence, correct), calibration_noise_floor(confidence)
@@ -163,9 +163,9 @@ def confusion_matrix(targets: NDArray[np.int64], predicted: NDArray[np.int64], c
 def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """Return the probability that a positive text scores higher than a negative text, with ties counting half.
 
-    The result is NaN if there are no positives or no negatives. It is the Mann-Whitney statistic of P positives and N
-    negatives, where r is the rank of a text by its score:
-    (sum of r over the positives - P (P + 1) / 2) / (P N).
+    For P positives and N negatives, this is the Mann-Whitney statistic divided by P N:
+    (sum of r over the positives - P (P + 1) / 2) / (P N), where r is the rank of a text by its score. The result is NaN
+    if P or N is 0.
     """
     positives, negatives = int(positive.sum()), int((~positive).sum())
     if not positives or not negatives:
@@ -207,7 +207,8 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error: the mean of |accuracy - mean confidence| over the bins, weighted by size.
 
-    With ``weights`` (texts,), all means are weighted.
+    With ``weights``, one per text, the size of a bin is the sum of its weights, and its accuracy and confidence are
+    weighted means.
     """
     bin_of = _bins(confidence, bins)
     total = float(len(confidence))

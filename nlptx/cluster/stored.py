@@ -32,7 +32,7 @@ class Stored(Generic[T]):
 
     @classmethod
     def write(cls, folder: str, name: str, value: T) -> Stored[T]:
-        """Write an object. Its digest is part of the file name, so it does no harm if a task is done twice.
+        """Write an object. The file name contains the digest of the content, so a task may safely run twice.
 
         Args:
             folder: folder that all workers can access.
@@ -50,7 +50,7 @@ class Stored(Generic[T]):
         return cls(path, digest)
 
     def read(self) -> T:
-        """Return the object. Raises CorruptError if the file is damaged or missing."""
+        """Return the object. Raise CorruptError if the file is damaged or missing."""
         try:
             with open(self.path, "rb") as file:
                 data = file.read()

@@ -21,7 +21,7 @@ _HEAD = 1 << 16
 
 
 class UnsuitableWorkerError(NlptxError):
-    """A worker is not suitable: it has other versions, or no access to the files."""
+    """A worker cannot be used, because it has other software versions or cannot access the files."""
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,7 @@ def test_nobody_answers(monkeypatch):
 
 
 def test_a_scheduler_without_workers(monkeypatch):
-    monkeypatch.setattr(module, "_FIRST_WORKER", 0.2)
+    monkeypatch.setattr(module, "_FIRST_WORKER_TIMEOUT", 0.2)
     with (
         local_cluster(0) as empty,
         pytest.raises(NlptxError, match="has no workers"),
