@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot the accuracy on the texts with the highest confidence against their fraction of all texts (the coverage).
+    """Plot accuracy against coverage, the fraction of texts that get a label if the most confident texts come first.
 
     Args:
         curve: accuracy at every coverage.

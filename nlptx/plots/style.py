@@ -54,7 +54,12 @@ _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
 
 
 def check_picture_path(path: FilePath) -> None:
-    """Raise SettingsError unless a file name ends in .png, .svg or .pdf, and OutputError if it cannot be written."""
+    """Check that a picture can be written to a file.
+
+    Raises:
+        SettingsError: the file name does not end in .png, .svg or .pdf.
+        OutputError: the file cannot be written.
+    """
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: the name of a picture must end in one of .{', .'.join(FORMATS)}")
     check_writable(path)

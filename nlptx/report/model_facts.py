@@ -30,7 +30,7 @@ def describe_model(model: Model, source: str) -> ModelFacts:
         source: path of the model.
 
     Raises:
-        CorruptError: the model's record of the artifacts that it was made from is damaged.
+        CorruptError: the model's record of how it was made is damaged.
     """
     headers, commands = provenance.trace(model.to_artifact())
     names = model.label_names
