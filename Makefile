@@ -232,7 +232,7 @@ languages: $(INSTALLED)  ## Measure whether predict --details recognises other l
 transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: train --start bundled, and three other methods.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
 
-faithfulness: $(INSTALLED)  ## Measure whether the words with the largest effects in nlptx explain decide the prediction.
+faithfulness: $(INSTALLED)  ## Measure whether the word effects that nlptx explain shows are faithful to the model.
 	$(VENV)/bin/python tests/benchmarks/faithfulness.py data/test.tsv $(wildcard $(CR) $(DATA)) --work build/faithfulness
 	$(VENV)/bin/python tests/benchmarks/bench_explain.py
 

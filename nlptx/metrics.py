@@ -89,7 +89,7 @@ def evaluate(
     predicted: NDArray[np.int64] | None = None,
     confidence: NDArray[np.float64] | None = None,
 ) -> Report:
-    """Compare predictions with the true classes of one or more texts.
+    """Return the quality of the predictions for one or more texts.
 
     Args:
         probabilities: (texts, C) probability of each class; None if only the predicted classes are known.

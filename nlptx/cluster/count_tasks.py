@@ -29,7 +29,7 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Number of input bytes per word range, and maximum number of matrix entries in a block of rows without its last row.
+# Number of input bytes per word range, and maximum number of matrix entries in a block of rows, except its last row.
 # These sizes determine how much memory a summing task needs, and how many such tasks can run at the same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
@@ -85,7 +85,7 @@ class Encode:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Facts about the inputs that were read."""
+    """The result of :class:`Encode`: number of documents and SHA-256 digest of the text that was read, and notes."""
 
     documents: int
     sha256: str
@@ -102,7 +102,7 @@ class Sum:
     Args:
         block: number of the block.
         level: level of the partial sums to add.
-        first, after: number of the first partial sum to add, and number after that of the last one.
+        first, after: the partial sums ``first`` to ``after - 1`` of this level are added.
         number: number of the result in the next level.
     """
 

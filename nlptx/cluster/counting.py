@@ -3,8 +3,8 @@
 1. Each partition is encoded as word ids. The counts of its words are written to a few files, one per range of hash
   values.
 2. For each range, the counts of all partitions are summed. The most frequent words of all ranges form the vocabulary.
-3. The word pairs of each partition are counted. The counts, integers in units of a fraction of a count, are written in
-  blocks of matrix rows.
+3. The word pairs of each partition are counted, as integer multiples of a unit such as 1/2520. The results are written
+  in blocks of matrix rows.
 4. For each block, the counts of all partitions are added up, at most eight at a time, until a single sum is left.
 5. The blocks are joined, and the sums are converted from units to counts.
 

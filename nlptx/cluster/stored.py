@@ -37,7 +37,7 @@ class Stored(Generic[T]):
         Args:
             folder: folder that all workers can access.
             name: first part of the file name.
-            value: the object.
+            value: the object, which pickle must be able to write.
 
         Raises:
             OutputError: the file cannot be written.

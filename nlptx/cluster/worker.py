@@ -86,7 +86,7 @@ class Requirements:
                 ) from None
             if seen != file:
                 raise UnsuitableWorkerError(
-                    f"the worker on {host} sees another file here ({seen.size:,} bytes; expected {file.size:,})",
+                    f"the worker on {host} sees a different file here ({seen.size:,} bytes; expected {file.size:,})",
                     where=file.path,
                     hint="All workers must see the same files at the same paths.",
                 )

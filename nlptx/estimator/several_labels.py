@@ -84,7 +84,7 @@ def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any
     Args:
         values: (texts, M) one column for each of the M model labels.
         model_labels: the M labels of the model.
-        classes: the C labels, in the order that the result needs.
+        classes: the C labels, in the order of the result's columns.
         fill: value for labels that the model does not have, because no training text has them.
     """
     column = {label: number for number, label in enumerate(model_labels)}

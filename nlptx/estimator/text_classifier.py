@@ -152,7 +152,7 @@ class TextClassifier(Parameters):
         return self._sort_columns(self._probabilities(X))
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return log-probabilities, (texts, C), or, for two labels, the log-odds of the second label, (texts,).
+        """Return the log-probabilities (texts, C); for two labels, return the log-odds of the second label (texts,).
 
         With ``class_weight="balanced"``, each probability is first divided by the label's fraction of the training
         texts, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot accuracy against coverage, the fraction of texts that get a label if the most confident texts come first.
+    """Plot the accuracy on the most confident texts against coverage, which is their fraction of all texts.
 
     Args:
         curve: accuracy at every coverage.

@@ -33,7 +33,7 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
         )
         losses = panels[0, 0]
         steps, values = np.array(loss_curve(history), float).reshape(-1, 2).T
-        losses.plot(steps, values, color=BLUE, linewidth=0.6, alpha=0.35, label="training, mean since the last point")
+        losses.plot(steps, values, color=BLUE, linewidth=0.6, alpha=0.35, label="training, mean of each interval")
         losses.plot(*_smoothed(steps, values), color=BLUE, label="training, moving average")
         losses.set_title("Learning curve")
         losses.set_ylabel("loss per text")

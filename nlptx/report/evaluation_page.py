@@ -76,7 +76,7 @@ def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Worke
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        evaluation: what to report.
+        evaluation: the predictions, their quality, and the other contents of the page.
         workers: threads or processes that compute the effect of each word in the listed texts.
 
     Raises:

@@ -66,12 +66,13 @@ def ranking_charts(
         Series(f"{labels[column]} (average precision {curves.average_precision:.3f})", curves.precision_recall, 1 + i)
         for i, (column, curves) in enumerate(found)
     ]
-    subject = f"the label {labels[found[0][0]]}" if single else "each label against the others"
+    label = labels[found[0][0]]
+    subject = f"The curve is for the label {label}." if single else "Each curve is for one label against all others."
     return [
         Chart(
             "roc",
             "ROC curve" if single else "ROC curves",
-            f"For {subject}. The closer to the upper left corner, the better. The dotted line shows random guessing."
+            f"{subject} The closer to the upper left corner, the better. The dotted line shows random guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if single else note),
             percent_axis("false positive rate"),
             percent_axis("true positive rate"),
@@ -81,7 +82,7 @@ def ranking_charts(
         Chart(
             "precision-recall",
             "Precision and recall",
-            f"For {subject}. Recall is the fraction of the label's texts that get the label."
+            f"{subject} Recall is the fraction of the label's texts that get the label."
             + (f" The dotted line shows random guessing. Average precision: {precision:.3f}." if single else note),
             percent_axis("recall"),
             percent_axis("precision"),
@@ -205,8 +206,9 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
 
 
 class Confusion(NamedTuple):
-    """A cell of the confusion matrix, with its number of texts and their fraction of the texts with this true label.
+    """A cell of the confusion matrix.
 
+    ``texts`` is the number of texts in the cell, ``share`` is their fraction of all texts with the same true label, and
     ``tint`` is the strength of the background colour, from 0 to 5.
     """
 

@@ -184,7 +184,7 @@ class TrainSettings(NetworkSettings):
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(1, "Number of distillation epochs on unlabelled texts.", "N-grams", low=0)
     batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
-    optimizer: str = setting("adamw", "Update rule of the weights.", "Training", choices=("adamw", "adam", "sgd"))
+    optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
     schedule: str = setting(
         "linear",
