@@ -54,7 +54,7 @@ class Report:
         auc: ROC-AUC; for more than two classes, the mean over the classes, each against the rest.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).
-        ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
+        ece_floor: calibration error that a perfectly calibrated model with the same confidences has by chance.
         mean_absolute_error: mean distance between the predicted and the true label, in positions of the label order;
             None for unordered labels. Texts without a predicted label are left out.
         classes: one report per label.

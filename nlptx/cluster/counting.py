@@ -58,7 +58,7 @@ def count_partitions(
     """Count which words occur near each other in the given partitions.
 
     Args:
-        partitions: partitions of the input.
+        partitions: the partitions into which the input is cut, in order.
         job: data that all tasks share.
         mapper: a cluster, or the workers of this machine.
         space: memory limit and temporary folder of this process. The counts can be used until ``space`` is closed.

@@ -36,7 +36,7 @@ class PcaJob:
     """The data that all tasks share.
 
     Args:
-        counts: absolute path of the counts.
+        counts: absolute path of the file of co-occurrence counts.
         settings: settings of the stage.
         dtype: dtype of the products.
         folder: absolute path of a folder that all workers can access, for intermediate results.

@@ -23,7 +23,7 @@ class ModelFacts(NamedTuple):
 
 
 def describe_model(model: Model, source: str) -> ModelFacts:
-    """Describe a model with the same facts as ``nlptx info``.
+    """Collect the facts that a report shows about a model.
 
     Args:
         model: the classifier.
