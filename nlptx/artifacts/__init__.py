@@ -1,1 +1,1 @@
-"""The .npz container of artifacts, the checks when an artifact is read, and the provenance of an artifact."""
+"""Artifacts, the output files of the stages: their .npz container, the checks on reading, and their provenance."""

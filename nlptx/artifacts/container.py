@@ -1,11 +1,11 @@
 """The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
 The header contains the format version, the kind of artifact, the nlptx version, the resolved settings and the names
-of the arrays. It also contains the header of the artifact from the previous stage, which contains the header of the
-stage before, and so on back to the digest of the corpus. It contains no time, host, user or path, so the same command
-always writes the same bytes. Nothing is pickled or compressed, so reading a file never takes more memory than its size
-on disk. The CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks the values of the
-arrays and of the header.
+of the arrays. It also contains the header of the artifact from the previous stage, which in turn contains the header of
+the stage before it; the innermost header contains the digest of the corpus. No time, host, user or path is stored, so
+the same command always writes the same bytes. Nothing is pickled or compressed, so reading a file never takes more
+memory than its size on disk. The CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks
+the values of the arrays and of the header.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def write(path: FilePath, artifact: Artifact, *, durable: bool = True) -> None:
 
     Args:
         path: file to write.
-        artifact: the content.
+        artifact: the artifact to write.
         durable: see :func:`nlptx.io.atomic_write.atomic_output`.
 
     Raises:

@@ -51,7 +51,7 @@ def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInF
 
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one array. It is read-only, because it shares the bytes that were read. Raises CorruptError."""
+    """Return one array, which is a read-only view of the bytes that were read. Raises CorruptError."""
     entry = array_entry(container, name)
     data = container.read(entry)  # checks the CRC-32
     dtype, shape, header = parse_header(data, entry)
@@ -62,7 +62,7 @@ def array_entry(container: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     """Return the zip entry of an array. Raises CorruptError if it is compressed."""
     entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-        raise CorruptError(f"array {name!r} is compressed; arrays of artifacts are not")
+        raise CorruptError(f"array {name!r} is compressed; expected an uncompressed array")
     return entry
 
 

@@ -53,7 +53,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _part_command(header: dict[str, Any]) -> str:
-    """Return the command that makes a part of the counts, or a word list."""
+    """Return the command that makes one shard of the counts, or the word list that is common to all shards."""
     if header["kind"] == "words":
         return "nlptx merge PARTS --words-only -o words.npz"
     number, count = (header["details"].get(name) for name in ("shard", "shards"))
@@ -63,7 +63,7 @@ def _part_command(header: dict[str, Any]) -> str:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model from which another model was trained: start-1.npz for the first such model."""
+    """Return a file name for a model that was the start of another training: start-1.npz for the first such model."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
@@ -86,7 +86,7 @@ def _is_same_corpus(headers: list[dict[str, Any]]) -> bool:
 
 
 def _is_one_step(headers: list[dict[str, Any]]) -> bool:
-    """Return whether ``nlptx train`` without word vectors makes the same model."""
+    """Return whether the last of these artifacts can also be made in one step, by ``nlptx train`` without ``-e``."""
     if not _is_same_corpus(headers):
         return False
     counts, embeddings, model = headers

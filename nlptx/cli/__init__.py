@@ -1,1 +1,1 @@
-"""The command line: one file per command, each a thin wrapper around one library call."""
+"""The command line. Each command has a module with the same name, which reads the options and calls the library."""

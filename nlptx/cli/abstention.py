@@ -66,7 +66,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="E",
         callback=check,
-        help="Choose P so that, on texts like the held-out ones, at most a fraction E of the labels is wrong.",
+        help="Choose P from the errors on the model's held-out texts, so that at most a fraction E of labels is wrong.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
@@ -96,10 +96,10 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
-    """Yield each maximum error rate with a description of the coverage and the threshold that it allows.
+    """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
-    The first rate is the smallest attainable one. The rates increase, and end early if all texts are labelled. If no
-    rate is attainable, yield one row that says why.
+    The rates start with the smallest attainable one and increase. No rate follows one at which all texts are labelled.
+    If no rate is attainable, a single pair says why.
     """
     smallest = curve.smallest_error()
     if smallest is None:

@@ -40,9 +40,7 @@ _KINDS = (
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data that must not overlap with DATA.")
-@option(
-    "--bad-rows", type=PATH, metavar="FILE", help="Write the rows with faults to a table for nlptx train --exclude."
-)
+@option("--bad-rows", type=PATH, metavar="FILE", help="Write a table of rows to leave out, for nlptx train --exclude.")
 @option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
 @option(
     "--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, from which --suggest chooses."
@@ -51,7 +49,10 @@ _KINDS = (
     "--to-label", type=PATH, metavar="FILE", help="Write the N suggested texts to a table with an empty label column."
 )
 @option(
-    "--predictions", type=PATH, metavar="FILE", help="Predictions of nlptx crossvalidate, used to find wrong labels."
+    "--predictions",
+    type=PATH,
+    metavar="FILE",
+    help="Table from nlptx crossvalidate --predictions, used to find wrong labels.",
 )
 @option(
     "-m",
@@ -65,7 +66,7 @@ _KINDS = (
     type=click.FloatRange(0.3, 1),
     default=SIMILARITY,
     show_default=True,
-    help="Minimum similarity of texts that are nearly the same.",
+    help="Minimum Jaccard similarity at which two texts count as nearly the same.",
 )
 @option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of examples of each fault.")
 @option(
@@ -73,7 +74,7 @@ _KINDS = (
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if there is a fault of this kind; can be repeated. any: any kind that is certainly a fault.",
+    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: any kind that is certain.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, separator=True)
@@ -100,7 +101,7 @@ def check(
     nlptx check reviews.csv --against test.csv --bad-rows rows.tsv --fail-on overlap
     nlptx check reviews.csv --suggest 50 --unlabelled more.txt --to-label next.csv
 
-    The report shows the number of texts, their lengths and labels. Then it lists the faults, each with examples and
+    The report shows the number of texts, and their lengths and labels. Then it lists the faults, each with examples and
     advice: rows without a text or label, copies, texts that are nearly the same, equal texts with different labels,
     texts that also occur in the --against data, damaged characters, markup, and unusual texts.
 
@@ -108,12 +109,14 @@ def check(
     text is scored by a model that was fitted on other parts of DATA. With -m, a model with the same labels is used too,
     which makes the list more precise. With --predictions, only the given predictions are used.
 
-    --bad-rows writes the rows with faults to a table. Delete the lines of rows that are in fact correct, then pass the
-    table to nlptx train --exclude.
+    --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
+    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete the lines of rows
+    that are in fact correct, then pass the table to nlptx train --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
-    the model given with -m, are most uncertain. No two of them resemble each other. --to-label writes them to a table.
-    Fill in the labels, and pass the table to nlptx train together with DATA.
+    the model given with -m, are most uncertain. Texts that resemble a listed text are left out if there are enough
+    others. --to-label writes the listed texts to a table. Fill in the labels, and pass the table to nlptx train
+    together with DATA.
 
     The exit code is 0 even if there are faults, unless --fail-on is given.
     """
@@ -191,7 +194,7 @@ def check(
             for row in suggested.rows.tolist():
                 table.write(dict(zip(columns, (candidates.documents[row].text, ""), strict=True)))
         advice = "" if reading.label_separator is None else "; delete the lines that you do not label"
-        note(f"{to_label}: fill in the column {columns[1]!r}{advice}, then train with both files")
+        note(f"{to_label}: fill in the column {columns[1]!r}{advice}, then train with this file and the labelled data")
     _fail(result, fail_on)
 
 
@@ -201,7 +204,7 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
 
 
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
-    """Raise QualityGateError if there is a fault of one of the kinds."""
+    """Raise QualityGateError if there is a fault of a kind in ``fail_on``; "any" means all certain kinds."""
     from nlptx.data_quality.findings import KINDS
 
     kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}

@@ -115,7 +115,7 @@ def _line(example: dict[str, Any]) -> str:
             f"same as {example['other']}{other}" if "score" not in example else f"like {example['other']}{other}"
         )
     if example.get("suggested"):
-        parts.append(f"rather {example['suggested']}")
+        parts.append(f"probably {example['suggested']}")
     if "score" in example:
         parts.append(f"{example['score']:.2f}")
     return "  ".join(parts)

@@ -35,7 +35,7 @@ def count_on_cluster(
     memory: int,
     tmp_dir: str | None,
 ) -> None:
-    """Count on a cluster and write the artifact, or print the plan."""
+    """Count on a cluster and write the artifact; with ``--dry-run``, only print the plan."""
     run = stage.run
     partitions = cut_inputs(inputs, reading, partition_size(inputs))
     if cluster.dry_run:
@@ -76,7 +76,7 @@ class _Progress:
 
 
 def _rate(inputs: Sequence[str], settings: CountSettings, reading: ReadOptions) -> float:
-    """Return how many bytes of text one core counts per second, measured at the start of the corpus."""
+    """Return how many bytes of text one core counts per second, measured on the first texts of the corpus."""
     sample: list[bytes] = []
     for block in Corpus(inputs, reading).blocks():
         sample.append(block)

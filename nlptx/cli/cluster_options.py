@@ -43,7 +43,7 @@ class ClusterOptions:
     dry_run: bool
 
     def open(self, paths: Sequence[str], run: Run, per_worker: int = 2) -> Cluster:
-        """Connect to the cluster.
+        """Return the cluster. The connection is made at the start of the ``with`` block.
 
         Args:
             paths: files and folders to which every worker must have access.
@@ -51,7 +51,7 @@ class ClusterOptions:
             per_worker: number of tasks assigned to each worker at a time.
 
         Raises:
-            NlptxError: see :class:`nlptx.cluster.cluster.Cluster`.
+            NlptxError: the cluster cannot be used; see :class:`nlptx.cluster.cluster.Cluster`.
         """
         from nlptx.cluster.cluster import Cluster
         from nlptx.cluster.worker import Requirements
@@ -64,13 +64,13 @@ class ClusterOptions:
     def workers(
         self, output: str, paths: Sequence[str], run: Run, *, chosen: str | None = None, per_worker: int = 2
     ) -> Iterator[ClusterWorkers]:
-        """Connect to the cluster, and make a folder for intermediate results; see :func:`shared_folder`.
+        """Yield the workers of the cluster, which share a folder for intermediate results; see :func:`shared_folder`.
 
         Args:
             output: path of the output.
             paths: files to which every worker must have access.
             run: options shared by all commands.
-            chosen: parent folder that the user chose, or None.
+            chosen: parent folder that the user chose; None for the folder of the output.
             per_worker: number of tasks assigned to each worker at a time.
         """
         from nlptx.cluster.cluster_workers import ClusterWorkers
@@ -82,7 +82,7 @@ class ClusterOptions:
         """Print what a command would do.
 
         Args:
-            plan: facts about the work.
+            plan: what to print, as name -> value; the estimated times are added to it.
             tasks: number of tasks that can run at the same time.
             seconds: estimated time with one worker.
             run: options shared by all commands.
@@ -103,9 +103,9 @@ class ClusterOptions:
         """Print what a command would do with its input partitions.
 
         Args:
-            partitions: the input.
+            partitions: the input, cut into partitions.
             rate: bytes of text that one worker processes per second, measured on a sample.
-            memory: memory limit of a task; None if the command has no limit.
+            memory: memory limit of a task, in bytes; None if the command has no limit.
             run: options shared by all commands.
         """
         size = sum(partition.size for partition in partitions)
@@ -124,7 +124,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
         "--cluster",
         metavar="ADDRESS",
         group=group,
-        help="Use local:N (N processes) or tcp://HOST:PORT (dask scheduler).",
+        help="Run on local:N (N processes) or tcp://HOST:PORT (dask scheduler).",
     )
     @option("--dry-run", is_flag=True, group=group, help="With --cluster, only print what would be done.")
     @functools.wraps(function)
@@ -145,8 +145,9 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
     """Make a folder for intermediate results, shared by all workers. It is removed when the ``with`` block ends.
 
     Args:
-        output: path of the output. The folder is made beside it, because the output is usually on shared storage.
-        chosen: parent folder that the user chose, or None.
+        output: path of the output; ``-`` is treated like a file in the current folder.
+        chosen: parent folder that the user chose; None for the folder of the output, because outputs are usually on
+            shared storage.
 
     Raises:
         OutputError: the folder cannot be made.
@@ -159,7 +160,7 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         folder = tempfile.mkdtemp(prefix=".nlptx-", dir=parent)
     except OSError as error:
         raise OutputError(
-            f"the folder for intermediate results cannot be used: {error.strerror}",
+            f"the folder for intermediate results cannot be created: {error.strerror}",
             where=parent,
             hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
         ) from error
@@ -170,7 +171,7 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder. Workers that are finishing a cancelled task may still write to it, so this may take a while."""
+    """Remove a folder. Retry for some seconds, because workers may still be writing results of a cancelled task."""
     deadline = time.monotonic() + _REMOVAL_TIME
     while os.path.isdir(folder) and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)

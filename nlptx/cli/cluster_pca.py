@@ -1,4 +1,4 @@
-"""The plan of ``nlptx pca --cluster``."""
+"""Prints the plan of ``nlptx pca --cluster --dry-run``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nlptx.settings import PcaSettings
 
 
 def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, run: Run) -> None:
-    """Print the number of slices, the required memory, and the time, estimated from a product with one slice."""
+    """Print the number of slices, the required memory, and the time, estimated from a matrix product with one slice."""
     import numpy as np
 
     with MemoryBudget() as budget:
@@ -30,7 +30,7 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
     prepared = time.perf_counter()
     operator.moments(np.ones((words, block), np.float32))
     multiplied = time.perf_counter()
-    # The residuals are first checked when the basis has twice as many vectors as are needed.
+    # The first check of the residuals, when the basis has 2 (components + block) vectors, is assumed to succeed.
     products = min(degree, -(-2 * (settings.components + block) // block))
     seconds = len(slices) * (prepared - started + products * (multiplied - prepared))
     plan = {

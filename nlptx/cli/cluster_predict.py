@@ -68,14 +68,14 @@ class ScorePartition:
 
 @dataclass(frozen=True)
 class ScoredPartition:
-    """The result of a task.
+    """The result of scoring one partition.
 
     Args:
-        partition: the partition.
+        partition: the partition that was scored.
         path: path of the file that contains the rows.
         header: the header cells and the delimiter; None if there is no header.
         header_size: size of the header, in bytes.
-        texts: facts about the texts, to be reported.
+        texts: what to report about the texts, such as their number.
         notes: notes about the input.
     """
 
@@ -143,7 +143,11 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
-    """Copy the rows of all partitions to the output, and remove their files. Raise DataError if columns differ."""
+    """Yield each partition after appending its rows to the output, without repeated headers, and removing its file.
+
+    Raises:
+        DataError: the partitions have different columns.
+    """
     first: ScoredPartition | None = None
     for part in parts:
         if first is not None and part.header != first.header:

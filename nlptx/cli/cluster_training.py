@@ -1,4 +1,4 @@
-"""The plans of the commands that train on a cluster. Training a model on a sample gives an estimate of the time."""
+"""Prints the plans of commands that train on a cluster. The time is estimated by training a model on a sample."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def print_training_plan(
     cluster: ClusterOptions,
     run: Run,
 ) -> None:
-    """Print the number of texts, the number of tasks, and the estimated training time without the cluster.
+    """Print the number of texts, the number of models fitted on the cluster, and the estimated time without it.
 
     Args:
         found: the training data.
         embeddings: word vectors, or settings for making them, as for :func:`nlptx.fit`.
         start: model to start from, or None.
-        settings: settings of the stage.
-        seed: seed of training.
-        cluster: the cluster.
+        settings: training settings.
+        seed: training seed.
+        cluster: cluster to use.
         run: options shared by all commands.
     """
     total = len(found.texts)
@@ -62,8 +62,8 @@ def print_experiment_plan(
     """Print the number of texts, the memory that a worker needs, and the training time, estimated from a sample.
 
     Args:
-        experiment: texts and folds.
-        recipe: how to train.
+        experiment: labelled texts, and the number of folds.
+        recipe: training settings, and the word vectors or the model to start from.
         seed: seed for the folds and for training.
         trainings: number of models to train; None if the time limit determines it.
         cluster: cluster to use.

@@ -17,9 +17,10 @@ from nlptx.settings import GROUPS, MAIN
 # Type of options and arguments that are paths, for which completion offers files and folders. Click does not check
 # whether the path can be read; the code that opens it reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
-# Keys of the context: the path of the --config file, and its contents as section -> name -> value.
+# Keys of click.Context.meta: the path of the --config file, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
-# Options that only the stage itself reads from its section; other commands that take its settings ignore them.
+# Options that only the stage's own command reads from the section of the stage. Other commands that read this section,
+# such as tune, ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
 # Maximum width of the column with the option names; longer names get a separate line.
 _NAMES = 30
@@ -31,7 +32,7 @@ def stage_of(ctx: click.Context) -> str:
 
 
 def configured(ctx: click.Context) -> dict[str, Any]:
-    """Return the values that the ``--config`` file sets for a command, by the Python names of the options."""
+    """Return the values that the ``--config`` file sets for a command: Python name of the option -> value."""
     found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(stage_of(ctx), {})
     if stage_of(ctx) == ctx.info_name:
         return found
@@ -142,7 +143,7 @@ def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> No
     for position, option in enumerate(given):
         if option in given[:position]:
             names = " / ".join(option.opts + option.secondary_opts)
-            raise click.UsageError(f"{names} is given twice; give it once.", ctx)
+            raise click.UsageError(f"{names} is given twice; use it only once.", ctx)
 
 
 option = functools.partial(click.option, cls=Option)

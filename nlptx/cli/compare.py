@@ -30,13 +30,17 @@ _SEED = "seed"
 
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
-@option("--group", metavar="NAME", help="Column with the group of each text, such as its author.")
+@option(
+    "--group",
+    metavar="NAME",
+    help="Column with the group of each text, such as its author; texts of a group are treated as dependent.",
+)
 @option(
     "--show",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Show N texts that only one of two models predicts correctly.",
+    help="Show N texts that only the first model predicts correctly, and N that only another does.",
 )
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
@@ -71,9 +75,9 @@ def compare(
     --report FILE writes a page with the differences, the calibration of each model, and texts that only one of two
     models predicts correctly (report extra: pip install 'nlptx[report]').
 
-    With --group, texts of the same group are treated as dependent: the intervals and the test use whole groups of
-    texts. If a table contains predictions for several seeds, such as a table from nlptx crossvalidate --seeds, the rows
-    of each text are treated as a group.
+    With --group, texts of the same group are treated as dependent: whole groups are resampled for the intervals, and a
+    sign-flip test on the groups replaces McNemar's test. If a table contains predictions for several seeds, such as a
+    table from nlptx crossvalidate --seeds, the rows of each text are treated as a group.
     """
     check_names(*inputs, disagreements)
     if disagreements is not None:

@@ -58,7 +58,7 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
         )
         for pair in comparison.pairs
     ]
-    header = ("", "accuracy in points", "log-loss", "only it / only the first right", "p", "p corrected")
+    header = ("", "accuracy in points", "log-loss", "only this / only the first right", "p", "p corrected")
     reporter.table(f"differences from {first}, with 95 % intervals; {_test(comparison)}", header, rows)
     names = [each.source for each in comparison.candidates]
     matrix = [
@@ -86,11 +86,14 @@ def _range(difference: Difference, scale: float = 1, digits: int = 4) -> str:
 
 
 def _test(comparison: Comparison) -> str:
-    return "McNemar's exact test" if comparison.groups is None else "exchange of groups"
+    return "McNemar's exact test" if comparison.groups is None else "sign-flip test on groups"
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Compare the first model with every other: print up to ``count`` texts that only one of the two has right."""
+    """Print up to ``count`` texts that only the first model predicts correctly, and as many that only another one does.
+
+    The first model is compared with each of the other models in turn.
+    """
     from nlptx.evaluation.alignment import label_text
     from nlptx.evaluation.verdict import only_first_correct
 
@@ -115,7 +118,7 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -
     """Write the texts for which the predictions differ to a .csv, .tsv or .jsonl file.
 
     Raises:
-        click.UsageError: the file name has another extension.
+        click.UsageError: the file name has none of these extensions.
         OutputError: the file cannot be written.
     """
     from nlptx.evaluation.verdict import disagreement_columns, disagreements

@@ -21,9 +21,9 @@ def complete(command: click.Command, instruction: str) -> int:
 
 
 def _join_values() -> None:
-    """Remove the = of ``--option=value`` from the words to complete, so that the value can be completed.
+    """Remove the ``=`` of ``--option=value`` from the words that Bash passes, so that the value can be completed.
 
-    Bash passes ``--option``, ``=`` and the value as three words.
+    Bash splits ``--option=value`` into the three words ``--option``, ``=`` and ``value``.
     """
     words, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
     for index in range(min(current, len(words)) - 1, 0, -1):

@@ -24,9 +24,9 @@ _EXCLUDED = ("config", "help")
 
 
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--config``. All sections are checked, and the values in the section of the command become its defaults.
+    """Add ``--config``, which replaces default values with the values in the command's section of the file.
 
-    Apply this decorator above :func:`preset_option`, because the file may contain a preset.
+    All sections are checked. Apply this decorator above :func:`preset_option`, because the file may contain a preset.
     """
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

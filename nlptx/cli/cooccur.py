@@ -43,7 +43,7 @@ SPLITS = ("train", "unsup")
     "--vocabulary",
     type=PATH,
     metavar="FILE",
-    help="With --shard, count pairs of the words in this file, made by nlptx merge --words-only.",
+    help="With --shard, count only words in this file, which nlptx merge --words-only writes.",
 )
 @memory_options
 @reading_options(SPLITS)
@@ -71,7 +71,8 @@ def cooccur(
     INPUT is a text file (one document per line), a table (.csv, .tsv, .jsonl), a folder (one document per
     .txt file), a .tar.gz of such a folder, or - for standard input. Files may be compressed. The result is a
     sparse word-by-word matrix with its vocabulary; scipy.sparse.load_npz can read the matrix. The counts are
-    exact. Counting uses no random numbers, so --seed has no effect.
+    exact, unless a note says that rare words were dropped to save memory. Counting uses no random numbers, so
+    --seed has no effect.
 
     With --shard, only one part of the input is counted. The output is part-I.npz by default, and nlptx merge adds up
     all parts; see nlptx merge --help.

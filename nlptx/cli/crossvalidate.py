@@ -39,9 +39,13 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
     help="Repeat everything with N seeds: S, S + 1, ..., where S is --seed.",
 )
 @option("--predictions", type=PATH, metavar="FILE", help="Write the predictions to a table (.csv, .tsv or .jsonl).")
-@option("--resume", is_flag=True, help="Continue after the folds that --predictions FILE keeps in FILE.checkpoint.")
+@option(
+    "--resume",
+    is_flag=True,
+    help="Skip the folds that an interrupted run with the same --predictions FILE has finished.",
+)
 @report_option
-@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is lower.")
+@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is below X.")
 @experiment_options
 @cluster_options
 @run_options(json_help="Print the results as one JSON object.")
@@ -64,8 +68,9 @@ def crossvalidate(
 
     The texts are split into folds, and each label is spread evenly over them. For each fold, a model is trained on all
     other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the other
-    folds only. All settings of nlptx train can be used, even those that are not listed here. Texts that have the same
-    label and are next to each other in DATA stay in the same fold, because they are often related.
+    folds only. All settings of nlptx train can be used, even those that are not listed here. Unless --group or
+    --shuffle is given, short runs of consecutive texts with the same label stay in the same fold, because such texts
+    are often related.
 
     The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
 
@@ -138,7 +143,7 @@ def crossvalidate(
                 )
             if predictions is not None:
                 for name, free in write_predictions(predictions, result, documents).items():
-                    run.reporter.note(f"note: the input has a column {name!r}; the new column is {free!r}")
+                    run.reporter.note(f"note: the input already has a column {name!r}; the added column is {free!r}")
             if report is not None:
                 from nlptx.report.crossvalidation_page import write_crossvalidation_page
 
@@ -156,7 +161,7 @@ def crossvalidate(
         _draw(result, run.reporter)
     accuracy = result.spread()["accuracy"].mean
     if min_accuracy is not None and accuracy < min_accuracy:
-        raise QualityGateError(f"the mean accuracy is {accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+        raise QualityGateError(f"the mean accuracy is {accuracy:.4f}, below --min-accuracy {min_accuracy:g}")
 
 
 def _name(done: int, folds: int, seeds: int) -> str:
@@ -182,9 +187,9 @@ def _as_json(result: CrossValidation) -> dict[str, Any]:
     return {
         "texts": len(result.experiment.texts),
         "labels": result.experiment.label_names,
-        **{name: of.mean for name, of in spread.items()},
+        **{name: measure.mean for name, measure in spread.items()},
         "interval": [spread["accuracy"].low, spread["accuracy"].high],
-        "measures": {name: of._asdict() for name, of in spread.items()},
+        "measures": {name: measure._asdict() for name, measure in spread.items()},
         "parameters": max(fold.parameters for fold in result.results),
         "folds": folds,
     }
@@ -199,8 +204,8 @@ def _draw(result: CrossValidation, reporter: Reporter) -> None:
     reporter.table("folds", ("seed", "fold", "texts", *_TITLES.values(), "seconds"), rows)
     spread = result.spread()
     summary = [
-        (_TITLES[name], *(_cell(name, value) for value in (of.mean, of.std)), _interval(name, of.low, of.high))
-        for name, of in spread.items()
+        (_TITLES[name], _cell(name, measure.mean), _cell(name, measure.std), _interval(name, measure.low, measure.high))
+        for name, measure in spread.items()
     ]
     reporter.table("over all folds", ("measure", "mean", "standard deviation", "95 % interval of the mean"), summary)
 

@@ -8,9 +8,9 @@ import click
 
 from nlptx.cli.reporter import print_note
 
-# Variables that do not set options: the first enables tracebacks, and the second is the path of the test data.
+# Variables that do not set options: the first enables tracebacks, and the second is a folder with data for tests.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# Minimum similarity, from 0 to 1, at which a variable of the same command is suggested.
+# Minimum similarity, from 0 to 1, at which a variable of the current command is preferred to those of other commands.
 _SIMILAR = 0.8
 
 

@@ -30,13 +30,13 @@ _UNKNOWN = "scored with the label frequencies in the training data"
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @model_option
-@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is lower.")
+@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
 @abstention_options
 @option(
     "--plot",
     type=PATH,
     metavar="FILE",
-    help="Plot calibration and coverage to a .png, .svg or .pdf file (needs nlptx[plot]).",
+    help="Draw calibration and coverage in a .png, .svg or .pdf file (needs nlptx[plot]).",
 )
 @by_option
 @report_option
@@ -69,20 +69,21 @@ def evaluate(
     number of such texts.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
-    confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws this curve beside the
-    reliability diagram, which shows the accuracy at each confidence. If the model is perfectly calibrated, the accuracy
-    equals the confidence. --abstain and --max-error work as in nlptx predict. With one of them, --min-accuracy and the
-    rest of the report apply only to the labelled texts.
+    confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws accuracy against coverage
+    as a curve, and a reliability diagram, which shows the accuracy at each confidence. If the model is perfectly
+    calibrated, the accuracy equals the confidence. --abstain and --max-error work as in nlptx predict. With one of
+    them, --min-accuracy and all other measures in the report apply only to the labelled texts.
 
     --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the worst errors
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
-    loads nothing from the network (report extra: pip install 'nlptx[report]').
+    loads nothing from the network. It needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
     --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.
 
     Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
-    true label), predicted, and, if known, prob_LABEL for each label. If -m is a table, DATA is not needed.
+    true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no true
+    labels.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -133,7 +134,7 @@ def evaluate(
     answered = (confidence >= threshold) & (predictions.known_words > 0) | (not abstention.is_given)
     if not answered.any():
         raise DataError(
-            f"there is nothing to evaluate: no text has a confidence of {threshold:g}",
+            f"there is nothing to evaluate: no text has a confidence of {threshold:g} or more",
             hint="Lower `abstain`, or raise `max_error`.",
         )
     curve = CoverageCurve.of(confidence, predictions.correct)
@@ -176,4 +177,4 @@ def evaluate(
     if seen:
         run.reporter.note(f"note: {SEEN[seen]}")
     if min_accuracy is not None and measured.accuracy < min_accuracy:
-        raise QualityGateError(f"accuracy is {measured.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+        raise QualityGateError(f"the accuracy is {measured.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")

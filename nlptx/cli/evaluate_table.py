@@ -45,7 +45,7 @@ def evaluate_table(
 
     Args:
         data: inputs with the labelled texts; empty if the table contains the true labels.
-        path: the table.
+        path: path of the table.
         min_accuracy: minimum accuracy, or None.
         abstention: values of ``--abstain`` and ``--max-error``, which must not be set, because they need a model.
         plot: file for a plot of accuracy against coverage, or None. The plot needs confidences.
@@ -75,7 +75,7 @@ def evaluate_table(
 
         check_picture_path(plot)
         if found.confidence is None:
-            raise click.UsageError("--plot needs probabilities or a column confidence.")
+            raise click.UsageError("--plot needs a table with the columns 'prob_LABEL' or 'confidence'.")
     report: Report | LabelSetReport
     if found.targets.ndim == 2:
         unknown = [math.nan] * len(found.label_names)
@@ -120,4 +120,4 @@ def evaluate_table(
         write_evaluation_page(page, evaluation)
         run.reporter.note(f"report -> {page}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
-        raise QualityGateError(f"accuracy is {report.accuracy:.4f}; --min-accuracy asks for {min_accuracy:g}")
+        raise QualityGateError(f"the accuracy is {report.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")

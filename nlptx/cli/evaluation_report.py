@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from nlptx.evaluation.groups import Group
     from nlptx.metrics import Report
 
-# Maximum number of labels for which the confusion matrix is drawn, and maximum length of the list of most frequent
-# errors that replaces it if there are more labels.
+# The confusion matrix is drawn for at most _MAX_DRAWN labels. For more labels, the _MAX_LISTED most frequent errors are
+# listed instead.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
-# Maximum number of groups in a table of accuracy by the values of a column.
+# Maximum number of groups, that is, values of a column, in a table.
 _MAX_GROUPS = 40
 
 
@@ -49,14 +49,14 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Return the accuracy by the values of each column as the JSON field ``by``; no field if there are no columns."""
+    """Return the JSON field ``by``: the accuracy for each value of each column. Without columns, return no field."""
     if not groups:
         return {}
     return {"by": {column: [asdict(group) for group in found] for column, found in groups.items()}}
 
 
 def draw_groups(groups: Mapping[str, Sequence[Group]], reporter: Reporter) -> None:
-    """Print the accuracy by the values of each column as tables."""
+    """Print a table for each column, with the accuracy for each of its values."""
     for column, found in groups.items():
         rows = [
             (group.name or "(empty)", group.texts, f"{group.accuracy:.2%}", f"{low:.2%} to {high:.2%}")
@@ -72,7 +72,8 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
     """Print a report as tables.
 
     Args:
-        names: "model", "data" and "seed", and "answered" if only some of the texts are evaluated.
+        names: values of "model" (str), "data" (list of str) and "seed" (int or None), and of "answered" (str) if only
+            some of the texts are evaluated.
         report: the measures to print.
         unknown: number of texts without a known word.
         reporter: object that prints the tables.
@@ -80,7 +81,7 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
     from nlptx.classifier.label_set_report import LabelSetReport
 
     (low, high), floor = report.interval, report.ece_floor
-    by_chance = f"by chance alone {floor.mean:.2%}, 95 % below {floor.percentile_95:.2%}"
+    by_chance = f"by chance alone {floor.mean:.2%} on average, 95th percentile {floor.percentile_95:.2%}"
     about: list[tuple[str, Any]] = [
         ("model", names["model"]),
         *([] if names["seed"] is None else [("seed", str(names["seed"]))]),

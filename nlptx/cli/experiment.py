@@ -56,21 +56,21 @@ def experiment_options(function: Function) -> Function:
     @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
     @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
     @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
-    @option("--shuffle", is_flag=True, group="Data", help="Assign each text to a fold separately.")
+    @option("--shuffle", is_flag=True, group="Data", help="Assign texts to folds one by one, not in runs.")
     @option(
         "-e",
         "--embeddings",
         type=PATH,
         show_default="made in each fold",
         metavar="FILE",
-        help="Word vectors (nlptx pca, word2vec) or a model.",
+        help="Word vectors from nlptx pca or word2vec, or a model whose vectors are used.",
     )
     @option(
         "--start",
         type=PATH,
         metavar="MODEL",
         group="Start",
-        help="Model to start from; bundled: the bundled model.",
+        help="Continue from this model; bundled: the bundled model.",
     )
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
     @option(

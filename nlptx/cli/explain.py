@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.cli.explanation_rows import ExplainedText
 
-# Maximum number of texts of --input that are explained together.
+# Maximum number of --input texts that a worker process gets at once.
 _BATCH = 16
 
 
@@ -81,8 +81,9 @@ def explain(
 
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
     "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "worth" and
-    "attention" (by block and head); the last two are null if the word was not read. --attention adds the attention
-    matrices of the words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
+    "attention" (by block and head); the last two are null if the word was not read. Each item of "pairs" has the keys
+    "words", "positions", "worth_with", "worth_without" and "effect". --attention adds the attention matrices of the
+    words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
     """
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
@@ -95,7 +96,7 @@ def explain(
         text = _standard_input()
     elif text is not None and os.path.isfile(text):
         run.reporter.note(
-            f"note: this explains the name {text}; to explain the contents of the file: nlptx explain < {text}"
+            f"note: only the name {text} is explained; to explain the contents of the file, run nlptx explain < {text}"
         )
     from nlptx.classifier.model import Model
 
@@ -127,7 +128,11 @@ def _explained(
     pairs: int,
     attention: bool,
 ) -> ExplainedText:
-    """Explain one text. Without a known word, a text from a file gets no label, and any other text raises DataError."""
+    """Explain one text.
+
+    If the text has no known word, the explanation of a text from a file (``where`` is not empty) has no label. Any
+    other text raises DataError.
+    """
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs
     from nlptx.cli.explanation_rows import explained_text

@@ -8,8 +8,8 @@ from html import escape
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.reporter import neutralised
 
-# The colours are the blue and the vermilion of Okabe & Ito, which colour-blind people can tell apart. Words that
-# decrease the probability of the label are also underlined, so that the page can be printed in grey. The
+# Blue and vermilion are from the palette of Okabe & Ito, whose colours can be told apart by colour-blind people. Words
+# that decrease the probability of the label are also underlined, so that the page can be printed in grey. The
 # Content-Security-Policy forbids scripts and network requests.
 PAGE_START = """<!DOCTYPE html>
 <html lang="en">
@@ -40,9 +40,10 @@ the word is left out; the most important word of each text has the strongest col
 """
 PAGE_END = "</body>\n</html>\n"
 
-# Opacity of the most important word's colour in a text, and the fraction of this word's effect below which other words
-# have no colour.
-_STRONGEST, _FAINTEST = 0.75, 0.05
+# Opacity of the colour of the most important word in each text.
+_STRONGEST = 0.75
+# A word has no colour if its effect is below this fraction of the largest effect in the text.
+_FAINTEST = 0.05
 # Maximum number of characters that may be skipped to find the next token in the text.
 _MAX_GAP = 40
 
@@ -76,13 +77,14 @@ def _coloured(explained: ExplainedText) -> str:
 
 
 def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
-    """Yield the parts of the text, each with its word, or with None if it is between words.
+    """Split the text: yield (part, word) for each token, and (part, None) for the characters between tokens.
 
-    A token that is not in the text, such as the mark before a word in capitals, is inserted where it belongs.
+    A token that is not in the text, such as the mark that the tokenizer puts before a word in capitals, is inserted
+    where it belongs.
     """
     text = explained.text
     lowered = text.lower()
-    if len(lowered) != len(text):  # some letters have several lower-case characters
+    if len(lowered) != len(text):  # some letters become several characters, which would shift positions
         lowered = text
     done = 0
     for word in explained.words:
@@ -109,5 +111,5 @@ def _marked(part: str, word: Word, largest: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text with HTML and control characters escaped, except line breaks and tabs."""
+    """Escape HTML in a text, and replace control characters other than line breaks and tabs."""
     return "\n".join("\t".join(escape(neutralised(cell)) for cell in line.split("\t")) for line in text.split("\n"))

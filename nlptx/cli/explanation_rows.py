@@ -14,7 +14,11 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
 class Word(NamedTuple):
-    """A token. Its effect (``worth``) and its attention by block and head are None if the model did not read it."""
+    """A token of a text.
+
+    ``worth`` (its effect) and ``attention`` (the attention that it gets, by block and head) are None if the model did
+    not read the token.
+    """
 
     word: str
     position: int
@@ -38,13 +42,14 @@ class ExplainedText(NamedTuple):
 
     Args:
         where: position of the text in the input, or an empty string.
-        text: the text.
+        text: the explained text.
         label: name of the explained label, or None if the text has no known word.
-        probability: probability of the label.
+        probability: probability of the label, or None if there is no label.
         words: the tokens of the text, in order.
         pairs: the strongest pairs of words.
         top: number of words to show, or None for all tokens.
-        attention: the (H, T, T) attention matrices of each block, or None if they were not requested.
+        attention: attention matrices of each block, (H, T, T) for H heads and the T words that the model read; None if
+            they were not requested.
     """
 
     where: str
@@ -89,11 +94,11 @@ def explained_text(
     top: int | None = None,
     attention: bool = False,
 ) -> ExplainedText:
-    """Convert an explanation to the form from which it is written.
+    """Return the explanation of a text as an :class:`ExplainedText`.
 
     Args:
         model: the classifier.
-        text: the text.
+        text: the explained text.
         explanation: its explanation, or None if the text has no known word.
         pairs: its strongest pairs of words.
         where: position of the text in the input.
@@ -142,5 +147,5 @@ def _word_as_json(word: Word) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Round to significant digits, because in a long text the effect of each word is small."""
+    """Round to significant digits rather than decimal places, because each effect is small in a long text."""
     return float(f"{value:.{_WORTH_DIGITS}g}")

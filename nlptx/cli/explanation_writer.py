@@ -34,10 +34,10 @@ def choose_format(asked: str, is_json: bool, output: str) -> str:
     Args:
         asked: ``--format`` value.
         is_json: whether ``--json`` was given.
-        output: output name.
+        output: path of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
 
     Raises:
-        click.UsageError: the options and the output name contradict each other.
+        click.UsageError: the options and the output name contradict each other, or a table would be written to a file.
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output
     by_name = _BY_ENDING.get(os.path.splitext(name)[1].lower())
@@ -48,7 +48,7 @@ def choose_format(asked: str, is_json: bool, output: str) -> str:
         raise click.UsageError(f"{' and '.join(given)} ask for different formats ({', '.join(given.values())}).")
     chosen = next(iter(given.values()), "table")
     if chosen == "table" and output != STDOUT:
-        raise click.UsageError(f"{output}: tables are only printed; name the file *.jsonl or *.html.")
+        raise click.UsageError(f"{output}: a table cannot be written to a file; name it *.jsonl or *.html.")
     return chosen
 
 

@@ -33,20 +33,20 @@ _MAX_THRESHOLDS = 20
     "--plot",
     type=PATH,
     metavar="FILE",
-    help="Draw the loss curve of a model, or a map of word vectors, as .png, .svg or .pdf (plot extra).",
+    help="Draw the loss curve of a model, or a map of word vectors, as .png, .svg or .pdf (needs nlptx[plot]).",
 )
 @run_options(json_help="Print one JSON object.")
 def info(artifact: str | None, plot: str | None, run: Run) -> None:
-    """Describe an artifact: its purpose, accuracy, labels and settings, and the commands that reproduce it.
+    """Describe an artifact: its settings, its contents, and the commands that reproduce it.
 
     \b
     nlptx info
     nlptx info model.npz
     nlptx info embeddings.npz --plot map.png
 
-    The default is the bundled model. For a model, the output includes its training loss curve, and its card if it has
-    one. The corpus is identified by the SHA-256 of its texts. If the corpus was a UTF-8 text file whose lines all end
-    in a line feed, sha256sum prints the same digest.
+    The default is the bundled model. For a model, the output includes its purpose, accuracy, labels and training loss
+    curve, and its card if it has one. The corpus is identified by the SHA-256 of its texts. If the corpus was a UTF-8
+    text file whose lines all end in a line feed, sha256sum prints the same digest.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model
@@ -72,7 +72,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
         plot_words(container.build(found, Embeddings.from_artifact, artifact), plot)
     elif plot is not None:
         raise click.UsageError(
-            "--plot draws the training of a model or a map of word vectors; this artifact has neither."
+            "--plot draws the loss curve of a model or a map of word vectors; this artifact contains neither."
         )
     if run.json:
         print_json({**found.header, "sizes": sizes, "commands": commands})
@@ -107,7 +107,7 @@ def _draw(
         if "held_out" in found.details:
             held_out = ErrorCurve.from_dict(found.details["held_out"])
             reporter.facts(
-                f"error of predict --max-error (95 % confidence, {held_out.texts:,} held-out texts)",
+                f"error rates attainable with predict --max-error (95 % confidence, {held_out.texts:,} held-out texts)",
                 attainable_errors(held_out),
             )
     else:
@@ -125,7 +125,7 @@ def _draw(
             if name.endswith("sha256")
         ]
     if digests:
-        reporter.facts("from texts with SHA-256", digests)
+        reporter.facts("SHA-256 of the inputs", digests)
     reporter.facts("arrays", ((name, " x ".join(map(str, shape))) for name, shape in sizes.items() if name != "words"))
 
 

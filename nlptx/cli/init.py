@@ -15,7 +15,7 @@ from nlptx.cli.options import Run, run_options
 @click.argument("test", type=PATH, metavar="TEST")
 @run_options(json_help="Print the names of the files as one JSON object.", computes=False)
 def init(folder: str, train: str, test: str, run: Run) -> None:
-    """Create an experiment folder that make runs.
+    """Create an experiment: a folder with a Makefile and settings files.
 
     \b
     nlptx init experiment reviews.csv new_reviews.csv

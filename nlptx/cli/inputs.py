@@ -10,7 +10,7 @@ import click
 
 
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the inputs, or standard input if there are none and it is not a terminal.
+    """Return the inputs, or ``("-",)`` (standard input) if there are none.
 
     Raises:
         click.UsageError: there are no inputs, and standard input is a terminal or closed.
@@ -23,7 +23,7 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_names(*names: str | None) -> None:
-    """Raise click.UsageError if more than one name is ``-``, or if a name is empty, such as an unset shell variable."""
+    """Raise click.UsageError if ``-`` occurs twice, or if a name is empty, as with an unset shell variable."""
     if "" in names:
         raise click.UsageError("the name of a file is empty.")
     if names.count("-") > 1:

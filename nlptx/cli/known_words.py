@@ -45,12 +45,12 @@ class KnownWords:
             self.unknown += 1
             if len(self._named) < _NAMED:
                 self._named.append(where)
-        elif not scored.truncated:  # known words after the truncation point are not counted
+        elif not scored.truncated:  # scored.known_words covers only the words before the truncation point
             self._words += scored.tokens
             self._known += scored.known_words
 
     def extend(self, other: KnownWords, where: Callable[[str], str]) -> None:
-        """Add the counts of the texts that follow; ``where`` corrects the positions of these texts."""
+        """Add the counts of the texts that follow; ``where`` converts a position in them to a position in the input."""
         self._first_unlike = self._first_unlike or (where(other._first_unlike) if other._first_unlike else "")
         self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
         for name in ("texts", "unknown", "unlike", "_words", "_known"):
@@ -69,5 +69,5 @@ class KnownWords:
         elif self._known < _MIN_KNOWN_SHARE * self._words:
             yield (
                 f"note: in texts with a known word, the model knows only {self._known:,} of {self._words:,} words"
-                f" ({self._known / self._words:.0%}): are they in the language that it was trained on?"
+                f" ({self._known / self._words:.0%}): are the texts in the language of the model?"
             )

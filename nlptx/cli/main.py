@@ -34,7 +34,7 @@ COMMANDS = {
     "neighbors": "Show the words nearest to a word.",
     "explain": "Show why a text got its score.",
     "info": "Describe an artifact and where it came from.",
-    "init": "Create an experiment folder that make runs.",
+    "init": "Create an experiment: a folder with a Makefile and settings.",
 }
 INTERRUPTED, READER_GONE = 130, 141
 
@@ -116,9 +116,9 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, this function calls os._exit(). If the signal arrives inside Python's built-in exec(), which the
-    dataclasses module calls, CPython kills itself with SIGINT when it exits, even though KeyboardInterrupt was caught.
-    The exit status would then be -2 instead of 130.
+    After Ctrl-C, os._exit() is always used, because a normal exit may not have the exit code 130: if the signal arrived
+    inside the built-in exec(), which the dataclasses module calls, CPython ends by killing itself with SIGINT, even
+    though KeyboardInterrupt was caught.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
@@ -161,15 +161,15 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except (KeyboardInterrupt, click.Abort, Terminated) as error:
         return _report_stop(error)
     except Exception as error:
-        # In Python 3.11, if a signal arrives while __set_name__ runs during the creation of a class, its exception
-        # becomes a RuntimeError.
+        # In Python 3.11, an exception that a signal handler raises during __set_name__, while a class is created,
+        # becomes the cause of a RuntimeError.
         if isinstance(error.__cause__, KeyboardInterrupt | Terminated):
             return _report_stop(error.__cause__)
         shortage = describe_shortage(error, context.invoked_subcommand if context else None)
         # main() handles other system errors, for example a closed pipe.
         if os.environ.get("NLPTX_DEBUG") or (isinstance(error, OSError) and not shortage):
             raise
-        unexpected = f"unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see where."
+        unexpected = f"unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see the traceback."
         print_error(f"error: {shortage or unexpected}")
         return 1
 

@@ -12,10 +12,10 @@ _MAX_BYTES = 1 << 16
 
 
 def read_card(path: str) -> dict[str, Any]:
-    """Read a model card.
+    """Return the contents of a model card, which is a JSON file of at most 64 KiB.
 
     Raises:
-        DataError: the file is too large, or is not a single JSON object.
+        DataError: the file cannot be read, is too large, or does not contain a single JSON object.
         SettingsError: the file does not exist.
     """
     if not os.path.exists(path):

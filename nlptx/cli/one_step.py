@@ -65,7 +65,8 @@ class OneStep:
             self.reporter.note("no word vectors are given (-e), so they are made from these texts by counting and PCA")
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
-        # If these options of cooccur are not set, those of train apply. They must not change the model.
+        # If --memory and --tmp-dir are not set for cooccur, the values of train apply. The memory limit of train must
+        # not change the model, so the distinct words then get a fixed amount of memory.
         given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]
@@ -120,4 +121,4 @@ def _note_unused(context: click.Context, reporter: Reporter) -> None:
         known = {*used, *(item.name for item in fields(SECTIONS[stage]))}
         given = context.meta.get(CONFIGURED, {}).get(stage, {})
         if unused := ", ".join(name.replace("_", "-") for name in given if name not in known):
-            reporter.note(f"{context.meta[CONFIG_FILE]}: no effect on train: {unused} in [{stage}]")
+            reporter.note(f"{context.meta[CONFIG_FILE]}: train ignores {unused} in [{stage}]")

@@ -18,7 +18,7 @@ _ARGUMENTS = {
 _NAMES = _ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
-# Settings of another stage; the command has no options for them and reads them from the --config file.
+# Settings of cooccur or pca in a message of train, which has no options for them; the --config file can set them.
 _OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
 

@@ -19,9 +19,9 @@ from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
-# Prefixes of context keys. A prefix and a command name form the key of the command's preset or effort.
+# Prefixes of the keys in ``context.meta`` for the chosen preset and effort. The name of the command follows the prefix.
 PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
-# Name that help and reports show for the bundled model, instead of its path.
+# Name of the bundled model in options, help texts and reports.
 BUNDLED = "bundled"
 
 
@@ -49,7 +49,7 @@ def run_options(
         @option("--json", is_flag=True, group="Output", help=json_help)
         @option("-q", "--quiet", is_flag=True, group="Output", help="Print nothing but errors and the result.")
         @option("-v", "--verbose", is_flag=True, group="Output", help="Print more details.")
-        @option("--no-color", is_flag=True, group="Output", help="Disable colours, like the variable NO_COLOR.")
+        @option("--no-color", is_flag=True, group="Output", help="Disable colours, as the variable NO_COLOR does.")
         @functools.wraps(function)
         def wrapped(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
@@ -73,14 +73,14 @@ def output_option(default: str, help: str) -> Callable[[Function], Function]:
 
 
 def unless_given(name: str, value: str, default: str) -> str:
-    """Return the value of an option of the current command, or another default if the user did not set it."""
+    """Return ``value`` if the user set the option ``name`` of the current command, otherwise ``default``."""
     is_default = click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
     return default if is_default else value
 
 
 def model_option(function: Function) -> Function:
     """Add ``-m/--model``."""
-    help = "Output of nlptx train."
+    help = "Model file, made by nlptx train."
     return option("-m", "--model", type=PATH, metavar="FILE", show_default=BUNDLED, help=help)(function)
 
 
@@ -112,7 +112,7 @@ class Size(click.ParamType):
 
 
 def memory_options_in(group: str) -> Callable[[Function], Function]:
-    """Add the options for the memory limit of a stage, in the given help section, and for its temporary folder."""
+    """Return a decorator that adds ``--memory``, in the given section of the help text, and ``--tmp-dir``."""
 
     def check(context: click.Context, parameter: click.Parameter, value: int) -> int:
         if value < MIN_MEMORY:
@@ -148,7 +148,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
     Args:
         cls: the settings class.
-        only_main: whether the help text lists only the options of its first section.
+        only_main: whether the help text hides the options outside the first section.
     """
     names = [item.name for item in fields(cls)]
 
@@ -182,7 +182,7 @@ def preset_option(function: Function) -> Function:
 
 def effort_option(function: Function) -> Function:
     """Add ``--effort``, which replaces the default settings according to the time that training may take."""
-    help_text = "fast: n-grams, no network; best: several times the time."
+    help_text = "fast: n-gram models only; best: more passes over the texts."
     return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
 
 
@@ -191,7 +191,7 @@ def _defaults_option(
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds an option whose value selects other default settings.
 
-    A value from any other source (command line, file, environment variable) takes precedence.
+    A setting from the command line, a file or an environment variable takes precedence over these defaults.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -22,7 +22,7 @@ _DIGITS = 6
 
 
 def format_of_table(path: str) -> str:
-    """Return the format of a table, csv, tsv or jsonl, by its name. Raise click.UsageError for other names."""
+    """Return the format that the name of a table implies: csv, tsv or jsonl. Raise click.UsageError for other names."""
     layout = choose_format("auto", False, path)
     if layout not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
@@ -30,7 +30,7 @@ def format_of_table(path: str) -> str:
 
 
 def write_predictions(path: str, result: CrossValidation, documents: list[Document]) -> dict[str, str]:
-    """Write a row for each text and seed, in the order of the input.
+    """For each seed, write one row per text, in the order of the input.
 
     A row has the columns of the input, then predicted, confidence, prob_<label>, fold and seed. If a text is not in a
     table, its input columns are file, text and label.

@@ -40,7 +40,7 @@ report_option = option(
     type=PATH,
     metavar="FILE",
     callback=_check,
-    help="Write an HTML page with figures and texts (report extra).",
+    help="Write an HTML report with figures and texts (needs nlptx[report]).",
 )
 by_option = option(
     "--by",
@@ -71,8 +71,8 @@ def this_command(report: str) -> str:
     """Return a command line that reproduces the page.
 
     Args:
-        report: name of the page in this command line. It is a fixed name, so that a page has the same bytes under any
-            name.
+        report: file name of the page in this command line. Callers pass a fixed name, so that the bytes of the page do
+            not depend on the name of its file.
     """
     context = click.get_current_context()
     words = ["nlptx", str(context.info_name)]

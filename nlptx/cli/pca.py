@@ -56,7 +56,8 @@ def pca(
 
     COOCCUR is the output of nlptx cooccur, or - for standard input. Its matrix may be larger than the memory: it is
     read in parts, and if it does not fit within --memory, it stays on disk in a temporary file. The table at the end
-    lists, for each component, the eigenvalue, the explained variance and the residual |Av - lv| / l.
+    shows the first components and the last one. The residual of an eigenvector v with eigenvalue l is |Av - lv| / l,
+    where A = X'X / n and X is the n by n matrix of transformed counts.
     """
     check_names(counts)
     stage = StageRun(run, output, [counts])

@@ -52,7 +52,7 @@ _LONGEST_QUOTED = 60
     "--csv-safe",
     is_flag=True,
     group="Output",
-    help="Put a ' before text that a spreadsheet would run (first character = + - @ tab CR).",
+    help="Insert a ' before text that a spreadsheet would run as a formula: text that starts with = + - @, tab or CR.",
 )
 @reading_options(("test",), skip_bad=True)
 @cluster_options
@@ -78,9 +78,9 @@ def predict(
 
     For plain text (one document per line), each output line contains label, score and text. If the labels have no
     order, it contains the confidence instead of the score. For a folder or archive (one document per file), it contains
-    the path instead of the text. Tables keep their format and columns, and the columns label, confidence, score and
-    prob_<label> are added. The suffix of the output (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix
-    .gz, .bz2 or .xz compresses it.
+    the path instead of the text. Tables keep their columns and their format (CSV for Parquet), and the columns label,
+    confidence, score and prob_<label> are added. The suffix of the output (.csv, .tsv, .jsonl or .txt) selects its
+    format; a further suffix .gz, .bz2 or .xz compresses it.
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
     last column. The surprise is how rare the words of a text are, compared with the words of the training texts, in
@@ -95,9 +95,9 @@ def predict(
     these, at most a fraction E of the labels is wrong (95 % confidence). Every input row has an output row, unless
     --skip-bad leaves out empty texts and rows that cannot be read.
 
-    For a multi-label model (train --label-separator), the labels above their thresholds are printed. If there are none,
-    plain text contains -, and a table contains an empty cell. The confidence is the probability that the labels are all
-    correct.
+    For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If there are
+    none, plain text contains -, and a table contains an empty cell. The confidence is the probability that exactly
+    these labels are correct.
     """
     if prior and abstention.max_error is not None:
         raise click.UsageError(
@@ -131,8 +131,9 @@ def predict(
         run.reporter.note(f"note: the input has a column {name!r}; the prediction is in {free!r}")
     if left_out := scored.left_out.note():
         run.reporter.note(left_out)
-    labelled = "labelled by" if prior else "labelled ?, with"
-    for note in scored.known_words.notes(f"{labelled} the label frequencies in the training data"):
+    frequencies = "the label frequencies in the training data"
+    consequence = f"labelled by {frequencies}" if prior else f"labelled ?, with {frequencies} as probabilities"
+    for note in scored.known_words.notes(consequence):
         run.reporter.note(note)
     if abstention.is_given:
         run.reporter.note(coverage_note(scored.answered, scored.texts, threshold))

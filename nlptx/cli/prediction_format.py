@@ -31,7 +31,7 @@ def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = Fa
     ending = os.path.splitext(name)[1].lower()
     if ending in _NOT_WRITTEN:
         raise click.UsageError(
-            f"{output} would not contain {ending[1:]}; name it *.csv, *.tsv, *.jsonl or *.txt (and .gz, .bz2 or .xz)."
+            f"{output}: {ending} is not supported; name it *.csv, *.tsv, *.jsonl or *.txt (and .gz, .bz2 or .xz)."
         )
     formats = {"--json": "jsonl" if json else None, f"-o {output}": _BY_ENDING.get(ending)}
     if not by_variable:

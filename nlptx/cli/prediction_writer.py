@@ -62,14 +62,14 @@ class PredictionWriter:
 
     Args:
         out: binary output stream.
-        layout: format: auto, text, csv, tsv or jsonl.
+        layout: output format, one of auto, text, csv, tsv and jsonl.
         model: model that made the predictions; it provides the labels.
         options: what to write.
         live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
         terminal: whether the output is a terminal; control characters are then replaced.
 
     Attributes:
-        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
+        renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
         header: the header cells and the delimiter; None before a header is written.
         header_size: size of the header, in bytes.
     """
@@ -225,7 +225,7 @@ def guarded(text: str) -> str:
 
 
 def _place(document: Document) -> dict[str, Any]:
-    """Return the columns for a text that is not from a table: the text, after the name of its file, if any."""
+    """Return the columns for a text that is not from a table. If each file is one text, include the file name."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
 
 

@@ -39,7 +39,7 @@ _exclude = option(
     type=PATH,
     metavar="FILE",
     group="Data",
-    help="Table of rows to leave out, from nlptx check.",
+    help="Table of rows to leave out, as written by nlptx check.",
 )
 _label_separator = option(
     "--label-separator", metavar="CHAR", group="Data", help="Read several labels per text, separated by CHAR."
@@ -47,7 +47,7 @@ _label_separator = option(
 
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
-    """Return the options. If no separator was given and the model is multi-label, add the separator of the model."""
+    """Return the options, with the label separator of a multi-label model added if they contain none."""
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)
@@ -66,7 +66,7 @@ def reading_options(
 
     Args:
         splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.
-        skip_bad: whether to add ``--skip-bad``, which leaves out rows.
+        skip_bad: whether to add ``--skip-bad``, which leaves out rows that cannot be used.
         labelled: whether the command needs labels; if so, ``--map`` is added.
         training: whether to add ``--weight-column`` and ``--label-separator``.
         separator: whether to add ``--label-separator``. A command that only uses models does not need this option,
@@ -75,8 +75,8 @@ def reading_options(
     """
 
     def decorate(function: Function) -> Function:
-        @option("--text-column", default="text", show_default=True, help="Column of a table that contains the text.")
-        @option("--label-column", default="label", show_default=True, help="Column of a table that contains the label.")
+        @option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
+        @option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
         @option(
             "--input-format",
             type=click.Choice(FORMATS),
@@ -84,7 +84,7 @@ def reading_options(
             show_default=True,
             metavar="FORMAT",
             group="Data",
-            help="text, csv, tsv, jsonl; auto: by the file name.",
+            help="text, csv, tsv, jsonl, or auto (by file name).",
         )
         @option(
             "--delimiter",

@@ -27,7 +27,7 @@ def neutralised(text: str) -> str:
 
 
 def print_error(text: str) -> None:
-    """Print an error."""
+    """Print an error message on standard error, preceded by the name of the program."""
     _say("nlptx: " + text)
 
 
@@ -58,7 +58,7 @@ class Reporter:
     Args:
         quiet: whether to print only errors and the result.
         verbose: whether to print more details.
-        color: whether to use colors on terminals, unless the variable NO_COLOR is set.
+        color: whether to use colours on terminals, unless the environment variable NO_COLOR is set.
     """
 
     def __init__(self, quiet: bool = False, verbose: bool = False, color: bool = True) -> None:
@@ -67,7 +67,7 @@ class Reporter:
         self.color = color and not os.environ.get("NO_COLOR")
 
     def console(self, stderr: bool = True) -> Console:
-        """Return a Rich console."""
+        """Return a Rich console for standard error or standard output."""
         from rich.console import Console
 
         class Loud(Console):
@@ -188,7 +188,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # the drawing thread inherits the blocked signals; otherwise it could receive a signal during a fork
+    # threads that are started here never receive signals; the drawing thread could receive one during a fork
     with signals_held():
         progress.start()
     try:

@@ -23,7 +23,7 @@ class ScoredTexts:
         known_words: counts of known words.
         texts: number of texts.
         answered: number of texts that got a label.
-        renamed: usual name -> actual name, for columns of predictions whose usual name is already in use.
+        renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
         left_out: rows that were left out.
     """
 
@@ -34,7 +34,7 @@ class ScoredTexts:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def add(self, other: ScoredTexts, where: Callable[[str], str]) -> None:
-        """Add the texts of the next partition. ``where`` corrects their positions."""
+        """Add the next partition; ``where`` converts a position in the partition to a position in the input."""
         self.known_words.extend(other.known_words, where)
         self.texts += other.texts
         self.answered += other.answered

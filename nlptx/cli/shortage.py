@@ -8,7 +8,7 @@ from nlptx.runtime.allocator import address_space_limit
 
 # Messages of the ImportError that Python raises if there is not enough memory to load a library.
 _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot map")
-# Part of Python's message for C code that fails without setting an exception, as some C code does if an allocation
+# Part of Python's message if C code fails without setting an exception. This happens in some C code if an allocation
 # fails.
 _NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
@@ -27,7 +27,7 @@ def describe_shortage(error: BaseException, command: str | None) -> str | None:
 
     Args:
         error: the exception that ended the command.
-        command: name of the command.
+        command: name of the command, or None if the error occurred before the command was known.
     """
     if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
         what = "no thread can be started, because memory is short or the number of processes is limited"

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full or cannot encode a character."""
+"""Handles standard streams that are closed, full, or unable to encode a character."""
 
 from __future__ import annotations
 

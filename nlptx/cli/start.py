@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_vectors(path: str | None) -> Embeddings:
-    """Load the word vectors of an artifact, a model or a text file; None or ``bundled`` means the bundled model."""
+    """Load word vectors from an artifact or a text file; None and ``bundled`` mean the bundled model."""
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
@@ -58,7 +58,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 def file_digest(name: str, path: str | None) -> dict[str, str]:
     """Return ``name`` -> the SHA-256 of an input file, to be recorded in the new model.
 
-    The result is empty if there is no such file, or if it is read from standard input.
+    The result is empty if ``path`` is None, or if the file is read from standard input.
     """
     from nlptx.classifier.model_file import bundled_path
 

@@ -28,7 +28,7 @@ _FORCE_AFTER = 1.0
 class Terminated(BaseException):
     """SIGTERM or SIGHUP was received.
 
-    It is not an Exception, because code that reads files could mistake an Exception for damaged data.
+    It is derived from BaseException, because code that reads files could mistake an Exception for damaged data.
     """
 
     def __init__(self, number: int) -> None:
@@ -59,14 +59,14 @@ class StopSignal:
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Return whether a signal was received. After the first call, a signal no longer raises an exception."""
+        """Return whether a signal was received. After this call, a first signal no longer raises an exception."""
         self.waits = True
         return self.number is not None
 
     def check(self) -> None:
-        """Raise the exception for a signal again, in case it was raised where Python ignores exceptions.
+        """Raise the exception for a received signal again, in case Python ignored it.
 
-        This happens if the signal arrives in a destructor, for example of an object of dask.distributed.
+        Python ignores exceptions in destructors, for example while an object of dask.distributed is deleted.
         """
         if self.number is not None and not self.waits:
             raise _exception(self.number)

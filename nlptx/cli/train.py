@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     type=PATH,
     show_default="from DATA",
     metavar="FILE",
-    help="Word vectors (pca, word2vec) or a model.",
+    help="Word vectors, or a model to take them from.",
 )
 @option(
     "--start",
@@ -77,23 +77,23 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="FILE",
     group="N-grams",
-    help="Prior of the n-grams: word, tab, value on each line.",
+    help="Prior weights: a word or phrase, a tab and a number on each line.",
 )
-@option("--resume", is_flag=True, help="Continue from the checkpoint; Ctrl-C keeps the best weights.")
+@option("--resume", is_flag=True, help="Continue from the checkpoint that Ctrl-C or a crash left behind.")
 @option(
     "--checkpoint-minutes",
     type=click.FloatRange(0),
     default=CHECKPOINT_MINUTES,
     show_default=True,
     group="Training",
-    help="Time between checkpoints; 0: one per epoch.",
+    help="Minutes between checkpoints; 0: one per epoch.",
 )
 @option(
     "--card",
     type=PATH,
     metavar="FILE",
     group="Output",
-    help="JSON file to store in the model, for nlptx info.",
+    help="JSON file to store in the model as its card, which nlptx info shows.",
 )
 @config_option
 @preset_option

@@ -68,13 +68,13 @@ def tune(
     nlptx tune reviews.csv --minutes 10 -o tuned.toml
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
 
-    The settings file is for nlptx train --config tuned.toml. The search starts from the default settings, or from the
-    settings of --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the
-    network and the training. Settings that are given as options, including options of nlptx train that are not listed
-    here, are not changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other
-    settings are better, the starting settings are written.
+    The output is for nlptx train --config tuned.toml. The search starts from the default settings, or from the settings
+    of --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the network and
+    the training. Settings that are given as options, including options of nlptx train that are not listed here, are not
+    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other settings are
+    better, the starting settings are written.
 
-    The checkpoint is kept: with --resume and more minutes, the search continues.
+    The checkpoint is kept, so the search can be continued with --resume. --minutes limits the total time of all runs.
     """
     if output == STDOUT:
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
@@ -107,7 +107,7 @@ def tune(
                 if cluster.address is not None:
                     from nlptx.cluster.experiments import steps_on
 
-                    # A single task per worker, because all tasks that are assigned are done, even if the time is up.
+                    # One task per worker at a time, because assigned tasks are completed even after the time is up.
                     workers = stack.enter_context(cluster.workers(output, [], run, per_worker=1))
                     run_steps = steps_on(workers, experiment, recipe, seed)
                 meter = stack.enter_context(run.reporter.meter("tuning"))
@@ -184,7 +184,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the settings that were tested on most folds, the best first, and the starting settings."""
+    """Print the best of the tested settings, those tested on more folds first. Always include the starting settings."""
     from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1

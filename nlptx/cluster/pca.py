@@ -1,9 +1,11 @@
 """PCA on the workers of a cluster. The result has the same bytes as on one machine.
 
 The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each slice is a file
-in a folder that all workers can access. For each product with X^T X, this process writes the block of vectors b to
-the folder, each task computes X_i^T (X_i b) for one slice, and this process adds the results in the order of the
-slices, as on one machine. Everything else, such as the orthogonalisation of the vectors, happens in this process.
+in a folder that all workers can access. For each product with X, this process writes the block of vectors b to the
+folder, each task computes X_i b for one slice, and this process joins the results. X is symmetric, so X^T X b is the
+product with X, computed twice. With standardisation or smoothing, X is not symmetric; each task then computes
+X_i^T (X_i b), and this process adds the results in the order of the slices, as on one machine. Everything else, such as
+the orthogonalisation of the vectors, happens in this process.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import fit_operator
 from nlptx.pca.operators import Multiply, RowOperator, Slice, scale_rows
-from nlptx.pca.transform import even_slices, totals_of, transform_with
+from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
 from nlptx.settings import PcaSettings
 
 S = TypeVar("S")
@@ -114,7 +116,9 @@ def _operator(
     def multiply(product: Multiply, block: NDArray) -> Iterator[Any]:
         return workers.map_shared(partial(_multiply, product), block, slices)
 
-    return RowOperator(counts.matrix.shape, job.dtype, sum(squares for _, squares in prepared), multiply)
+    squares = sum(squares for _, squares in prepared)
+    symmetric = is_symmetric(job.settings.transform, job.settings.smoothing) and not job.settings.standardize
+    return RowOperator(counts.matrix.shape, job.dtype, squares, multiply, symmetric)
 
 
 def _totals(job: PcaJob, rows: Rows) -> NDArray:

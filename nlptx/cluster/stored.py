@@ -1,21 +1,28 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
-The files are read by pickle, which can run code. Therefore, the folder must be private, like the cluster itself.
+A file contains a pickled object. Its arrays come after it, so that they can be mapped instead of copied. Before them
+are the sizes of all these parts, also pickled. Unpickling can run code. Therefore, the folder must be private, like the
+cluster itself.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from mmap import ACCESS_READ, mmap
 from typing import Any, Generic, TypeVar, cast
 
 from nlptx.errors import CorruptError
 from nlptx.io.atomic_write import atomic_output
 
 T = TypeVar("T")
+
+# Number of bytes of the first number in a file, and alignment of the arrays, in bytes.
+_SIZE, _ALIGNMENT = 8, 64
 
 
 @dataclass(frozen=True)
@@ -42,36 +49,49 @@ class Stored(Generic[T]):
         Raises:
             OutputError: the file cannot be written.
         """
-        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        digest = blake2b(data, digest_size=16).hexdigest()
+        arrays: list[pickle.PickleBuffer] = []
+        pickled = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=arrays.append)
+        parts: list[bytes | memoryview] = [pickled, *(array.raw() for array in arrays)]
+        sizes = pickle.dumps([len(part) for part in parts])
+        content: list[bytes | memoryview] = [len(sizes).to_bytes(_SIZE, "little"), sizes]
+        for part in parts:
+            content += [bytes(-sum(map(len, content)) % _ALIGNMENT), part]
+        digest = _digest_of(content)
         path = os.path.join(folder, f"{name}-{digest}")
         with atomic_output(path, durable=False) as file:
-            file.write(data)
+            file.writelines(content)
         return cls(path, digest)
 
     def read(self) -> T:
-        """Return the object. Raise CorruptError if the file is damaged or missing."""
+        """Return the object, whose arrays are read-only: they are mapped, not copied.
+
+        Raises:
+            CorruptError: the file is damaged or missing.
+        """
         try:
             with open(self.path, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            raise self._damaged(error.strerror or str(error)) from error
-        if blake2b(data, digest_size=16).hexdigest() != self.digest:
-            raise self._damaged("its content has changed")
-        return cast(T, pickle.loads(data))
+                content = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+        except (OSError, ValueError) as error:  # an empty file is a ValueError
+            raise self._damaged(getattr(error, "strerror", None) or str(error)) from error
+        if self not in _checked:
+            if _digest_of([content]) != self.digest:
+                raise self._damaged("its content has changed")
+            _checked.add(self)
+        return cast(T, _unpickle(content))
 
     def read_once(self) -> T:
         """Return the object, which is kept in memory for the next tasks of this process."""
         return cast(T, _kept(self))
 
     def take(self) -> T:
-        """Return the object, and remove the file."""
+        """Return the object like :meth:`read`, and remove the file."""
         value = self.read()
         self.remove()
         return value
 
     def remove(self) -> None:
         """Remove the file."""
+        _checked.discard(self)
         os.unlink(self.path)
 
     def _damaged(self, reason: str) -> CorruptError:
@@ -80,6 +100,28 @@ class Stored(Generic[T]):
             where=self.path,
             hint="All workers must be able to access the same files at the same paths.",
         )
+
+
+# Files that this process has compared with their digests.
+_checked: set[Stored[Any]] = set()
+
+
+def _digest_of(content: Iterable[bytes | memoryview]) -> str:
+    digest = blake2b(digest_size=16)
+    for part in content:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _unpickle(content: memoryview) -> Any:
+    """Return the object in the content of a file; see :meth:`Stored.write`."""
+    start = _SIZE + int.from_bytes(content[:_SIZE], "little")
+    parts = []
+    for size in pickle.loads(content[_SIZE:start]):
+        start += -start % _ALIGNMENT
+        parts.append(content[start : start + size])
+        start += size
+    return pickle.loads(parts[0], buffers=parts[1:])
 
 
 @lru_cache(maxsize=1)

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_vocabulary
 from nlptx.cooccurrence.stored import index_type
-from nlptx.errors import CorruptError
+from nlptx.errors import CorruptError, DataError
 from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Counts are sums of integers, which float64 represents exactly up to this value.
+# Counts are sums of integer units, which float64 represents exactly up to this value.
 _LARGEST_COUNT = 2.0**53
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError."""
+    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError if they are invalid."""
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 
@@ -43,6 +43,17 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
         raise CorruptError("the row bounds of the matrix are invalid")
     return indptr, indices, data
+
+
+def check_symmetric(matrix: sp.csr_matrix) -> None:
+    """Raise DataError if a (V, V) matrix of counts is not symmetric.
+
+    The products of the matrix and of its transpose with a random vector are compared, up to rounding errors, because
+    comparing all entries would take much more time and memory.
+    """
+    vector = np.random.default_rng(0).uniform(1, 2, matrix.shape[1])
+    if not np.allclose(matrix @ vector, matrix.T @ vector, rtol=1e-9, atol=0):
+        raise DataError("the matrix of counts is not symmetric", hint="Count all pairs of words in both orders.")
 
 
 def check_entries(rows: sp.csr_matrix) -> None:

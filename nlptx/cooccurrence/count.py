@@ -23,9 +23,10 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 # Number of bytes needed to count a block, per token and per padding position between documents. These are twice the
 # measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# Number of tokens per segment. A segment is the part of a block whose positions one thread groups by word. For a large
-# vocabulary, segments are larger, because each segment stores one start index per word. If memory is short, segments
-# are smaller, because grouping takes about 40 bytes per token.
+# A segment is the part of a block whose positions one thread groups by word. It has about _SEGMENT tokens, or
+# _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one start index per word.
+# It has at most one token per _SEGMENT_SHARE bytes of the memory limit, because grouping takes about 40 bytes per
+# token.
 _SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
 # Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each run has two open
 # files.
@@ -42,7 +43,8 @@ def count_corpus(
     """Count which words occur near each other, in bounded memory.
 
     The context of a word is the ``window`` words before and after it in its document. Words outside the vocabulary
-    are removed first, as in GloVe and word2vec. Counts are exact sums of integers, which are divided only at the end.
+    are removed first, as in GloVe and word2vec. Weights are summed exactly, as integer numbers of a small unit, and the
+    sums are divided only at the end.
 
     The corpus is counted in blocks that fit in memory. If there are several blocks, their counts go to temporary files
     and are summed at the end, a few rows at a time.
@@ -110,7 +112,7 @@ def count_known(
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
         workers: threads or processes; they do not change the counts.
-        in_units: whether to return integer numbers of units, which can be added to the counts of other texts.
+        in_units: whether to return integer numbers of units, which can be added to those of other texts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count
@@ -141,7 +143,7 @@ def count_known(
 def add_run(
     runs: list[SpilledMatrix], run: SpilledMatrix, space: MemoryBudget, workers: Workers
 ) -> list[SpilledMatrix]:
-    """Append a partial matrix to a list, and replace the list by its sum if it is long. Return the list."""
+    """Return ``[*runs, run]``, or a list with only the sum of these partial matrices if there are many of them."""
     runs = [*runs, run]
     return [sum_runs(runs, space, workers)] if len(runs) == _FAN_IN else runs
 

@@ -56,10 +56,10 @@ def count_shard(
 
 
 def read_word_list(path: str, settings: CountSettings) -> WordList:
-    """Read a word list.
+    """Read a word list written by ``nlptx merge --words-only``.
 
     Raises:
-        ArtifactError: the file is not a word list, or damaged.
+        ArtifactError: the file is not a word list or is damaged.
         SettingsError: the file does not exist, or its words were counted with other settings.
     """
     artifact = read(path, WORDS)
@@ -67,7 +67,7 @@ def read_word_list(path: str, settings: CountSettings) -> WordList:
     for name, value in settings.to_dict().items():
         if artifact.settings[name] != value:
             raise SettingsError(
-                f"{path}: `{name}` was {artifact.settings[name]}, but is {value} here",
-                hint="Use the same settings as for the parts of the word list.",
+                f"{path}: the word list was made with `{name}={artifact.settings[name]}`, not `{name}={value}`",
+                hint="Use the settings with which the word list was made.",
             )
     return words

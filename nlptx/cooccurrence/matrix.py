@@ -1,6 +1,7 @@
 """Stage 1: turns texts into a sparse matrix of word-by-word co-occurrence counts.
 
-The words in a window are counted, as in Lund & Burgess (1996), with the weights 1/d of Pennington et al. (2014, GloVe).
+The words in a window are counted, as in Lund & Burgess (1996), by default with the weights 1/d of Pennington et al.
+(2014, GloVe).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
+from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.stored import KIND, index_type, matrix_artifact
 from nlptx.io.paths import FilePath, file_name
@@ -34,12 +35,18 @@ class Cooccurrence:
         vocabulary: the V words.
         settings: settings with which the corpus was counted.
         details: number of tokens, and other information about the corpus, such as its digest.
+
+    Raises:
+        DataError: the matrix is not symmetric.
     """
 
     matrix: sp.csr_matrix
     vocabulary: Vocabulary
     settings: CountSettings
     details: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        check_symmetric(self.matrix)
 
     def __repr__(self) -> str:
         return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"
@@ -59,7 +66,7 @@ class Cooccurrence:
         return load(path, KIND, cls.from_artifact)
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact, whose file ``scipy.sparse.load_npz`` can also read."""
+        """Return the counts as an artifact, in a form that ``scipy.sparse.load_npz`` can also read."""
         indices = self.matrix.indices.astype(np.int32, copy=False)
         return matrix_artifact(
             self.matrix.indptr, indices, self.matrix.data, self.vocabulary, self.settings, self.details
@@ -86,15 +93,17 @@ def count(
 ) -> Cooccurrence:
     """Count which words occur near each other.
 
-    Words i and j at distance d in a text add w(d) to the entries (i, j) and (j, i), where w is 1/d by default.
+    Words i and j at distance d <= ``window`` in a text add w(d) to the entries (i, j) and (j, i). By default, w(d) is
+    1/d.
 
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
         jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number does not
             change the result. The workers are processes or threads; see :func:`nlptx.fit`.
-        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. The
-            limit does not apply to the result, which is always in memory.
+        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. If
+            there are more distinct words than fit in memory, the rarest are dropped. The limit does not apply to the
+            result, which is always in memory.
         tmp_dir: folder for temporary files.
 
     Returns:

@@ -1,4 +1,7 @@
-"""Adds up the parts of a corpus, in any order. The result is the same as counting the entire corpus at once."""
+"""Adds up the parts of a corpus, in any order.
+
+The result is the same as if the entire corpus had been counted at once.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def merge_parts(
         on_part: called after each part with the number of parts that have been read.
 
     Raises:
-        ArtifactError: a file is not a part, or damaged.
+        ArtifactError: a file is not a part or is damaged.
         DataError: the parts do not belong together, a part is missing or occurs twice, or no word is frequent enough.
         OutputError: the temporary files cannot be written.
     """
@@ -137,7 +140,7 @@ def _check_number(given: int, shard: Shard) -> None:
 
 
 def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str) -> None:
-    """Raise DataError unless two parts can be added."""
+    """Raise DataError if two parts differ in kind, nlptx version, number of shards, settings or corpus."""
     for name, this, other in (
         ("kind", artifact.kind, first.kind),
         ("nlptx version", artifact.version, first.version),

@@ -1,7 +1,7 @@
 """Counts the pairs of nearby words with several workers.
 
-Each worker receives groups of tasks that take about the same time. Rows are returned through a ring of shared buffers,
-so that no large data passes through the pipes of worker processes.
+Tasks are combined into groups that take about the same time, and each worker receives one group after another. Rows
+are returned through a ring of shared buffers, so that no large data passes through the pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
     """Yield all V rows in order, several at a time. Rows may be overwritten once the next ones are requested.
 
     Args:
-        counter: counter of the pairs.
+        counter: counter for the documents of one block; it defines the tasks.
         workers: threads or processes. Their number does not change the counts.
     """
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups

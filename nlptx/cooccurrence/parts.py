@@ -1,9 +1,10 @@
 """Parts: ``nlptx cooccur`` makes one from each shard of a corpus, and ``nlptx merge`` turns them into the counts.
 
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
-the counts of pairs of words from a given vocabulary. Its counts are integer numbers of units, so the order in which
-parts are added does not matter; otherwise it has the same form as the counts of an entire corpus. The vocabulary comes
-from a word list, which is made from the counts of all words in all shards.
+the counts of pairs of words from a given vocabulary. These counts are integer numbers of units (see
+:func:`.unit_weights`), so the order in which parts are added does not matter; otherwise the part has the same form as
+the counts of an entire corpus. The vocabulary comes from a word list, which is made from the counts of all words in all
+shards.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class TokenPart:
         """Return the part that contains the documents of a token stream.
 
         Args:
-            stream: the documents of the shard. No word may have been dropped.
-            shard: the shard.
-            corpus: facts about the whole corpus.
+            stream: the documents of the shard, with no words dropped (see :func:`check_complete`).
+            shard: number of the shard, and the number of shards.
+            corpus: facts about the whole corpus, such as its digest.
         """
         words = list(stream.numbers)
         chunk = EncodedChunk(words, stream.ids.array(), stream.totals[: len(words)], stream.lengths.array())
@@ -100,7 +101,7 @@ class WordList:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> WordList:
-        """Build a word list from an artifact. Raises CorruptError."""
+        """Build a word list from an artifact. Raises CorruptError if its settings or words are invalid."""
         settings = CountSettings.from_dict(artifact.settings)
         return cls(read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase)), artifact.details)
 
@@ -125,14 +126,14 @@ def shard_of(details: dict[str, Any]) -> Shard:
 
 
 def about_corpus(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part that do not concern its shard."""
+    """Return the details of a part that describe the whole corpus."""
     return {name: value for name, value in details.items() if name not in ("shard", "shards")}
 
 
 def check_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part. Raises CorruptError if they do not identify a shard and a corpus."""
+    """Return the details of a part. Raises CorruptError or SettingsError unless they identify a shard and a corpus."""
     integers = all(type(details.get(name)) is int for name in ("shard", "shards", "documents"))
     if not integers or not isinstance(details.get("sha256"), str):
-        raise CorruptError("it does not say which shard of which corpus it is")
+        raise CorruptError("the shard or the corpus of this part is not recorded")
     shard_of(details)
     return details

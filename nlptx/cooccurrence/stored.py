@@ -24,7 +24,7 @@ class Counts:
 
     Args:
         matrix: the symmetric (V, V) matrix.
-        vocabulary: the V words of its rows and columns.
+        vocabulary: the V words, one per row and column.
         settings: settings with which the corpus was counted.
         details: the number of tokens, the number of tokens in the vocabulary, and the number of distinct words.
     """
@@ -51,7 +51,7 @@ def matrix_artifact(
     details: dict[str, Any],
     kind: str = KIND,
 ) -> Artifact:
-    """Return the artifact of a CSR matrix of counts; ``scipy.sparse.load_npz`` can also read its file."""
+    """Return a CSR matrix of counts as an artifact, in a form that ``scipy.sparse.load_npz`` can also read."""
     size = len(vocabulary)
     arrays = {
         "format": np.array(b"csr"),
@@ -65,5 +65,5 @@ def matrix_artifact(
 
 
 def index_type(entries: int) -> type[np.signedinteger]:
-    """Return the dtype of the row bounds of a matrix with this many entries."""
+    """Return the dtype that ``indptr`` has in a CSR matrix with this many entries."""
     return np.int32 if entries < 1 << 31 else np.int64

@@ -27,7 +27,7 @@ class StoredMatrix:
         indptr: (V + 1,) row bounds, as in a ``csr_matrix``.
         columns: (entries,) int32 column indices.
         values: (entries,) float64 counts.
-        where: the file, for messages.
+        where: name of the file, for error messages.
     """
 
     indptr: NDArray
@@ -73,7 +73,7 @@ class StoredCooccurrence:
 
     @classmethod
     def of(cls, counts: Counts) -> StoredCooccurrence:
-        """Return counts that were just made. Their matrix may be in temporary files."""
+        """Convert the result of counting, whose matrix may be in temporary files."""
         columns, values = counts.matrix.columns, counts.matrix.values
         indptr = counts.matrix.indptr().astype(index_type(len(columns)))
         matrix = StoredMatrix(indptr, columns, values, "the counts")

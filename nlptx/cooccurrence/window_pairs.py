@@ -1,9 +1,9 @@
-"""Counts pairs of nearby words exactly, one row of the matrix at a time.
+"""Counts pairs of nearby words exactly, in complete rows of the matrix.
 
 The positions of a text are grouped by word. The words around all positions of a word determine the row of this word in
 the matrix. The row of a frequent word is summed in a dense vector, which stays in the processor cache. For a rare word,
 most entries of a dense vector would be 0, so the pairs of many rare words are sorted together, and equal pairs are
-summed. Rows are complete and in order, so no merging is needed.
+summed. Within a block of text, each row is computed once and in order, so no merging is needed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _FIXED_POINT = 1 << 26
 _CACHE_LINE = 16
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Summing a row in a dense vector takes as long as sorting _DENSE_PAIRS pairs, plus one pair for every _DENSE_WORDS
-# words in the vocabulary.
+# Summing a row of V words in a dense vector takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS pairs. Rows with
+# fewer pairs are therefore sorted.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -70,8 +70,8 @@ class SparseRows:
 class PairCounter:
     """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
-    Entry [a, b] of the matrix is the sum of the weights of all pairs of an occurrence of a and an occurrence of b.
-    The matrix is therefore symmetric.
+    Entry [a, b] of the matrix adds up the weights of all such pairs whose words are a and b, in either order. The
+    matrix is therefore symmetric.
 
     Args:
         index: index of the documents, built with a reach of ``len(units)``.
@@ -87,7 +87,7 @@ class PairCounter:
         self.words = len(index.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
-        # Element i is the window that begins at position i, as a single item, so that a window is copied at once.
+        # Element i is the window that begins at position i, as a single item, so that one operation copies a window.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
         # Views of the text that begin at the first word of each cache line in a window, and at the window's last word.
@@ -98,7 +98,7 @@ class PairCounter:
         self.max_entries = max(self.words, self.step * self.window)
 
     def pairs(self, rows: Task) -> int:
-        """Return the number of pairs to count for these rows."""
+        """Return the number of pairs to process for these rows, including pairs with padding."""
         first, after = rows
         return int(self.before[after] - self.before[first]) * self.window
 

@@ -33,26 +33,26 @@ class _Member(tarfile.TarInfo):
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         """Process the data after a header. Check the size of metadata first, because tarfile reads it into memory."""
         if self.type in _METADATA_TYPES and self.size > _LONGEST_MEMBER_HEADER:
-            raise tarfile.ReadError(f"{self.size} bytes of metadata for a member")
+            raise tarfile.ReadError(f"{self.size:,} bytes are too much metadata for a member")
         if self.type == tarfile.GNUTYPE_SPARSE:
-            raise tarfile.ReadError("a sparse file")
+            raise tarfile.ReadError("sparse files are not supported")
         return super()._proc_member(archive)  # type: ignore[misc]
 
     def _proc_gnusparse_10(self, *arguments: object) -> None:
-        raise tarfile.ReadError("a sparse file")
+        raise tarfile.ReadError("sparse files are not supported")
 
 
 def read_members(name: str) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """Yield each regular file of an archive with the open archive. Read a file before requesting the next one.
+    """Yield a pair (open archive, member) for each regular file. Read the file before requesting the next pair.
 
     Raises:
-        tarfile.TarError, or an error of a decompressor: the archive is damaged.
+        tarfile.TarError, or a decompression error: the archive is damaged.
     """
     with open_by_content(name) as file, tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
             if member.isreg():
                 yield archive, member
-            # Otherwise, the lists of members and headers would grow with the archive.
+            # Without these two calls, the lists of members and headers would grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
             _skip_contents(archive)
@@ -60,7 +60,7 @@ def read_members(name: str) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]
         # to report damage or a second archive.
         while rest := archive.fileobj.read(_BLOCK):
             if rest.strip(b"\0"):
-                raise tarfile.ReadError("data after its end")
+                raise tarfile.ReadError("data after the end of the archive")
 
 
 def _skip_contents(archive: tarfile.TarFile) -> None:

@@ -14,7 +14,7 @@ _MAX_LISTED = 40
 
 
 class FoundColumns(NamedTuple):
-    """Names of the columns of a table. The label and the weight are None if the table has no such column."""
+    """Names of the columns with the text, the label and the weight; None if the table has no label or weight column."""
 
     text: str
     label: str | None
@@ -26,7 +26,7 @@ class Columns:
 
     Args:
         options: reading options, which contain the column names.
-        on_guess: called with a note when a column is used whose name differs from the given one.
+        on_guess: called with a note when the name of a column that is used differs from the given name.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
@@ -70,7 +70,7 @@ class Columns:
         return found
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether the only column of a table can be read as the text, although the user did not name it."""
+        """Return whether a table has a single column that can be read as the text without being named by the user."""
         named = self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False

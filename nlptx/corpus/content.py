@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nlptx.corpus.columns import matching_columns
 
-# Number of bytes to examine. If a file is longer, the first read returns at least this number of bytes.
+# Number of bytes to examine. The first read of a file returns at least this number of bytes, or the whole file.
 HEAD = 4096
 
 
@@ -24,6 +24,7 @@ class NotText(NamedTuple):
 
 _NO_TEXT = "Only text can be read."
 _AS_CSV = "Save the sheet as CSV (UTF-8) and use that file."
+_AS_CSV_OR_TEXT = "Save a sheet as CSV, or a document as plain text (UTF-8), and use that file."
 _AS_TEXT = "Save the document as plain text (UTF-8) and use that file."
 _UNPACK = "Unpack it first ({}), or pass a file whose name ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
@@ -38,7 +39,7 @@ _SIGNATURES = {
     b"Rar!\x1a\x07": NotText("a RAR archive", "Unpack it first."),
     b"%PDF-": NotText("a PDF document", "Extract its text first, for example with pdftotext."),
     b"{\\rtf1": NotText("an RTF document", _AS_TEXT),
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": NotText("an Excel or Word file in the old format", _AS_CSV),
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": NotText("an Excel or Word file in the old format", _AS_CSV_OR_TEXT),
     b"PAR1\x15": NotText("a Parquet table", "Pass a file whose name ends in .parquet."),
     b"ARROW1\0": NotText("an Arrow table", "Save it as CSV or JSON lines, and use that file."),
     b"SQLite format 3\0": NotText("an SQLite database", "Export a table: sqlite3 -header -csv FILE 'SELECT ...'."),
@@ -64,8 +65,9 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an nlptx artifact", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Minimum number of bytes from which statistics are computed, and control characters that are very rare in text.
+# Shorter inputs are not examined for zero bytes. A binary file must also have more control characters than this.
 _MIN_BYTES = 16
+# Control characters that are very rare in text.
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
 # File name suffix -> kind of file, for kinds that do not contain plain text.
 _NAMES = {
@@ -96,7 +98,7 @@ _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
 _ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
 _ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
 _LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
-# A first row that contains one of these names is taken as a header.
+# A line of column names looks like a table header if it contains one of these names.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
     re.IGNORECASE,
@@ -211,4 +213,4 @@ def _json_object(line: str) -> list[str]:
 
 def _to_read_columns(format: str, what: str, names: Sequence[str], text_column: str) -> str:
     column = "" if matching_columns(text_column, names) else " `text_column=NAME`"
-    return f"the first line {what}, but it is read as text; `format={format}`{column} reads the columns"
+    return f"the first line {what}, but it is read as text; use `format={format}`{column} to read the columns"

@@ -66,7 +66,7 @@ class Corpus:
     def _check_content(self, source: Source) -> None:
         """Raise DataError for an input that is not text.
 
-        Report a note if an input that is read as plain text looks like a table.
+        If an input that is read as plain text looks like a table, report this with ``on_note``.
         """
         self._check_options(source)
         if source.format == "parquet" or source.continued:
@@ -92,7 +92,7 @@ class Corpus:
                 source.format, source.format
             )
             raise SettingsError(
-                f"`delimiter` separates the columns of CSV tables, and {source.name} is read as {kind}",
+                f"`delimiter` separates the columns of CSV tables, but {source.name} is read as {kind}",
                 hint="`format=csv` reads it as a table." if source.format == "text" else "Omit `delimiter`.",
             )
         if self.options.weight_column is not None and source.format in ("text", "document"):
@@ -103,13 +103,13 @@ class Corpus:
             )
 
     def note_guess(self, where: str, guess: str) -> None:
-        """Add a note about a guess, unless the same guess has already been reported."""
+        """Report a guess with ``on_note``, unless the same guess has already been reported."""
         if guess not in self.noted:
             self.noted.add(guess)
             self.on_note(f"{where}: {guess}")
 
     def note_left_out(self) -> None:
-        """Add a note about the rows that were left out, if there are any."""
+        """If rows were left out, report their number with ``on_note``."""
         if note := self.left_out.note():
             self.on_note(note)
 
@@ -146,7 +146,7 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        For a text file without labels whose lines all end in a line feed, this is the SHA-256 of the file.
+        For a plain-text file with Unix line ends, also after its last line, this is the SHA-256 of the file.
         """
         return self._digest.hexdigest()
 

@@ -13,13 +13,13 @@ from nlptx.corpus.row_starts import csv_row_starts, header_size
 from nlptx.corpus.sources import input_format, is_archive
 from nlptx.errors import SettingsError
 
-# Limits of the number of bytes in a partition. A task for the largest partition takes half a minute and fits in the
-# memory of any worker, and the number of tasks stays small enough for a scheduler. Between the limits, the inputs are
-# cut into _PARTITIONS partitions, so that the workers finish at about the same time and their counts are added in one
-# step.
+# Limits for the partition size, in bytes. Counting a partition of the maximum size takes half a minute and fits in the
+# memory of any worker, and even a large corpus gives few enough tasks for a scheduler. Within these limits, the inputs
+# are cut into _PARTITIONS partitions. The workers then finish at about the same time, and their counts can be added in
+# one step.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
 _PARTITIONS = 8
-# Formats that can be cut. In CSV, a row may have several lines; in the others, every line is a text or a row.
+# Formats that can be cut. In CSV, a row may span several lines; in the other formats, each line is one text or row.
 _CUT_FORMATS = ("text", "jsonl", "tsv", "csv")
 
 
@@ -32,7 +32,7 @@ def partition_size(inputs: Sequence[str]) -> int:
 def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[Partition]:
     """Cut inputs into partitions.
 
-    A CSV file larger than ``size`` is read once, because only its quotes tell where its rows start.
+    A CSV file larger than ``size`` is read from start to end, because a line break within quotes does not end a row.
 
     Args:
         inputs: files, folders and archives.

@@ -97,16 +97,20 @@ def check_separator(separator: str) -> None:
     """Raise SettingsError unless ``separator`` can separate the labels in a table cell."""
     if not separator or separator != (separator.strip() or " "):
         raise SettingsError(
-            f"`label_separator` is {separator!r}; expected a separator such as ; without surrounding white space"
+            f"`label_separator` is {separator!r}; expected a separator such as ';', without surrounding white space"
         )
 
 
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
-    """Return the reading options that differ from the defaults of the command. They are recorded in the artifact.
+    """Return the reading options to record in an artifact: those that differ from the defaults of a command.
 
     The format and the delimiter are not included, because they do not change the texts. The result is therefore the
     same for a file whose name implies the format and for a pipe whose format must be set. The name of the
     table of excluded rows is not included either.
+
+    Args:
+        reading: the options that were used.
+        splits: the splits that the command reads by default.
     """
     defaults = ReadOptions(splits=splits)
     kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter", "exclude")}

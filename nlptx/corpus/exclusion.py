@@ -15,7 +15,7 @@ _HINT = "Make the table again with nlptx check."
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of a text on one line, with single spaces. It identifies the row in the table."""
+    """Return the beginning of a text as one line with single spaces, as it is stored in the table and compared."""
     start = text[: 2 * _MAX_QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
     return " ".join(start.split())[:_MAX_QUOTED].strip()
 
@@ -86,7 +86,7 @@ class Exclusion:
                 hint="Name the data in the same way as for nlptx check.",
             )
         note = f"left out {len(self.seen):,} row{'s' * (len(self.seen) != 1)} that {self.path} lists"
-        return note + (f"; {missing:,} others are not in the data" if missing else "")
+        return note + (f"; it also lists {missing:,} that the data does not contain" if missing else "")
 
 
 def _normal(source: str) -> str:

@@ -79,7 +79,7 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
             f"byte 0x{data[error.start]:02x} is not UTF-8",
             where=f"{name}:{line}",
             hint="Convert the file from its encoding, which is often Windows-1252 (iconv -f CP1252 -t UTF-8),"
-            " or replace such bytes with `encoding_errors=replace`.",
+            " or set `encoding_errors=replace` to replace such bytes.",
         ) from error
 
 

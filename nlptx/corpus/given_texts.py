@@ -1,4 +1,4 @@
-"""Describes training texts that are passed from Python, as if they had been read from a table."""
+"""Metadata for training texts that are passed from Python, in the form that texts from a table have."""
 
 from __future__ import annotations
 

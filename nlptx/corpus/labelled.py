@@ -93,7 +93,7 @@ def documents_with_text(corpus: Corpus) -> Iterator[Document]:
 
 
 def check_is_table(document: Document) -> None:
-    """Raise LabelError if a document that may have several labels is not a row of a table."""
+    """Raise LabelError if a document of multi-label data is not a table row."""
     if document.fields is None:
         raise LabelError(
             "this text is not in a table, so it cannot have several labels",
@@ -119,7 +119,7 @@ def check_label(document: Document, label_column: str) -> None:
         raise LabelError(
             missing_column(label_column, list(document.fields), document.where, "label_column").message,
             where=document.where,
-            hint="Name the column with `label_column`, or leave rows without a label out with `skip_bad`.",
+            hint="Name the column with `label_column`, or set `skip_bad` to leave out rows without a label.",
         )
     raise LabelError(
         f"the label is missing: column {column!r} is empty",

@@ -28,7 +28,12 @@ class LeftOut:
             self._named.append(where)
 
     def extend(self, other: LeftOut, where: Callable[[str], str]) -> None:
-        """Add the rows in ``other``, which follow the rows counted so far; ``where`` converts their positions."""
+        """Add the rows of ``other``, which come later in the input.
+
+        Args:
+            other: rows that were left out of one partition.
+            where: converts a position in this partition to a position in the whole file.
+        """
         self._causes += other._causes
         self._named += [where(name) for name in other._named[: _MAX_LISTED - len(self._named)]]
 

@@ -19,7 +19,7 @@ class NaturalOrder:
 
     def __init__(self) -> None:
         self._count = 0
-        self._keys: dict[int, list[tuple[int, str]]] = {}  # only of files with one text each
+        self._keys: dict[int, list[tuple[int, str]]] = {}  # only for files with one text each
 
     def add(self, document: Document) -> None:
         """Add the next document."""
@@ -28,7 +28,7 @@ class NaturalOrder:
         self._count += 1
 
     def sorted(self, values: Sequence[T]) -> Sequence[T]:
-        """Return values, one per document, in the order of the documents."""
+        """Return ``values``, which are in input order, one per document, sorted into the order that was found."""
         if not self._keys or not len(values):
             return values
         order = sorted(range(self._count), key=lambda number: self._keys.get(number, []))

@@ -31,7 +31,7 @@ class Partition:
         path: absolute path of the input.
         start: offset of the first byte.
         stop: offset after the last byte; None for a whole input.
-        header: number of bytes at the start of the file that are the header of a table; 0 for other files.
+        header: size of the file's table header in bytes, or 0. It is read before the lines unless ``start`` is 0.
     """
 
     name: str
@@ -49,13 +49,13 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """Number of bytes, compressed or not; 0 for a folder."""
+        """Size on disk in bytes; 0 for a folder."""
         if self.stop is not None:
             return self.stop - self.start
         return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
 
     def shown(self, path: str) -> str:
-        """Return the path of the input, or of a file in it, with ``name`` instead of the absolute path of the input."""
+        """Replace the input's absolute path, with which ``path`` begins, by the path that the user gave."""
         name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
         return name + path.removeprefix(self.path)
 

@@ -31,9 +31,8 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
         size: number of bytes between two cuts.
 
     Returns:
-        The number of bytes in the header, and the offsets of the cuts: 0, the start of the first row that starts at
-        ``size`` or after it, the start of the first row that starts at the next multiple of ``size`` or after it, and
-        so on. The search ends at the first row that cannot be read.
+        The number of bytes in the header, and the offsets of the cuts: 0 and, for each multiple of ``size``, the start
+        of the next row. There are no cuts after a line that is too long or a quote that is not closed.
     """
     header, starts, following = 0, [0], size
     total = os.path.getsize(path)
@@ -46,7 +45,7 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
 
 
 def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
-    """Yield the offset after each row, up to the first row that cannot be read."""
+    """Yield the offset after each row, up to a line that is too long or a quote that is not closed."""
     csv.field_size_limit(LONGEST_FIELD)
     with open_whole(path) as file:
         stop = len(BOM) if file.read(len(BOM)) == BOM else 0

@@ -24,7 +24,7 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# File name prefixes of text files in a corpus (mainly aclImdb) that are not documents.
+# A text file whose name starts with one of these prefixes is not a document. Most such files are in the aclImdb corpus.
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 # Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
 # some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not
@@ -34,7 +34,7 @@ _LONGEST, _LONGEST_PACKED = 1 << 30, 8 << 20
 
 @dataclass
 class Source:
-    """One open input.
+    """An open stream of bytes: a file, an archive member or standard input.
 
     Args:
         name: name used in messages.
@@ -129,7 +129,7 @@ def is_archive(name: str) -> bool:
 
 
 def format_by_name(name: str) -> str:
-    """Return the format that a file name indicates, ignoring a compression suffix: a table format, or ``text``."""
+    """Return the format indicated by a file name: a table format, or ``text``. A compression suffix is ignored."""
     inner = os.path.splitext(name)[0] if is_packed(name) else name
     return _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
 
@@ -172,7 +172,7 @@ def _texts_in(folder: Path) -> Iterator[Path]:
 
 
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
-    """Yield the documents in an archive. Nothing is written to disk, so names with ``..`` and links are harmless."""
+    """Yield the documents in an archive. Nothing is written to disk, so links and names with ``..`` are harmless."""
     found = False
     for archive, member in read_members(name):
         location = _locate(PurePosixPath(member.name), "", options)
@@ -209,7 +209,7 @@ def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location |
 def _nothing_in(name: str, options: ReadOptions) -> DataError:
     splits = f" in split {' or '.join(options.splits)}" if options.splits else ""
     return DataError(
-        f"no .txt file here{splits}",
+        f"it contains no .txt file{splits}",
         where=name,
         hint="A folder is read as one document per .txt file; pass .csv, .tsv or .jsonl files by name."
         + (" `splits=()` reads all splits." if options.splits else ""),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 
-# Number of bytes that are stored together.
-_TOGETHER = 1 << 20
+# Number of bytes to collect before they are appended to the array.
+_BUFFER_SIZE = 1 << 20
 
 
 class StoredTexts(Sequence[str]):
@@ -56,7 +56,7 @@ class TextWriter:
     """Stores texts one at a time.
 
     Args:
-        budget: memory limit; the texts are valid until it is closed.
+        budget: memory limit. The texts are valid until the budget is closed.
     """
 
     def __init__(self, budget: MemoryBudget) -> None:
@@ -69,7 +69,7 @@ class TextWriter:
         data = text.encode("utf-8", "surrogatepass")
         self._buffer += data
         self._lengths.append(len(data))
-        if len(self._buffer) >= _TOGETHER:
+        if len(self._buffer) >= _BUFFER_SIZE:
             self._flush()
 
     def encoded(self) -> RaggedArray:

@@ -43,7 +43,7 @@ def read_table(
         source: the open table.
         options: reading options.
         on_guess: called with a note about a column or delimiter that was guessed.
-        on_bad: called with the error of each row that cannot be read and is left out. If it is None, the error is
+        on_bad: called with the error for each row that cannot be read; the row is then left out. If None, the error is
             raised.
 
     Raises:

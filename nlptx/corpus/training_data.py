@@ -42,8 +42,8 @@ class TrainingTexts:
         source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with the weight 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
-        corpus: number, digest and reading options of all texts except the held-out texts. ``nlptx cooccur`` records the
-            same values when it counts the same inputs.
+        corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
+            ``nlptx cooccur`` records the same values when it counts the same inputs.
     """
 
     texts: Sequence[str]
@@ -79,9 +79,9 @@ def read_training_data(
             ``data``.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
-        keep_documents: whether to return the documents of the texts too. They need more memory.
-        budget: memory limit. If it is given, texts that exceed it go to temporary files, and all texts are valid until
-            it is closed. By default they are lists of str.
+        keep_documents: whether to return the documents too, with the columns of their rows. This needs more memory.
+        budget: memory limit. Texts that exceed it are stored in temporary files, and no text can be used after the
+            budget is closed. If None, the texts are lists of str.
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), or none of the
@@ -177,7 +177,7 @@ def _read_sorted(
     should not occur in training.
     """
     documents = LabelledDocuments(corpus, _UNLABELLED)
-    # The digest of the labelled texts alone is recorded too, because ``evaluate`` reads only labelled texts.
+    # The digest of the labelled texts alone is recorded too, because ``evaluate`` recognises training data by it.
     sha256 = hashlib.sha256()
     order, order_of_others = NaturalOrder(), NaturalOrder()
     labels: list[str] = []

@@ -35,9 +35,8 @@ class Check:
     Args:
         profile: the profile of the data.
         findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
-        rows: the rows of the data, followed by the rows of the test data, if any. Findings contain indices of these
-            rows.
-        count: number of rows of the data, which precede the test data.
+        rows: the data rows, followed by the test rows, if any. Findings contain indices of these rows.
+        count: number of data rows, without the test rows.
     """
 
     profile: Profile
@@ -72,9 +71,9 @@ def check(
         similarity: minimum Jaccard similarity of texts that are nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label. The
             predictions must come from a model that was not trained on these rows. None if there is no such model.
-        cross_fit: whether to fit n-gram models out of fold. If ``predict`` is also given, the check uses the geometric
-            mean of its probabilities and those of the n-gram models, which finds wrong labels better than either alone.
-        seed: seed for the folds.
+        cross_fit: whether to compute out-of-fold probabilities with n-gram models. If ``predict`` is given too, the
+            check uses the geometric mean of both probabilities, which finds wrong labels better than either alone.
+        seed: seed for the assignment of texts to folds.
         on_progress: called with the name of a step and its completed fraction.
         on_note: called with a note if the data does not allow a search for likely wrong labels.
 
@@ -119,8 +118,8 @@ def _by_predictions(labelled: LabelledRows, given: LabelledPredictions, own: NDA
             "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
         )
     probabilities = given.probabilities
-    # If the labels of the model and of the data differ, even only in spelling, the model's probabilities are used
-    # alone.
+    # If the model's labels differ from those in the data, even only in spelling, the out-of-fold probabilities are not
+    # used.
     if own is not None and given.label_names == labelled.label_names:
         probabilities = np.sqrt(probabilities * own)
         if labelled.targets.ndim == 1:

@@ -17,9 +17,9 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
     """Yield the findings about equal texts.
 
     Args:
-        rows: the rows of the data, followed by the rows of the test data.
-        first: index of the first text that is equal to each text; see :func:`.same_texts.first_same`.
-        count: number of rows of the data, which precede the test data.
+        rows: the data rows, followed by the test rows.
+        first: for each text, index of the first text that is equal to it; see :func:`.same_texts.first_same`.
+        count: number of data rows.
     """
     own = np.arange(count)
     copies = np.flatnonzero(first[:count] < own)
@@ -61,9 +61,9 @@ def find_near_copies(rows: Rows, pairs: SimilarPairs, count: int) -> Iterator[Fi
     """Yield the findings about texts that are nearly the same.
 
     Args:
-        rows: the rows of the data, followed by the rows of the test data.
+        rows: the data rows, followed by the test rows.
         pairs: pairs of similar texts.
-        count: number of rows of the data, which precede the test data.
+        count: number of data rows.
     """
     inside = pairs.second < count
     yield _strongest("near-duplicates", pairs.second[inside], pairs.first[inside], pairs.similarity[inside])

@@ -86,14 +86,14 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Rows with a fault of one kind, the most important first.
+    """Rows with a fault of one kind.
 
     Args:
         kind: key of KINDS.
-        rows: (K,) indices of the rows.
+        rows: (K,) indices of the rows, the most suspicious first if the kind is wrong-labels or unusual-texts.
         others: (K,) index of the row that each row was compared with, such as the first copy; None if the kind of fault
             involves no other row.
-        scores: (K,) certainty of the fault, from 0 to 1; None if the kind of fault has no scores.
+        scores: (K,) from 0 to 1, for example the similarity to the other row; None if the kind of fault has no scores.
         suggested: label that each row should probably have, or "" if none can be suggested; None if the fault does not
             concern labels.
     """

@@ -46,7 +46,9 @@ def likely_wrong(
 
 
 def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the confident class of each text, (N,): the given class unless a more probable one reaches its threshold.
+    """Return the confident class of each text, (N,).
+
+    This is the given class, unless a more probable class reaches its threshold.
 
     Args:
         targets: (N,) given class of each text.

@@ -55,5 +55,5 @@ class LabelledRows:
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
         sets = [rows.labels[row] or () for row in indices]
-        names = [name for labels in sets for name in labels]  # a row has one label, unless rows have sets of labels
+        names = [name for labels in sets for name in labels]  # one per row, used for single-label data
         return LabelledData(documents, sets if rows.sets else names, rows.sha256)

@@ -1,15 +1,15 @@
-"""Finds pairs of texts with nearly the same words, whose shingles have a high Jaccard similarity.
+"""Finds pairs of texts with nearly the same words, that is, a high Jaccard similarity of their sets of shingles.
 
 Comparing every text with every other text would take too long. If two sets A and B have a Jaccard similarity of at
 least t, they have at least ceil(t |A|) elements in common. Therefore, if the elements of every set are sorted in the
 same order, the first |A| - ceil(t |A|) + 1 elements of A and the first |B| - ceil(t |B|) + 1 elements of B have at
 least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). Shingles are
-sorted by the number of texts that contain them, the rarest first, so few texts have a common shingle among their first
-elements. Only these texts are compared in full.
+sorted by the number of texts that contain them, the rarest first. As a result, two texts rarely have one of their first
+elements in common, and only the pairs that do are compared in full.
 
 Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of
-such a group are sorted by the minimum of the hashes of their shingles (MinHash), and each text is compared only with
-the next few. The more similar two texts are, the more likely their minima are equal. The time is therefore proportional
+such a group are sorted by the smallest hash among their shingles (MinHash), and each text is compared only with the
+next few. The more similar two texts are, the more likely their minima are equal. The time is therefore proportional
 to the number of texts, and clusters of similar texts are still connected.
 """
 
@@ -60,7 +60,7 @@ def similar_pairs(
 
     Args:
         words: words of all texts.
-        rows: (B,) indices of the texts to compare, sorted, each with at least one word.
+        rows: (B,) sorted indices of the texts to compare. Each of these texts has at least one word.
         threshold: minimum Jaccard similarity, above 0 and at most 1.
         workers: threads to use; they do not change the result.
         on_progress: called with the completed fraction.

@@ -66,10 +66,10 @@ def fit_probabilities(
     """Fit a model on labelled texts, and return the label probabilities (B, C) of other texts.
 
     Args:
-        rows: (N, G) rows of :func:`ngram_rows` for the labelled texts.
+        rows: (N, G) n-gram rows of the labelled texts, from :func:`ngram_rows`.
         targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         classes: number of labels C.
-        others: (B, G) rows of :func:`ngram_rows` for the other texts.
+        others: (B, G) n-gram rows of the other texts.
     """
     several = targets.ndim == 2
     if classes > _MANY_LABELS:

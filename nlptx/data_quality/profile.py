@@ -24,7 +24,7 @@ class Lengths:
             exceed.
         maximum: length of the longest text.
         where: position of the first text with this length.
-        mean: mean length.
+        mean: mean text length.
     """
 
     percentiles: dict[str, int]

@@ -25,7 +25,7 @@ def normalized(text: str) -> str:
 
 
 def first_same(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return, for each text, the index of the first text that is the same, (N,). Empty texts differ from each other.
+    """Return, for each text, the index of the first text with the same normal form, (N,). Empty texts never match.
 
     Args:
         texts: the N texts.

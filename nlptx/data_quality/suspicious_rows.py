@@ -18,8 +18,8 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
     """Yield the table cells for each row whose fault would be removed by leaving out the row.
 
     The columns are the file, the line, the beginning of the text, its label, the suggested label (if any), the kinds of
-    faults, the position of the text that it was compared with, and a score from 0 to 1. A row with several faults is
-    yielded once, with its highest score.
+    faults, the position of the row that this row was compared with (if any), and a score from 0 to 1. A row with
+    several faults is yielded once, with its highest score.
     """
     faults: dict[int, list[tuple[float, str, int | None, str]]] = {}
     for finding in result.findings:

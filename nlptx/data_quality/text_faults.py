@@ -46,7 +46,7 @@ def find_text_faults(rows: Rows, words: TextWords) -> Iterator[Finding]:
     texts = rows.texts
     yield Finding("empty-texts", np.array([row for row, text in enumerate(texts) if not text.strip()], np.int64))
     missing = [row for row, labels in enumerate(rows.labels) if labels is None]
-    # If no row has a label, the input is plain text, and missing labels are not a fault.
+    # If no row has a label, the data is meant to be unlabelled, and missing labels are not a fault.
     yield Finding("missing-labels", np.array(missing if len(missing) < len(rows) else [], np.int64))
     found: dict[str, list[int]] = {kind: [] for kind in _PATTERNS}
     for row, text in enumerate(texts):

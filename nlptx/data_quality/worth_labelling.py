@@ -32,10 +32,10 @@ _COMPARED = 256
 
 @dataclass(frozen=True)
 class WorthLabelling:
-    """Unlabelled texts, in the order in which they are worth labelling, the best first.
+    """The texts that should be labelled next, the most informative first.
 
     Args:
-        rows: (N,) indices of the texts among the labelled rows followed by the unlabelled rows.
+        rows: (N,) indices of the texts in ``rows.followed_by(unlabelled)``; see :func:`worth_labelling`.
         labels: predicted labels of each text; exactly one for single-label data.
         probabilities: (N,) probability of the predicted label; for multi-label data, the probability that the least
             certain yes-or-no decision about a label is correct.
@@ -48,7 +48,7 @@ class WorthLabelling:
     obstacle: str = ""
 
 
-# Returns the names of the C labels, their probabilities (B, C) for B texts, and the rule for choosing labels.
+# A function of B texts. It returns the names of the C labels, the label probabilities (B, C), and the decision rule.
 Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
 
@@ -132,7 +132,7 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
     """Return the indices of the most uncertain texts that do not resemble each other, the most uncertain first.
 
     Args:
-        margins: (B,) how certain the prediction for each text is.
+        margins: (B,) certainty of the prediction for each text; see :func:`margins`.
         ngrams: (B, G) n-gram rows of the texts.
         count: maximum number of indices. Texts that resemble a chosen text are used only if no other texts are left.
     """
@@ -159,10 +159,11 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
 
 
 def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
-    """Return how certain the prediction for each text is, (B,), from 0 to 1.
+    """Return the certainty of the prediction for each text, (B,), from 0 to 1.
 
-    This is the difference between the probabilities of the two most probable labels. For multi-label data, it is the
-    relative distance of the probability from the threshold, for the label where this distance is smallest.
+    For single-label data, it is the difference between the probabilities of the two most probable labels. For
+    multi-label data, it is the smallest certainty of any label. The certainty of a label is 0 if its probability equals
+    the threshold, and grows linearly to 1 at the probabilities 0 and 1.
 
     Args:
         p: (B, C) probabilities of the labels.

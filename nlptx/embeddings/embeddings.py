@@ -31,7 +31,7 @@ class Embeddings:
         eigenvalues: (R,) float64 eigenvalues of the PCA. This array and the next two are empty if the vectors were not
             made by PCA in nlptx.
         residuals: (R,) float64 relative residuals of the eigenpairs.
-        explained: (R,) float64 fraction of the sum of squares that each component explains.
+        explained: (R,) float64 fraction of the sum of squares that each component explains; see :func:`nlptx.fit_pca`.
         column_weights: (R,) float64 positive factors by which PCA multiplied the columns of the vectors to improve
             cosine similarities. The array is empty if there are none.
         settings: settings of the stage that made the vectors.
@@ -119,7 +119,7 @@ class Embeddings:
     def save(self, path: FilePath) -> None:
         """Write the vectors to a file atomically.
 
-        The file is an artifact, or has the word2vec text format if its name ends in .txt or .vec.
+        If the name ends in .txt or .vec, the file has the word2vec text format; otherwise it is an artifact.
 
         Raises:
             OutputError: the file cannot be written, or the text format cannot represent a word.
@@ -144,12 +144,12 @@ class Embeddings:
 
     @classmethod
     def from_word2vec(cls, path: FilePath) -> Embeddings:
-        """Read a word2vec or GloVe text file, whatever its name. Raises DataError or SettingsError."""
+        """Read a word2vec or GloVe text file, whatever its name. For the errors, see :func:`.read_word2vec`."""
         content = read_word2vec(path)
         return cls(content.vectors, content.vocabulary, details={"source": "word2vec text", "sha256": content.sha256})
 
     def to_artifact(self) -> Artifact:
-        """Return these word vectors as an artifact, in the form in which they are stored."""
+        """Return the artifact in which these word vectors are stored."""
         arrays: dict[str, NDArray] = {
             "vectors": self.vectors,
             "eigenvalues": self.eigenvalues,

@@ -81,7 +81,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")
             word, *numbers = text.rsplit(" ", width) if width else text.split(" ")
             if _NUMBER.fullmatch(word.rpartition(" ")[2]) and " " in word:
-                raise ValueError(f"more than {width} numbers")
+                raise ValueError(f"found more than {width} numbers")
             if number == 1 and _HEADER.fullmatch(line):
                 expected, width = int(word), int(numbers[0])
                 continue
@@ -90,7 +90,8 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
             raise DataError(f"expected a word followed by numbers ({error})", where=where) from error
         width = len(row) if width is None else width
         if not len(row) or len(row) != width:
-            raise DataError(f"{len(row)} numbers; expected {width or 'some'}", where=where)
+            numbers_found = "1 number" if len(row) == 1 else f"{len(row)} numbers"
+            raise DataError(f"found {numbers_found}; expected {width or 'at least 1'}", where=where)
         if not np.isfinite(row).all():
             raise DataError("a number is not finite", where=where)
         if not word or word in seen:

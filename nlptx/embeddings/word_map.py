@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from nlptx.embeddings.embeddings import Embeddings
 
-# Groups are chosen from the MAX_WORDS most frequent words or, in a small vocabulary, from the most frequent quarter,
-# because the vectors of rare words are noisy. The STOP_WORDS most frequent words are left out, because they carry
-# little meaning.
+# Groups are chosen from the most frequent quarter of the vocabulary, but from at least 4 * STOP_WORDS and at most
+# MAX_WORDS words, because the vectors of rare words are noisy. Of these words, the STOP_WORDS most frequent (at most a
+# tenth) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
-# English words that occur in all contexts, so that a group of them means nothing. They are also left out, because in a
-# small corpus not all of them are among the most frequent words.
+# English words that occur in all contexts, so that a group of them would say nothing about the corpus. They are left
+# out by name too, because in a small corpus the most frequent words do not include all of them.
 _FUNCTION_WORDS = """
     about above actually after again against all almost along already also although always among and another any anyone
     anything are around away back because been before behind being below beside between beyond both but came can cannot
@@ -91,7 +91,10 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the unit vectors of the words ``ids``, minus their mean, normalised to length 1 again."""
+    """Return the vectors of the words ``ids``, normalised to length 1, centred, and normalised again.
+
+    Of vectors that were made by PCA, only the leading components are used.
+    """
     vectors = embeddings.vectors
     if len(embeddings.eigenvalues):  # the vectors were made by PCA, so their components are in order of importance
         vectors = vectors[:, : max(len(_content_words(embeddings)) // _WORDS_PER_COMPONENT, _MIN_COMPONENTS)]

@@ -40,7 +40,7 @@ _CUT_SHORT = "the output is incomplete"
 
 @contextmanager
 def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces ``path`` when the block ends without an error.
+    """Open a temporary file that replaces ``path`` when the ``with`` block ends without an error.
 
     If ``path`` is a symbolic link, the link is kept, and the file to which it points is replaced. If there is an old
     file, the new file gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
@@ -49,7 +49,7 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
     Args:
         path: file to replace or create.
-        durable: whether the file must survive a power cut. Intermediate results need not, and are then written faster.
+        durable: whether the file must survive a power cut. If not, as for intermediate results, writing is faster.
 
     Raises:
         OutputError: the file cannot be written or is write-protected. The old file is not changed.
@@ -146,7 +146,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove the temporary files for ``target`` that are no longer locked, because their writers were killed."""
+    """Remove the temporary files that killed writers of ``target`` left behind; no process holds a lock on them."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):

@@ -16,7 +16,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 @contextmanager
 def locked(path: str, taken: str) -> Iterator[None]:
-    """Hold a lock on the file ``path`` during a block, and remove the file at the end.
+    """Hold a lock on the file ``path`` during the ``with`` block, and remove the file at the end.
 
     However the process ends, the operating system releases the lock (flock), so a leftover file blocks no other
     process. On a file system without locks, several processes can enter the block at the same time.
@@ -31,7 +31,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
     try:
         descriptor = _open_locked(path)
     except BlockingIOError:
-        raise OutputError(taken, hint="Wait until it has ended, or name another output.") from None
+        raise OutputError(taken, hint="Wait until the other process has ended, or name another output.") from None
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror or error}", where=path) from error
     try:

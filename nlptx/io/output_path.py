@@ -88,7 +88,7 @@ def descriptor_of(path: str) -> int | None:
 
 @contextmanager
 def failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors in a block into OutputError.
+    """Turn system errors in the ``with`` block into OutputError.
 
     A BrokenPipeError propagates unchanged; it means that the reader of the output has closed the pipe.
     """

@@ -10,10 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.io.spill import MemoryBudget, SpilledArray
 
-# Number of arrays that are read from a file together when all of them are read in order.
-_TOGETHER = 1024
-# Arrays are read together if the gaps between them make up at most this fraction of the entries that are read, or at
-# most _SMALL entries.
+# Maximum number of arrays that are read from a file at once.
+_ARRAYS_PER_READ = 1024
+# The arrays are read one by one instead if the gaps between them contain more than the fraction _MAX_GAPS of the
+# entries that would be read, and more than _SMALL entries.
 _MAX_GAPS, _SMALL = 0.95, 1 << 12
 
 
@@ -46,12 +46,12 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def collected(
         cls, parts: Iterable[tuple[NDArray[Any], NDArray[np.integer]]], dtype: DTypeLike, budget: MemoryBudget
     ) -> Self:
-        """Store arrays that arrive in parts: in memory if they are small, and otherwise in a temporary file.
+        """Store arrays that arrive in groups, in a temporary file if they exceed the memory limit.
 
         Args:
-            parts: entries of some arrays, one array after another, and the length of each of these arrays.
+            parts: for each group, the entries of its arrays, one array after another, and the length of each array.
             dtype: dtype of the entries.
-            budget: memory limit. The arrays are valid until it is closed.
+            budget: memory limit. The arrays are valid until the budget is closed.
 
         Raises:
             OutputError: there is not enough disk space.
@@ -82,9 +82,9 @@ class RaggedArray(Sequence[NDArray[Any]]):
         return RaggedArray(self._entries, self.starts[chosen], self.lengths[chosen])
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
-        for first in range(0, len(self), _TOGETHER):
-            starts = self.starts[first : first + _TOGETHER]
-            ends = starts + self.lengths[first : first + _TOGETHER]
+        for first in range(0, len(self), _ARRAYS_PER_READ):
+            starts = self.starts[first : first + _ARRAYS_PER_READ]
+            ends = starts + self.lengths[first : first + _ARRAYS_PER_READ]
             low, high, used = int(starts.min()), int(ends.max()), int((ends - starts).sum())
             bounds = zip(starts.tolist(), ends.tolist(), strict=True)
             if high - low - used > max(_SMALL, _MAX_GAPS * (high - low)):
@@ -97,8 +97,8 @@ class RaggedArray(Sequence[NDArray[Any]]):
         """Return the last ``count`` entries of each array, (arrays, count). No array may have fewer."""
         result = np.empty((len(self), count), self._entries.dtype)
         order = np.argsort(self.starts, kind="stable")  # so that a file is read from its start to its end
-        for first in range(0, len(self), _TOGETHER):
-            rows = order[first : first + _TOGETHER]
+        for first in range(0, len(self), _ARRAYS_PER_READ):
+            rows = order[first : first + _ARRAYS_PER_READ]
             ends = self.starts[rows] + self.lengths[rows]
             low = int(self.starts[rows[0]])
             block = self._read(low, int(ends.max()))
@@ -108,7 +108,13 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def with_parts(
         self, rows: NDArray[np.integer], offsets: NDArray[np.integer], lengths: NDArray[np.integer]
     ) -> RaggedArray:
-        """Return all arrays, followed by one part of each array in ``rows``, given by its offset and its length."""
+        """Return all arrays, followed by parts of some of them.
+
+        Args:
+            rows: (parts,) index of the array from which each part is taken.
+            offsets: (parts,) index in this array of the first entry of the part.
+            lengths: (parts,) number of entries in the part.
+        """
         starts = np.concatenate([self.starts, self.starts[rows] + offsets])
         return RaggedArray(self._entries, starts, np.concatenate([self.lengths, lengths]).astype(np.int32))
 

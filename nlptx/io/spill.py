@@ -23,7 +23,7 @@ from nlptx.settings import DEFAULT_MEMORY
 
 # Number of bytes that are read at a time when an array is read in parts.
 _PART = 8 << 20
-# Each large array of a stage may occupy 1/_SHARE of the memory limit in memory.
+# Each large array of a stage may occupy 1/_SHARE of the memory limit before it moves to a file.
 _SHARE = 16
 # Number of bytes that must stay free on the disk, because other programs also write to it.
 _RESERVE = 64 << 20
@@ -49,8 +49,8 @@ class MemoryBudget:
     The files are closed at the end of the ``with`` block.
 
     Args:
-        memory: number of bytes of memory for the data of a stage, not including the interpreter and its libraries. None
-            means the default.
+        memory: number of bytes that the data of a stage may occupy in memory, besides the interpreter and its
+            libraries; None for the default.
         folder: folder for temporary files; None for the system default (TMPDIR).
     """
 
@@ -66,7 +66,7 @@ class MemoryBudget:
 
     @classmethod
     def unlimited(cls) -> Self:
-        """Return a limit that no data exceeds, so that no files are opened."""
+        """Return a budget without a limit, so that arrays never move to a file."""
         return cls(sys.maxsize)
 
     def __enter__(self) -> Self:
@@ -81,7 +81,7 @@ class MemoryBudget:
         return self.memory // _SHARE
 
     def spilled_array(self, dtype: DTypeLike, memory: int) -> SpilledArray:
-        """Return an empty array that uses at most ``memory`` bytes of memory."""
+        """Return an empty array, which moves to a temporary file when it exceeds ``memory`` bytes."""
         return SpilledArray(np.dtype(dtype), memory, self)
 
     def require(self, size: int) -> None:
@@ -181,7 +181,7 @@ class SpilledArray:
             self._parts, self._ends = [], []
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may call it at the same time."""
+        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may read entries at the same time."""
         result = np.empty(stop - start, self.dtype)
         if self._file is None:
             number = bisect_right(self._ends, start)

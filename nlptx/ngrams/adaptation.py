@@ -1,6 +1,6 @@
-"""A correction of the outputs of a trained model: a logistic regression with a prior of mean 0.
+"""Corrects the outputs of a trained model by a logistic regression whose weights have a prior with mean 0.
 
-Let z0 be the outputs that a model, trained on other texts, gives for a new text. The corrected outputs are
+Let z0 be the outputs for a new text, computed by a model that was trained on other texts. The corrected outputs are
 
     z = z0 + b + f B + (sum of w_g i_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
@@ -25,7 +25,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variance of the n-gram weights. The prior variance of the other weights is 1, so their inputs must be scaled.
+# Prior variance of the n-gram weights w. The variance of b and B is 1, so the influence of f depends on its scale.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
 
@@ -74,10 +74,10 @@ def ngram_rows(
 
     Args:
         texts: (T,) word ids of each text.
-        counted: number of texts, from the start of ``texts``, that determine which n-grams are kept, and their
-            importance.
+        counted: number of texts in which n-grams are counted. The other texts, such as passages, follow them in
+            ``texts``.
         order: length of the longest n-gram; 0 for none.
-        words: V.
+        words: vocabulary size V.
         min_texts: minimum number of texts in which an n-gram must occur.
         text_weights: (counted,) weight of each counted text (a text of weight 2 counts as two), or None.
     """
@@ -102,7 +102,7 @@ def cross_fit_correction(
     on_progress: Callable[[str, float, str], None],
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute the out-of-fold contributions of the n-grams to the outputs for the texts.
+    """Fit a correction, and compute out of fold what its n-grams contribute to the outputs for each text.
 
     Args:
         ngrams: n-grams of the N texts and of passages of these texts.
@@ -112,7 +112,7 @@ def cross_fit_correction(
         text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
         workers: threads to use; they do not change the result.
-        on_progress: callback for the name of a step, its completed fraction and a description of the progress.
+        on_progress: called with the name of the step, its completed fraction and a description of the progress.
         text_weights: (N,) weight of the loss of each text, or None.
 
     Returns:
@@ -165,7 +165,7 @@ def _fit(
     weights: NDArray[np.float64],
 ) -> Correction:
     """Fit a correction; :func:`cross_fit_correction` describes the arguments."""
-    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     (_, grams), width, scale = rows.shape, outputs.shape[1], importance[:, None]
     transposed = rows.T.tocsr()

@@ -2,7 +2,7 @@
 
 The training texts are assigned to folds. The features of a training text come from models that were fitted on the other
 folds; the features of any other text come from models that were fitted on all training texts. Texts without a label are
-used only to find the principal components of the texts.
+used only to find the LSA components.
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ def fit_ngram_features(
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        shape: shape and size of the features.
+        shape: settings of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
         workers: threads to use; they do not change the result.
-        passages: passages of the training texts.
+        passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text: a text of weight 2 counts as two. None if all weights are 1.
         lexicon: prior of the first linear model, or None.
-        budget: memory limit, which does not change the result. The features of the training texts can be read until the
-            budget is closed. By default there is no limit.
+        budget: memory limit; None for no limit. It does not change the result. The features of the training texts can
+            be read until the budget is closed.
 
     Returns:
         The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
@@ -125,7 +125,7 @@ def fit_ngram_features(
         return features, self_outputs
 
     def overlaps() -> NDArray[np.float32]:
-        """Return (passages,) the dot product of the row of each passage with the row of its text."""
+        """Return the dot products, (passages,), of the row of each passage and the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         of_passages = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
@@ -205,9 +205,9 @@ def _rows(
     workers: Workers,
     on_progress: OnProgress,
 ) -> sp.csr_matrix:
-    """Return one row per text, scaled to length 1: the importance of each of its n-grams.
+    """Return a matrix with one row per text, which contains the importance of each n-gram of the text.
 
-    N-grams of importance 0 have no column.
+    Each row is scaled to length 1. N-grams of importance 0 have no column.
     """
     important = weights > 0
     values = unit_length(weights[important])

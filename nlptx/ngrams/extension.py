@@ -12,7 +12,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
-    """Return the same features for a larger vocabulary of ``words`` words, which begins with the current words.
+    """Return the same features for a vocabulary to which new words were appended, so that it has ``words`` words.
 
     With a vocabulary of V words, a key is a number in base V + 2 whose digits are word ids + 1, or V + 1 for the start
     of a text; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.

@@ -1,4 +1,4 @@
-"""Settings of the n-gram features, and helper functions that all methods of fitting them use."""
+"""Settings of the n-gram features, and functions shared by all methods that fit these features."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OnProgress = Callable[[str, float, str], None]
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two
 # texts.
 _TEXTS_PER_OCCURRENCE = 3500
-# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of seven words has at
-# most eighteen). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
+# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of six words has at
+# most 17). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
 # components. If most texts are short, the minimum is lower: the fraction _MIN_FRACTION_OF_MEDIAN of the median number
 # of distinct n-grams.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
@@ -28,12 +28,12 @@ _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 @dataclass(frozen=True)
 class FeatureSettings:
-    """Shape and size of the n-gram features.
+    """Settings that determine the number of n-gram features and how they are fitted.
 
     Args:
-        classes: C.
+        classes: number of classes C.
         order: length of the longest n-gram.
-        words: V.
+        words: vocabulary size V.
         min_texts: minimum number of labelled texts in which an n-gram must occur.
         components: maximum number of LSA components; 0 for none.
         folds: number of folds. The features of a training text come from models fitted on the other folds.
@@ -57,7 +57,7 @@ def min_texts_of_components(texts: float) -> int:
 
 
 def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return (texts,) booleans: whether each text has enough n-grams to be used for the LSA components.
+    """Return whether each text has enough n-grams to be used for the LSA components, (texts,).
 
     Args:
         sizes: (texts,) number of distinct n-grams in each text.

@@ -38,11 +38,11 @@ class TextFeatures:
 class NgramFeatures:
     """Ratios and linear weights of all known n-grams.
 
-    The first linear model uses the ratios. The second model, which is optional, uses the components of the text.
+    The first linear model uses the ratios. The second model, which is optional, uses the LSA components.
 
     Args:
         order: length of the longest n-gram.
-        words: V.
+        words: vocabulary size V.
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`ngram_keys`.
         ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the number of
             ratios per n-gram is the same as in that model, instead of E.
@@ -135,8 +135,8 @@ class NgramFeatures:
         """Return the outputs (B, M E) of the linear models.
 
         Args:
-            found: indices of n-grams, returned by :meth:`find`: (N, order) for all positions of the texts; or, without
-                repetitions, (N, 1) for the distinct n-grams of each text.
+            found: indices of n-grams: either (N, order) for all positions of the texts, as returned by :meth:`find`, or
+                (N, 1) for only the distinct n-grams of each text.
             lengths: (B,) number of rows of ``found`` that belong to each text.
             words: (B,) number of words in each text; equal to ``lengths`` by default.
         """

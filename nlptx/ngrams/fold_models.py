@@ -26,7 +26,7 @@ class ModelData:
     Args:
         scaled: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
-        shape: shape and size of the features.
+        shape: settings of the n-gram features.
         parts: indices of the texts of each part.
         of_lexicon: (texts, 1) lexicon feature of each text, or None.
         text_weights: (texts,) weight of each text, or None.

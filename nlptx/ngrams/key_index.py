@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Odd number by which keys are multiplied. The high bits of the product are the slot (Knuth, multiplicative hashing).
+# Odd number by which keys are multiplied. The high bits of the product select the slot (multiplicative hashing, Knuth).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-# The table has at least this many slots per key.
+# The hash table has at least this many slots per key.
 _SLOTS_PER_KEY = 2
 # The table is made once the number of lookups per known n-gram exceeds this value. Until then, a binary search is
 # faster.
@@ -27,7 +27,7 @@ class KeyIndex:
         self._slots: NDArray[np.int32] | None = None
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the index of each key, or G for unknown keys, in an array of the same shape. -1 is never known."""
+        """Return the indices of keys, in an array of the same shape. Unknown keys, such as -1, have the index G."""
         count, flat = len(self._known), keys.ravel()
         if not count:
             return np.zeros(keys.shape, np.int64)
@@ -69,7 +69,7 @@ def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
     slot = _hash(keys, len(slots))
     while len(waiting):
         free = slots[slot] < 0
-        slots[slot[free]] = waiting[free]  # of several keys with the same slot, one gets it
+        slots[slot[free]] = waiting[free]  # if several keys have the same slot, one of them gets it
         left = slots[slot] != waiting
         waiting, slot = waiting[left], (slot[left] + 1) % len(slots)
     return slots

@@ -1,4 +1,4 @@
-"""Computes the n-gram features that a text would have if each of its words in turn were left out, in linear time."""
+"""Computes, in linear time, the n-gram features of a text without each of its words in turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and the text features of a text of T words, without each of these words in turn.
+    """The n-grams and text features that a text of T words has after one word is left out, for each of its words.
 
     Args:
         next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the word

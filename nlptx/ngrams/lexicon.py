@@ -1,9 +1,9 @@
-"""A lexicon as a prior of the first linear model of the n-gram features.
+"""Uses a lexicon as a prior for the first linear model of the n-gram features.
 
-The prior mean of the weight of an n-gram in the lexicon is s v instead of 0. Here v is the value in the lexicon, and s
-is one number per output, which is fitted to the data. This is equivalent to an additional feature: the sum of the
-values in a text, divided, like all features, by the square root of the number of words. The lexicon also gives weights
-to words that no training text contains.
+If the lexicon gives an n-gram the value v, the prior mean of its weight is s v instead of 0. Here s is one number per
+output, which is fitted to the data. This is equivalent to an additional feature: the sum of the values in a text,
+divided, like all features, by the square root of the number of words. The lexicon also gives weights to words that no
+training text contains.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LexiconPrior:
         return cls(keys, (values / np.sqrt(np.mean(values**2))).astype(np.float32))
 
     def rows(self, sets: Sequence[NgramSets], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
-        """Return the lexicon feature of texts, (texts, 1) float32, given their distinct n-grams and their word ids."""
+        """Return the lexicon feature of each text, (texts, 1) float32, given the distinct n-grams and the word ids."""
         return sp.csr_matrix(divided_by_root(presence(sets, self.keys), words_of(texts)) @ self.values[:, None])
 
 

@@ -20,7 +20,8 @@ from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
-# C in the penalty |w|^2 / (2 C), which is added to the summed log-loss: for the ratios, and for the components.
+# The penalty |w|^2 / (2 C) is added to the summed log-loss. These are the values of C for the model on the ratios and
+# for the model on the LSA components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE.
@@ -54,8 +55,8 @@ def fit_linear(
         TOLERANCE,
         MAX_ITERATIONS,
     )
-    # The inputs of the model are rows * ratios, so w = ratios * (rows' a), and the products w r have the factor
-    # ratios^2.
+    # The inputs of the model are X = rows * ratios. L-BFGS finds w = X' a, where a is ``of_texts``, so the products w r
+    # are ratios^2 * (rows' a).
     return (transposed @ of_texts.astype(np.float32)) * squared, bias.astype(np.float32)
 
 
@@ -68,7 +69,7 @@ def fit_dense(
     """Fit the model on the components. Return its slopes (K, E) and bias (E,).
 
     Args:
-        features: (texts, K) components, with a mean square of 1.
+        features: (texts, K) LSA components of each text, with a mean square of 1.
         targets: class or classes of each text, as for :func:`fit_linear`.
         width: E. Together with the targets, it determines the loss, as for :func:`fit_linear`.
         text_weights: (texts,) weight of the loss of each text, or None.
@@ -95,13 +96,14 @@ def _minimise(
 
     Args:
         forward: function from weights to the outputs (texts, E), without the bias.
-        backward: function from an error (texts, E) float32 to the gradient of the weights.
+        backward: function from the gradient with respect to the outputs, (texts, E) float32, to the gradient with
+            respect to the weights, (G, E).
         shape: shape of the weights, (G, E).
         targets: class or classes of each text, as for :func:`fit_linear`.
         inverse_penalty: C; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
-    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     width = shape[1]
     loss_of = _weighted(text_losses(width, targets), targets, text_weights)
@@ -139,7 +141,7 @@ def _weighted(
     targets: NDArray,
     text_weights: NDArray[np.float64] | None,
 ) -> Callable[[NDArray], tuple[float, NDArray]]:
-    """Return a function that returns the summed loss of outputs (texts, E), and its gradient."""
+    """Return a function from outputs (texts, E) to the summed loss, weighted by the text weights, and its gradient."""
 
     def summed(z: NDArray) -> tuple[float, NDArray]:
         losses, error = loss_of(z, targets)

@@ -1,4 +1,4 @@
-"""Principal components of texts, computed without labels (latent semantic analysis, Deerwester et al. 1990).
+"""LSA components of texts, computed without labels (latent semantic analysis, Deerwester et al. 1990).
 
 Each text is represented by a row vector, with one entry for each of its distinct n-grams. The entry is the importance
 
@@ -27,14 +27,16 @@ from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# From this number of texts, components are coarser, which takes less time and hardly changes a model of many texts.
+# With at least this many texts, the components are computed less accurately: this saves time and hardly changes models.
 _MANY_TEXTS = 10_000
-# Maximum relative residual of an eigenpair, for few and for many texts, and number of vectors per eigenpair when the
-# residuals are first checked. Coarse components distinguish texts as well as accurate components.
-_TOLERANCE, TOLERANCE_OF_MANY, FIRST_CHECK = 0.1, 0.2, 1.7
+# Maximum relative residual of an eigenpair, for few and for many texts. Both are large, because coarse components
+# distinguish texts as well as accurate components.
+_TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
+# Approximate number of basis vectors per eigenpair when the power iteration first checks the residuals.
+FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# A float32 result with a smaller relative size may be a rounding error.
+# A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
 ROUNDING = 1e-5
 # If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
 # make up a quarter of the entries, and hardly change the rows. If there are few texts, they may make up most of the
@@ -46,7 +48,7 @@ _COLUMNS = 32
 
 @dataclass(frozen=True)
 class TextComponents:
-    """Components of a set of texts.
+    """LSA components of a set of texts.
 
     Args:
         rows: (texts, G) float32 matrix X of the texts.
@@ -129,7 +131,7 @@ def find_components(
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; they do not change the result.
-        on_progress: callback for the completed fraction and a description of the progress.
+        on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 
     Raises:

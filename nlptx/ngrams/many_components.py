@@ -1,11 +1,11 @@
-"""Principal components of many texts, computed in the space of the n-grams.
+"""LSA components of many texts, computed in the space of the n-grams.
 
-The components are those of :mod:`nlptx.ngrams.lsa`. There, the power iteration finds the eigenvectors U of X X', whose
-length is the number of texts. With many texts, the number of n-grams that are frequent enough is smaller, so here it
-finds the eigenvectors V of X' X. Only products with X are needed, so X may be in a file, and the components F = X V are
+The components are those of :mod:`nlptx.ngrams.lsa`, where the power iteration finds the eigenvectors U of X X', whose
+length is the number of texts. With many texts, there are fewer frequent n-grams than texts, so this module finds the
+eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file, and the components F = X V are
 never stored: a linear model F b + c has the n-gram weights V b.
 
-With the diagonal matrix D of the weights of the texts and X' D X V = V L, the weights of the n-grams are also
+With the diagonal matrix D of the text weights and X' D X V = V L, the weights of the n-grams are also
 X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1.
 """
 
@@ -26,11 +26,11 @@ from nlptx.runtime.workers import Workers
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """Rows X = S N W of some texts, each of the length 1 or 0.
+    """The matrix X = S N W of some texts, in which each row has the length 1, or 0 if the text is left out.
 
     Args:
-        blocks: N, (texts, G).
-        lengths: (texts,) float32 diagonal of S; 0 for texts that are left out.
+        blocks: matrix N, (texts, G), of zeros and ones.
+        lengths: (texts,) float32 diagonal of S: the inverse length of each row of N W, or 0 if the text is left out.
         importance: (G,) float32 diagonal of W.
         text_weights: (texts,) float32 weight of each text.
     """
@@ -93,7 +93,7 @@ class ManyComponents:
     inverse_values: NDArray[np.float32]
 
     def to_ngrams(self, slopes: NDArray) -> tuple[NDArray[np.float32], NDArray]:
-        """Convert a linear model with slopes (K, E) on the components to weights (G, E) of the rows and a bias (E,)."""
+        """Convert a linear model with slopes (K, E) on the components to one on the rows: weights (G, E), bias (E,)."""
         return (self.directions @ slopes).astype(np.float32), -self.mean @ slopes
 
     def self_outputs(self, rows: WeightedRows, slopes: NDArray) -> NDArray[np.float32]:
@@ -116,7 +116,7 @@ def find_many_components(
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; they do not change the result.
-        on_progress: callback for the completed fraction and a description of the progress.
+        on_progress: called with the completed fraction and a description of the progress.
 
     Raises:
         NlptxError: the power iteration does not converge.

@@ -14,13 +14,13 @@ from nlptx.ngrams.occurrences import NgramSets, count_in_range, counts_of, key_r
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
-# Bytes that are needed to count a key.
+# Bytes of memory needed per key that is counted.
 _BYTES_PER_KEY = 32
 # Maximum number of ranges of keys that are counted separately. All keys are read once for each range.
 _MAX_RANGES = 100
-# When more than this many times the allowed number of n-grams have been found, the rare ones are left out before
-# further ranges are counted.
-_KEPT = 2
+# If the n-grams found so far are more than this multiple of ``max_ngrams``, the rare ones are left out before further
+# ranges are counted.
+_PRUNE_ABOVE = 2
 # The keys of some n-grams, sorted, and the number of labelled texts and of all texts that contain each of them.
 Counts = tuple[NDArray[np.int64], NDArray, NDArray]
 
@@ -58,7 +58,7 @@ def find_known(
         more: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts. N-grams in this number of texts need not occur in any labelled text.
+        min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
         max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
         workers: threads to use; they do not change the result.
         memory: number of bytes for counting; it does not change the result.
@@ -80,7 +80,7 @@ def find_known(
     report = step_counter("frequent n-grams", ranges, on_progress, "parts")
     for part in counted(workers.map(count, key_ranges([*sets, *more], ranges)), report, every=1):
         parts.append(part)
-        if max_ngrams is not None and sum(len(keys) for keys, _, _ in parts) > _KEPT * max_ngrams:
+        if max_ngrams is not None and sum(len(keys) for keys, _, _ in parts) > _PRUNE_ABOVE * max_ngrams:
             min_labelled, left = _leave_out_rare(_joined(parts), min_labelled, min_total, max_ngrams)
             parts = [left]
     joined = _joined(parts)
@@ -122,7 +122,7 @@ def class_counts(
     If a text may have any number of classes, an additional column counts all texts, (folds, G, C + 1).
 
     Args:
-        blocks: N, (texts, G).
+        blocks: matrix N, (texts, G), that is 1 where a text contains an n-gram.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         classes: C.
         weights: (texts,) weight of each text.

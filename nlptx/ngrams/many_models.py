@@ -24,14 +24,14 @@ from nlptx.ngrams.many_components import ManyComponents, WeightedRows
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.ratio_model import RatioModel
 
-# Maximum number of iterations of L-BFGS. With 100 iterations, as for few texts, it takes almost twice as long, and the
-# models are no better; see tests/benchmarks/TRIED.md.
+# Maximum number of L-BFGS iterations. With 100, the maximum for fewer texts, fitting takes almost twice as long, and
+# the models are no better; see tests/benchmarks/TRIED.md.
 MAX_ITERATIONS = 50
 
 
 @dataclass(frozen=True)
 class TextLoss:
-    """The loss of some texts.
+    """The loss of some texts as a function of the outputs for them.
 
     Args:
         targets: (texts,) class of each text, or (texts, E), True where a text has a class.
@@ -68,14 +68,14 @@ def minimise(
     Args:
         blocks: N, (texts, G).
         row_scale: (texts,) diagonal of S.
-        loss: loss of the outputs.
+        loss: loss to minimise, for given outputs.
         to_ngrams: linear function from weights w (size, E) to weights u (G, E) and o (E,).
         from_ngrams: the transposed function: from the gradients of u and o to the gradient of w.
         size: number of rows of w.
         inverse_penalty: C.
         dense: (texts, d) matrix D, or None. The weights v are the last d rows of the result.
     """
-    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     width, extra = loss.width, 0 if dense is None else dense.shape[1]
 
@@ -125,9 +125,9 @@ def fit_ratios(
     Args:
         blocks: N, (texts, G).
         root: (texts,) inverse of the square root of the number of words of each text.
-        loss: loss of the texts.
+        loss: loss to minimise, for given outputs of the model.
         ratios: (G, E) log-count ratios.
-        of_lexicon: (texts, 1) feature of the lexicon, or None.
+        of_lexicon: (texts, 1) lexicon feature of each text, or None.
     """
     informative = np.flatnonzero(ratios.any(axis=1))  # the weights of the other n-grams would remain 0
     scales = ratios[informative].astype(np.float64)
@@ -150,7 +150,7 @@ def fit_ratios(
 def fit_on_components(
     components: ManyComponents, rows: WeightedRows, loss: TextLoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the second model, on the components of the texts. Return its slopes (K, E) and its bias (E,)."""
+    """Fit the second model, on the LSA components. Return its slopes (K, E) and its bias (E,)."""
     directions, mean = components.directions.astype(np.float64), components.mean.astype(np.float64)
     important = rows.importance[:, None].astype(np.float64)
 

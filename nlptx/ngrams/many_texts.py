@@ -1,6 +1,6 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
-The features are the same. The LSA components, however, are computed in the space of the n-grams
+The features have the same meaning, but the LSA components are computed in the space of the n-grams
 (:mod:`nlptx.ngrams.many_components`), and L-BFGS stores vectors of weights instead of vectors of texts
 (:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts. Only
 the number of texts decides whether this module is used, so the memory limit does not change the result.
@@ -44,7 +44,7 @@ from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
 # Maximum number of weights, one per n-gram and output, because L-BFGS needs 25 numbers for each weight. The maximum
-# does not apply if the user says in how many texts an n-gram must occur.
+# does not apply if the user sets ``ngram_min_texts``.
 _MAX_WEIGHTS = 1 << 21
 
 
@@ -52,8 +52,8 @@ class Fitted(NamedTuple):
     """Models that were fitted on a part of the texts.
 
     Args:
-        features: the n-gram features.
-        self_outputs: (texts, M E) what each text contributes to its own outputs.
+        features: the fitted ratios and linear models, which compute the features of any text.
+        self_outputs: (texts, M E) contribution of each text to its own outputs.
     """
 
     features: NgramFeatures
@@ -103,7 +103,7 @@ def fit_many_texts(
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
 
     def fit(inside: NDArray[np.bool_], of_classes: NDArray[np.float64], number: int) -> Fitted:
-        """Fit both linear models on the texts ``inside`` (texts,), which have the class counts (G, C or C + 1)."""
+        """Fit both linear models on the texts where ``inside`` is True, given the class counts, (G, C or C + 1)."""
         on_model(number)
         seen = of_classes[:, -1] if targets.ndim == 2 else None
         ratios = log_count_ratios(of_classes[:, : shape.classes], known.min_texts, seen)
@@ -160,7 +160,7 @@ def _with_components(
     loss: TextLoss,
     of_ngrams: NDArray[np.float32],
 ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Fit the second model. Return the features with it, and what each text adds to its own output, (texts, E)."""
+    """Fit the second model. Return features that include it, and what each text adds to its own output, (texts, E)."""
     slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
     of_rows, offset = components.to_ngrams(slopes)
     latent = np.zeros((len(of_ngrams), loss.width), np.float32)

@@ -29,9 +29,10 @@ _PSEUDO_COUNT = 2.0
 def ngram_keys(
     ids: NDArray[np.integer], order: int, words: int, lengths: Sequence[int] | NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Return keys (N, order), int64: column n - 1 contains the n-gram of n words that ends at each position, or -1.
+    """Return the keys (N, order) of the n-grams that end at each position; column n - 1 contains those of n words.
 
-    The start of a text counts as a word, so the bigram of the start and "what" differs from "what" elsewhere.
+    The start of a text counts as a word, so the bigram of the start and "what" differs from "what" elsewhere. The key
+    is -1 where the text does not yet have n words.
 
     Args:
         ids: (N,) word ids of the texts, concatenated.

@@ -1,4 +1,4 @@
-"""Which texts contain which n-grams: a sparse matrix of zeros and ones, in blocks of rows that may be in a file.
+"""Stores which texts contain which n-grams: a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
 
 Let N be this matrix, (texts, G). All matrices of texts by n-grams have the form S N W with diagonal matrices S and W,
 so only the columns of the entries of N are stored. Sums over the texts are sums over the blocks, in order, so they do
@@ -25,7 +25,7 @@ _ENTRIES = 1 << 21
 
 
 class _Block(NamedTuple):
-    """Some rows, and the position of their first entry."""
+    """A range of rows of N, and the position of their first entry among all entries."""
 
     rows: slice
     start: int
@@ -97,7 +97,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, of_texts: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a (G, columns). ``of_texts`` is called with slices of texts, and returns these rows of a."""
+        """Return N' a, (G, columns). ``of_texts`` returns the rows of a, (texts, columns), in a given slice."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
             total += part

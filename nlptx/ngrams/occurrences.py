@@ -52,9 +52,9 @@ def ngrams_of_texts(
     Args:
         texts: word ids of each text.
         order: length of the longest n-gram.
-        words: V; see :func:`.naive_bayes.ngram_keys`.
+        words: vocabulary size V; see :func:`.naive_bayes.ngram_keys`.
         workers: threads to use; they do not change the result.
-        budget: memory limit. If the n-grams exceed it, they go to a temporary file. By default there is no limit.
+        budget: memory limit; None for no limit. If the n-grams exceed it, they go to a temporary file.
 
     Raises:
         OutputError: the temporary file cannot be written.
@@ -71,7 +71,7 @@ def ngrams_of_texts(
 
 
 def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield the texts in lists of at most ``max_texts`` texts and about as many words as are processed together."""
+    """Yield the texts in lists of at most ``max_texts`` texts, with about _TOGETHER words in each list."""
     group, words = [], 0
     for ids in texts:
         group.append(ids)
@@ -99,7 +99,7 @@ def _distinct_ngrams(
 
 
 def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
-    """Return (texts,) the number of distinct n-grams of each text."""
+    """Return the number of distinct n-grams of each text, (texts,)."""
     return np.concatenate([np.zeros(0, np.int64), *(group.sizes for group in sets)])
 
 
@@ -154,9 +154,9 @@ def frequent_ngrams(
         labelled: n-grams of the texts with labels and their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the texts without labels and their counts.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts. N-grams in this number of texts need not occur in any labelled text.
+        min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
     """
-    # An n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` of the other texts.
+    # To be kept, an n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` other texts.
     low = min(min_labelled, min_total)
     keys = np.union1d(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
     with_label = counts_of(keys, *labelled)
@@ -182,7 +182,7 @@ def presence(
     """Return a (texts, G) float32 matrix that is 1 where a text contains an n-gram and 0 elsewhere.
 
     Args:
-        sets: distinct n-grams of the texts.
+        sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: threads to use; they do not change the result.
         values: function that returns entries to use instead of 1, given the columns (N,) of the entries and the number

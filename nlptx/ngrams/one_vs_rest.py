@@ -1,10 +1,10 @@
 """Fits one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
 These models are used if there are many labels. The model of a label is described in
-:mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all other labels. However, it uses only the
-n-grams that occur with the label more often than expected. Their number grows at most in proportion to the number of
-texts with the label, so the memory for all weights grows at most in proportion to the number of pairs of a text and one
-of its labels. For texts without any of these n-grams, the output is the bias, so their loss is computed once and
+:mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all other labels. However, the model uses
+only the n-grams that occur with the label more often than expected. Their number grows at most in proportion to the
+number of texts with the label, so the memory for all weights grows at most in proportion to the total number of labels
+of all texts. For texts without any of these n-grams, the output is the bias, so their loss is computed once and
 multiplied by the number of these texts. The time grows at most with the number of texts times the number of labels.
 """
 
@@ -117,7 +117,7 @@ def _fit_label(
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))
     if not len(ratios) or not 0 < with_label < total:
         return np.zeros(len(ratios), np.float32), float(start)
-    from scipy.optimize import minimize  # imported here because it is slow to import, and the data is checked first
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     touched, row = np.unique(rows.indices, return_inverse=True)
     data = rows.data * np.repeat(ratios, np.diff(rows.indptr))

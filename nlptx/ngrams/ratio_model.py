@@ -65,7 +65,7 @@ def fit_ratio_model(
 
 
 def _count_texts(rows: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None) -> NDArray:
-    """Return (G,) the number of chosen texts that contain each n-gram, or the sum of their weights."""
+    """Return the number of chosen texts that contain each n-gram, (G,), or the sum of the weights of these texts."""
     part = rows[chosen]
     of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
     return np.bincount(part.indices, of_entry, rows.shape[1])

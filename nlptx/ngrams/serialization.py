@@ -1,6 +1,6 @@
 """Converts NgramFeatures to the arrays in a model file and back.
 
-The keys of the n-grams are sorted int64 numbers. They are stored in two parts if these take less space: the lower 32
+The keys of the n-grams are sorted int64 numbers. They are stored in two parts if this takes less space: the lower 32
 bits of each key, as an int32; and each distinct value of the upper bits, with the number of keys that have this value.
 """
 
@@ -91,6 +91,6 @@ def _read_sparse(
 
 
 def need_floats(artifact: Artifact, name: str, float16: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
-    """Return an array as float32. It is stored as float16 if ``float16``, else as float32. Raises CorruptError."""
+    """Return an array as float32; ``float16`` says whether it is stored as float16 or float32. Raises CorruptError."""
     stored = need_array(artifact, name, "float16" if float16 else "float32", shape)
     return stored.astype(np.float32, copy=False)

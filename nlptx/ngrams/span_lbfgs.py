@@ -114,7 +114,7 @@ def minimise_in_span(
 
 
 def _direction(gradient: Vector, steps: deque[tuple[Vector, Vector, float]], inverse_penalty: float) -> Vector:
-    """Return minus the gradient times the approximate inverse Hessian, by the two-loop recursion of L-BFGS."""
+    """Return the negative gradient times the approximate inverse Hessian, by the two-loop recursion of L-BFGS."""
     direction = gradient.times(-1)
     factors = []
     for step, change, curvature in reversed(steps):

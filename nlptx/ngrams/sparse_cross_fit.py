@@ -26,7 +26,7 @@ from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds, training_parts
 
 # Number of texts whose outputs are computed at a time, to save memory.
-_TOGETHER = 1000
+_BATCH = 1000
 
 
 def fit_sparse_features(
@@ -48,14 +48,14 @@ def fit_sparse_features(
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        shape: shape and size of the features. The number of components is ignored.
+        shape: settings of the features. The number of components is ignored.
         rng: source of randomness for the folds.
         workers: threads or processes to use; they do not change the result.
-        passages: passages of the training texts.
+        passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text, or None.
-        budget: memory limit for the n-grams and the features of the texts, which does not change the result. By default
-            there is no limit.
+        budget: memory limit for the n-grams and the features of the texts; None for no limit. It does not change the
+            result.
 
     Returns:
         The same as :func:`.cross_fit.fit_ngram_features`.
@@ -88,8 +88,8 @@ def fit_sparse_features(
     def batches() -> Iterator[FeatureBatch]:
         for number, models in enumerate(out_of_fold):
             held_out = np.flatnonzero(fold == number)
-            for start in range(0, len(held_out), _TOGETHER):
-                some = held_out[start : start + _TOGETHER]
+            for start in range(0, len(held_out), _BATCH):
+                some = held_out[start : start + _BATCH]
                 outputs = (rows[some] @ models.products).toarray() + models.bias
                 yield _batch(some, words[some], outputs.astype(np.float32))
         for number, passage in enumerate(passages, len(texts)):

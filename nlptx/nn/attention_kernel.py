@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 # Maximum number of attention weights in a tile: half a megabyte of float32.
 _TILE = 1 << 17
-# Between these bounds, neither a sum of float32 exponentials nor its reciprocal suffers from overflow or underflow.
+# Between these bounds, neither a sum of float32 exponentials nor its reciprocal overflows or underflows.
 _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
 
@@ -101,7 +101,7 @@ def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, 
 
 
 def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None) -> tuple[NDArray, NDArray]:
-    """Return E = exp(S) and z = E 1 for S = Q K^T; where ``shifted`` (n, H) is True, E = exp(S - max S)."""
+    """Return E = exp(S) and z = E 1 for S = Q K^T, less the maximum of each row where ``shifted`` (n, H) is True."""
     e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     tokens = e.shape[-1]
     if causal:

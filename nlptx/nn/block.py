@@ -73,8 +73,8 @@ class EncoderBlock(Layer):
     x is (N, D), y is (N, D).
 
     Args:
-        attention: the attention layer.
-        feed_forward: the feed-forward network.
+        attention: layer from (N, D) to (N, D), such as :class:`.MultiHeadAttention`.
+        feed_forward: layer from (N, D) to (N, D), such as :class:`.FeedForward`.
         width: D.
         order: ``post`` or ``pre`` (see :class:`Residual`).
         gain: whether the norms learn a gain and a bias.

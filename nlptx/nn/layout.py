@@ -27,7 +27,7 @@ class Layout:
         window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to the tokens before it.
         apart: whether matrix products are computed for each window separately. A BLAS library may sum in an order that
-            depends on the matrix size, so the result for a text can differ in the last bits if other texts are in the
+            depends on the matrix size, so the last bits of the result for a text could depend on the other texts in the
             batch. Separate products prevent this.
 
     Attributes:
@@ -49,7 +49,7 @@ class Layout:
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
-            longer = np.repeat(self.lengths % per_text, per_text)  # number of windows with an extra token in this text
+            longer = np.repeat(self.lengths % per_text, per_text)  # per window: number of longer windows in its text
             first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:

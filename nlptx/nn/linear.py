@@ -22,8 +22,8 @@ class Linear(Layer):
         outputs: O.
         rng: random generator for the initial weights.
         bias: whether there is a bias b.
-        fan_out: fan-out that determines the scale of the initial weights; smaller than O if W consists of several
-            matrices side by side.
+        fan_out: fan-out that determines the scale of the initial weights; None for O. It is smaller than O if W
+            consists of several matrices side by side.
     """
 
     def __init__(

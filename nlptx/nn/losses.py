@@ -21,7 +21,8 @@ class Loss:
 
     Attributes:
         outputs: number of network outputs that the loss requires.
-        independent: whether each class is a separate yes-or-no decision, so that a text may have any number of classes.
+        independent: whether the classification is multi-label, that is, whether each class is a separate yes-or-no
+            decision.
     """
 
     outputs: int
@@ -54,7 +55,7 @@ class Loss:
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         """Return the outputs, (outputs,), that correspond to the given probabilities (C,).
 
-        Unless the classes are independent, no probability may be 0.
+        If the classes are not independent, all probabilities must be positive.
         """
         raise NotImplementedError
 
@@ -146,7 +147,7 @@ class BinaryCrossEntropy(Loss):
         return sigmoid(outputs)
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        # prevents infinite log-odds for a class that every text or no text has
+        # prevents infinite log-odds for a class that applies to all texts or to none
         p = np.clip(probabilities, _NEARLY_0, 1 - _NEARLY_0)
         return np.log(p / (1 - p))
 

@@ -32,7 +32,7 @@ class Pool(Layer):
         self.width = width
 
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return the logarithm of the weight of each part relative to the other parts of its text.
+        """Return the log-weight of each part, relative to the other parts of its text.
 
         Args:
             x: (N, D) token vectors of the parts that long texts are split into.

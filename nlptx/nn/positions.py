@@ -1,4 +1,4 @@
-"""Position vectors, added to the word vectors so that attention can see the order of the words.
+"""Position vectors, added to the word vectors so that attention can take the order of the words into account.
 
 Positions are counted from 0 in each window.
 """
@@ -46,8 +46,8 @@ class SinusoidalPositions(Layer):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, None]:
         y = x.copy()
-        # The table is only as long as the longest window of the batch, because a hostile file may set `window` to an
-        # enormous number.
+        # The table is only as long as the longest window of the batch, because a hostile file may set
+        # `attention_window` to an enormous number.
         longest = int(layout.windows.max(initial=1))
         table = _table(1 << (longest - 1).bit_length(), x.shape[1])[:longest].astype(x.dtype)  # (T, D)
         for stack in layout.stacks(y):

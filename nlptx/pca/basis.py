@@ -18,7 +18,7 @@ class Basis:
     The first columns of W are the eigenvectors found in earlier rounds, followed by the iterates of this round.
 
     Args:
-        eigenvectors: (V, F) eigenvectors found in earlier rounds.
+        eigenvectors: (V, F) the F eigenvectors found in earlier rounds.
         images: (V, F) product of A and these eigenvectors.
         capacity: maximum width of the basis.
         recent: maximum number of columns in the last two blocks together.
@@ -47,7 +47,7 @@ class Basis:
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
         orthogonalised twice, because the first subtraction leaves rounding errors. A column that becomes much shorter
         in the second pass consisted only of such errors. The first pass needs only the eigenvectors and the last two
-        blocks of the basis, because A is symmetric: A times a block is orthogonal to all earlier blocks.
+        blocks of the basis: A is symmetric, so A times the last block is orthogonal to all blocks before these two.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)

@@ -1,4 +1,4 @@
-"""Scales the components of the word vectors.
+"""Computes the factors by which the components of the word vectors are scaled.
 
 V is the number of words, and R the number of components. The matrices X, C and W are defined in
 :func:`nlptx.pca.fit.fit_pca`.
@@ -34,9 +34,9 @@ def cosine_weights(
     Here m = 1 + floor(equalize R). The first m components get the same mean square, because these few would otherwise
     dominate the cosine.
 
-    Unless it is smoothed or standardised, X is symmetric. It is then the sum of k w w^T over its eigenpairs (k, w), and
-    C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, words with similar entries in w
-    occur near each other *less* often, which products of word vectors cannot represent. Such a component therefore gets
+    X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs
+    (k, w), and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, similar entries in
+    w lower the entry of X for two words, but raise the dot product of their vectors. Such a component therefore gets
     less weight.
 
     Args:

@@ -21,7 +21,7 @@ from nlptx.pca.components import cosine_weights, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
 from nlptx.pca.spilled_slices import SpilledSlices
-from nlptx.pca.transform import transform
+from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
@@ -44,9 +44,9 @@ def fit_pca(
 
         Y = X W L^((p-1)/2) D    with    C W = W L,    C = X^T X / V
 
-    X (V, V) contains the counts, transformed and optionally standardised. C (V, V) is the matrix of uncentred second
-    moments of the columns of X: their covariance matrix, if their means were 0. The columns of W (V, R) are the R
-    leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
+    X (V, V) contains the counts, transformed and optionally standardised. C (V, V) holds the uncentred second moments
+    of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
+    R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
     :func:`nlptx.pca.components.cosine_weights`). Training divides the vectors by these weights, because it learns
     weights of its own.
@@ -57,15 +57,14 @@ def fit_pca(
         settings: see :class:`PcaSettings`.
         seed: seed for the random starting block.
         jobs: number of threads, or a Workers object; by default one thread per core. It does not change the result.
-        memory: maximum number of bytes for the transformed matrix and the vectors together. If the matrix does not fit
-            in the memory that the vectors leave, it goes to a temporary file, which is read again for each product.
-            This does not change the result.
+        memory: maximum number of bytes for the transformed matrix and the vectors together. If they do not fit, the
+            matrix goes to a temporary file, which is read again for each product. The limit does not change the result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
 
     Returns:
         Word vectors (V, R) float32, and for each component its eigenvalue, its residual and the fraction of the sum of
-        squares that it explains.
+        squares of X that it explains.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged.
@@ -97,7 +96,8 @@ def fit_pca(
             )
             matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
             slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)
-            return RowOperator.of(matrix, settings.standardize, dtype, workers, slices.add)
+            symmetric = is_symmetric(settings.transform, settings.smoothing)
+            return RowOperator.of(matrix, settings.standardize, dtype, workers, slices.add, symmetric)
 
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 

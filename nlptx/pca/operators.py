@@ -23,8 +23,8 @@ class Slice:
     """Consecutive rows of X = S - shift 1^T, as defined in :class:`RowOperator`.
 
     Args:
-        rows: range of the rows of the slice.
-        load: function that returns the rows (rows, V) of S in this range, which may be in a file.
+        rows: range of rows that the slice covers.
+        load: function that returns these rows of S, (rows, V), from memory or from a file.
         shift: (rows,) the entries of the shift in this range.
     """
 
@@ -46,8 +46,9 @@ class Slice:
         return scaled.T @ block, self.shift @ block
 
 
-# Product of a slice and a block of vectors, and a function that yields such a product for each slice, in order.
+# Function that returns a product of a slice and a block of vectors.
 Multiply = Callable[[Slice, NDArray], Any]
+# Function that yields this product for each slice, in order.
 MultiplyAll = Callable[[Multiply, NDArray], Iterator[Any]]
 
 
@@ -62,22 +63,27 @@ class RowOperator:
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i, and X^T X b is the sum of X_i^T (X_i b). This way each thread uses X_i b
-    immediately, and one copy of the matrix is enough for both products.
+    The rows are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and both products consist of the rows
+    that the slices contribute. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for
+    both products.
 
     Args:
         shape: (n, V).
         dtype: float32 or float64, the dtype of all products.
         squares: sum of all squared entries of X.
-        multiply: function that multiplies each slice. The products of slices are added in order, so the result does not
-            depend on where they are computed.
+        multiply: function that yields ``product(slice, block)`` for each slice, given ``product`` and ``block``. The
+            results are in the order of the slices, so the result does not depend on where they are computed.
+        symmetric: whether X is exactly symmetric.
     """
 
-    def __init__(self, shape: tuple[int, int], dtype: DTypeLike, squares: float, multiply: MultiplyAll) -> None:
+    def __init__(
+        self, shape: tuple[int, int], dtype: DTypeLike, squares: float, multiply: MultiplyAll, symmetric: bool = False
+    ) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self.trace = squares / shape[0]
         self._multiply = multiply
+        self._symmetric = symmetric
 
     @classmethod
     def of(
@@ -87,6 +93,7 @@ class RowOperator:
         dtype: DTypeLike,
         workers: Workers = SERIAL,
         store: Callable[[sp.csr_matrix], Load] = in_memory,
+        symmetric: bool = False,
     ) -> Self:
         """Return the operator of a matrix, with products computed on this machine.
 
@@ -96,6 +103,7 @@ class RowOperator:
             dtype: float32 or float64, the dtype of all products.
             workers: threads; they do not change the result.
             store: function that stores a slice of S, and returns a function that loads the slice.
+            symmetric: whether M is exactly symmetric.
 
         Raises:
             OutputError: a slice cannot be stored.
@@ -112,7 +120,7 @@ class RowOperator:
         def multiply(product: Multiply, block: NDArray) -> Iterator[Any]:
             return workers.map(lambda part: product(part, block), slices)
 
-        return cls(matrix.shape, dtype, squares, multiply)
+        return cls(matrix.shape, dtype, squares, multiply, symmetric and not standardize)
 
     def forward(self, block: NDArray) -> NDArray:
         """Return X b, (n, k), for b of shape (V, k)."""
@@ -124,7 +132,7 @@ class RowOperator:
 
     def moments(self, block: NDArray) -> NDArray:
         """Return C b = X^T (X b) / n, (V, k), for b of shape (V, k)."""
-        product = self._sum_transposed(_moments, block)
+        product = self.forward(self.forward(block)) if self._symmetric else self._sum_transposed(_moments, block)
         product /= self.shape[0]
         return product
 

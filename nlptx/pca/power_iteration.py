@@ -81,7 +81,7 @@ def power_iteration(
         degree: number of iterates kept per round; 0 for an automatic choice.
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
-        first_check: size of the basis when the residuals are first checked, as a multiple of R plus the block size.
+        first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
         workers: threads for everything except ``product``; they do not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
             largest relative residual of the others.
@@ -109,7 +109,7 @@ def power_iteration(
         goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
-        if not iterate.shape[1]:  # A maps the block to 0, so the block consists of eigenvectors
+        if not iterate.shape[1]:  # A b is in the basis, so the rest of b has the eigenvalue 0
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
         while True:

@@ -40,7 +40,7 @@ class TransformedRows:
 
     Args:
         counts: the matrix of counts.
-        change: function that transforms the given rows of the counts.
+        change: function that transforms some rows, given their range and their counts.
     """
 
     def __init__(self, counts: Rows, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
@@ -55,7 +55,7 @@ class TransformedRows:
 
 
 def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
-    """Return the transformed counts.
+    """Return the counts after a transform, which is applied to rows whenever they are read.
 
     Args:
         counts: (V, V) sparse co-occurrence counts.
@@ -72,6 +72,11 @@ def transform_with(counts: Rows, name: str, smoothing: float, totals: NDArray | 
         assert totals is not None
         return ppmi(counts, smoothing, totals)
     return TransformedRows(counts, lambda _, part: part.log1p() if name == "log" else part)
+
+
+def is_symmetric(name: str, smoothing: float) -> bool:
+    """Return whether the transformed counts are exactly symmetric."""
+    return name != "ppmi" or smoothing == 1
 
 
 def row_totals(counts: Rows, workers: Workers = SERIAL) -> NDArray:
@@ -102,12 +107,14 @@ def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
     smoothed = totals**smoothing
     # A word without any co-occurrences has an empty row and column, so its logarithms can have any finite value.
     log_word = np.log(np.where(totals > 0, totals, 1))
-    log_context = np.log(np.where(totals > 0, smoothed, 1)) - np.log(smoothed.sum() or 1)
+    log_context = np.log(np.where(totals > 0, smoothed, 1))
+    log_sum = np.log(smoothed.sum() or 1)
 
     def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
         pmi = np.log(part.data)
-        pmi -= np.repeat(log_word[rows], np.diff(part.indptr))
-        pmi -= log_context[part.indices]
+        pmi += log_sum
+        # Both logarithms are added before they are subtracted. Without smoothing, rounding errors are then symmetric.
+        pmi -= log_context[part.indices] + np.repeat(log_word[rows], np.diff(part.indptr))
         kept = pmi > 0
         before = np.concatenate([[0], np.cumsum(kept)])
         indptr = before[part.indptr].astype(part.indptr.dtype)

@@ -16,7 +16,7 @@ def keep_freed_memory() -> None:
     """Let new arrays reuse the memory of freed arrays. This setting applies to the entire process.
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
-    it page by page. These steps take a quarter of the time of scoring and a few percent of the time of counting. The
+    it page by page. These steps take a quarter of the scoring time and a few percent of the counting time. The
     function does nothing with C libraries other than glibc.
     """
     _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
@@ -27,9 +27,9 @@ def save_address_space() -> None:
     """Let all threads share one heap if the address space is limited (``ulimit -v``).
 
     By default glibc reserves 64 MB of address space for the heap of each thread, so a process with such a limit soon
-    runs out of address space. Then a small allocation fails, which makes some libraries crash, whereas a large array
-    would only raise a MemoryError. This function applies to the entire process; call it before starting threads. It
-    does nothing with C libraries other than glibc.
+    runs out of address space. If a small allocation then fails, some libraries crash instead of raising a MemoryError.
+    This function applies to the entire process; call it before starting threads. It does nothing with C libraries other
+    than glibc.
     """
     if address_space_limit() is not None:
         _set(_M_ARENA_MAX, 1)

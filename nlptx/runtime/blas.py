@@ -16,9 +16,10 @@ import sys
 # Environment variables that a BLAS reads when it is loaded. All parallel work is done by the workers of this program,
 # so BLAS threads would only waste memory for their stacks and buffers.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# Address space, in bytes, that is needed to load a module with one thread (including the first buffer), and for each
-# further buffer. The values were measured with the NumPy and SciPy wheels on x86-64, and include a margin.
+# Address space, in bytes, that is needed to load a module with one thread, including the first buffer. This value and
+# the next one were measured with the NumPy and SciPy wheels on x86-64, and include a margin.
 _ADDRESS_SPACE = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
+# Address space, in bytes, that is needed for each further buffer.
 _BUFFER = 36 << 20
 
 
@@ -28,9 +29,7 @@ def use_one_blas_thread() -> None:
 
 
 def load_blas(module: str, threads: int) -> None:
-    """Import a module and its BLAS.
-
-    Does nothing if the module has already been imported.
+    """Import a module, and make its BLAS allocate its buffers. Do nothing if the module has already been imported.
 
     Args:
         module: ``numpy`` or ``scipy.linalg``.

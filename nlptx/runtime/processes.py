@@ -1,7 +1,7 @@
-"""Forked processes that work on the items that the parent sends them, and the handling of stop signals.
+"""Forked processes that work on the items that the parent sends them, and the handling of termination signals.
 
-Only the parent handles stop signals, because it decides what to finish and save; the child processes ignore them.
-When the parent ends, for whatever reason, the pipes through which the children receive items are closed, so the
+Only the parent handles termination signals, because it decides what to finish and save; the child processes ignore
+them. When the parent ends, for whatever reason, the pipes through which the children receive items are closed, so the
 children end too.
 """
 
@@ -28,7 +28,7 @@ _OPEN_FILES = "/proc/self/fd"
 class Process:
     """A forked process that calls ``work`` on one item after another.
 
-    It has a copy of the memory of its parent at the time of the fork. Items and results are sent through pipes.
+    It has a copy of its parent's memory as it was at the time of the fork. Items and results are sent through pipes.
 
     Args:
         work: function to call on each item.
@@ -84,7 +84,7 @@ def is_only_thread() -> bool:
     """Return whether the caller is the only thread of this program that runs Python, so that forking is safe.
 
     A fork copies the locks that other threads hold, but not the threads themselves. A child process could therefore
-    wait forever for a lock, for example the lock of a module import, a logger or a library. Notebooks always have such
+    wait forever for a lock, for example the lock of a module import, a logger or a library. Notebooks always have other
     threads. Threads outside Python do not matter here: the C library prepares its memory for a fork, OpenBLAS stops its
     threads before a fork and starts them again afterwards, and the child processes use one BLAS thread and no OpenMP.
     """
@@ -92,7 +92,7 @@ def is_only_thread() -> bool:
 
 
 @contextmanager
-def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
+def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
     """Start one process per function, and end all of them when the block ends. Start none if the system cannot fork."""
     processes: list[Process] = []
     try:
@@ -102,8 +102,8 @@ def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
         with signals_held(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
-                for work in works if sys.platform == "linux" and os.path.isdir(_OPEN_FILES) else ():
-                    processes.append(Process(work))
+                for function in functions if sys.platform == "linux" and os.path.isdir(_OPEN_FILES) else ():
+                    processes.append(Process(function))
             except OSError:
                 _end(processes)
         yield processes
@@ -113,7 +113,7 @@ def forked(works: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Delay stop signals until the block ends. Threads that are started within the block never receive them."""
+    """Delay termination signals until the ``with`` block ends. Threads started within the block never receive them."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         yield
@@ -149,7 +149,7 @@ def _serve(work: Callable[[Any], Any], items: BinaryIO, results: BinaryIO) -> No
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         _close_all_but(0, 1, 2, items.fileno(), results.fileno())
-        gc.freeze()  # otherwise, garbage collection would write to inherited objects, which copies their memory
+        gc.freeze()  # otherwise, garbage collection would write to inherited memory, which would then be copied
         while True:
             _answer(work, pickle.load(items), results)
     finally:

@@ -75,7 +75,7 @@ class Workers:
         return jobs if isinstance(jobs, Workers) else cls(jobs, processes=long and is_only_thread())
 
     def at_most(self, jobs: int) -> Workers:
-        """Return at most ``jobs`` workers of the same kind."""
+        """Return a pool with the same kind of workers, but at most ``jobs`` of them."""
         return Workers(min(self.jobs, jobs), processes=self.processes)
 
     def __enter__(self) -> Self:
@@ -95,7 +95,8 @@ class Workers:
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
 
-        At most ``jobs + 1`` items at a time are in progress, or finished but not yet yielded, or in use by the caller.
+        At most ``jobs + 1`` items are held at a time. This includes the finished ones, and the one whose result the
+        caller is using.
 
         Args:
             work: function of an item.
@@ -117,8 +118,8 @@ class Workers:
     ) -> Iterator[tuple[K, R]]:
         """Do the same as :meth:`map`, but yield ``(kept, work(item))`` for each pair ``(kept, item)``.
 
-        ``kept`` is not passed to the workers. When the input pauses, all results are yielded before the next pair is
-        requested.
+        ``kept`` is not passed to the workers. When ``pairs`` yields :data:`PAUSE`, all results are yielded before the
+        next pair is requested.
         """
         if self.jobs == 1:
             for pair in pairs:
@@ -200,7 +201,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There always is one, because there are as many processes as threads."""
+    """Let an idle process work on an item. There is always one, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

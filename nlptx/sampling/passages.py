@@ -33,7 +33,7 @@ def draw_passages(texts: Sequence[NDArray[np.int32]], count: int, rng: np.random
 
     Args:
         texts: (T,) int32 word ids of each text.
-        count: number of passages per text.
+        count: number of passages per long text.
         rng: source of randomness.
     """
     result = []

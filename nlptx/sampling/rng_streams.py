@@ -1,6 +1,6 @@
 """Random numbers for training: one independent stream per purpose.
 
-A stream depends only on the seed, its purpose and an index (the epoch or step). Therefore no two purposes share random
+A stream depends only on the seed, the purpose and an index (the epoch or step). Therefore no two purposes share random
 numbers, and the numbers for a step can be generated without those for earlier steps, so training can be resumed.
 """
 
@@ -30,10 +30,10 @@ class Stream(IntEnum):
 
 
 def seed_sequence(seed: int, stream: Stream, index: int = 0) -> np.random.SeedSequence:
-    """Return the seed sequence of a stream at an index."""
+    """Return the seed sequence for a purpose and an index, which is the epoch or step."""
     return np.random.SeedSequence(seed, spawn_key=(stream, index))
 
 
 def generator(seed: int, stream: Stream, index: int = 0) -> np.random.Generator:
-    """Return the generator of a stream at an index."""
+    """Return the random generator for a purpose and an index, which is the epoch or step."""
     return np.random.default_rng(seed_sequence(seed, stream, index))

@@ -20,10 +20,10 @@ def stratified_folds(
     :mod:`nlptx.sampling.splits`). A label with n texts has about n / folds texts in each fold.
 
     Args:
-        strata: (texts,) number of the label of each text.
+        strata: (texts,) integer from 0 that identifies the label of each text.
         folds: number of folds.
         rng: source of randomness.
-        shuffle: whether to assign single texts instead of runs.
+        shuffle: whether to assign each text separately rather than in runs.
 
     Raises:
         DataError: there are fewer texts than folds.
@@ -51,8 +51,8 @@ def grouped_folds(
     smallest fraction of the texts with the labels of this group.
 
     Args:
-        strata: (texts,) number of the label of each text.
-        groups: group of each text.
+        strata: (texts,) integer from 0 that identifies the label of each text.
+        groups: name of the group of each text, such as a film or an author.
         folds: number of folds.
         rng: source of randomness.
 
@@ -72,7 +72,8 @@ def grouped_folds(
     order = rng.permutation(count)
     for group in order[np.argsort(-sizes.sum(axis=1)[order], kind="stable")]:
         # The sum of (fraction of the label in the fold)^2 over labels and folds is smallest if all fractions are equal.
-        # The group adds 2 a·g + g·g to this sum, where a and g are the fractions in the fold and in the group.
+        # The group adds 2 a·g + g·g to this sum, where the vectors a and g hold the fraction of each label in the fold
+        # and in the group. Only a·g depends on the fold.
         added = assigned @ fractions[group]
         best = np.flatnonzero(np.isclose(added, added.min(), rtol=1e-9, atol=1e-15))
         fold = int(best[assigned[best].sum(axis=1).argmin()])

@@ -35,7 +35,8 @@ def check_lexicon(lexicon: Any) -> dict[str, float]:
     """Return a lexicon as a dictionary. Raise InputTypeError unless it maps str to finite numbers."""
     check_type(lexicon, Mapping, "lexicon")
     for word, value in lexicon.items():
-        check_text(word, "key of lexicon")
+        if not isinstance(word, str):
+            raise InputTypeError(f"`lexicon` has the key {with_type(word)}; expected a str")
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             raise InputTypeError(f"`lexicon[{word!r}]` is {with_type(value)}; expected a finite number")
     return {word: float(value) for word, value in lexicon.items()}

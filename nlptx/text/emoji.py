@@ -26,7 +26,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     """Return four patterns: characters that may be rewritten, joined emoji, stars, and flag letters."""
     emoji = f"[{_EMOJI}][{_MODIFIERS}]*"
     return (
-        # A few wide ranges, because searching for a class of many characters is slow.
+        # A few wide ranges, because searching for a character class with many ranges is slow.
         re.compile("[\xab-\xbb\u02b9-\u02bc\u200d-\u2bff\ufe0e-\uff1f\U0001f000-\U0001faff]+"),
         re.compile(f"([{_EMOJI}])[{_MODIFIERS}]*(?:\u200d{emoji})*"),
         re.compile("([★⭐]{1,10})([☆✩]{0,9})"),
@@ -37,7 +37,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 def simplify_emoji(text: str) -> str:
     """Rewrite emoji, stars and typographic punctuation.
 
-    The skin tone and the style of an emoji are removed, and several joined emoji become the first of them. The two
+    The skin tone and the style of an emoji are removed, and of several joined emoji only the first is kept. The two
     letters of a flag become a word. Stars become a rating in tenths if there are five or ten stars, filled or empty, or
     two to five stars that are all filled. Hearts lose their colour. Curly quotes, primes and accents used as
     apostrophes become straight.

@@ -17,8 +17,8 @@ from nlptx.text.cleaning import SEPARATOR, clean, clean_expressively, decode_ref
 from nlptx.text.sign_scanner import rewrite_signs_in_bytes
 from nlptx.text.tokenizer import FLAG_LETTERS, Tokenizer
 
-# Classes of characters: not part of any token, part of a word, a token by itself, a combining mark, which belongs to
-# the preceding word, and a class that has not been computed yet.
+# Character classes: not part of any token; part of a word; a token by itself; a combining mark, which belongs to the
+# preceding word; and not classified yet.
 _SPACE, _WORD, _SINGLE, _MARK, _UNKNOWN = range(5)
 _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
 # Number of spaces added before and after the text, so that indices a few bytes before its start or after its end are
@@ -150,8 +150,8 @@ def _class_in_words(character: str) -> int:
     if category[0] == "M":
         return _MARK
     # The zero-width space only separates words; control characters and lone surrogates are not part of any token.
-    nothing = character.isspace() or category in ("Cc", "Cs") or character == "\u200b"
-    return _SPACE if nothing else _SINGLE
+    is_outside = character.isspace() or category in ("Cc", "Cs") or character == "\u200b"
+    return _SPACE if is_outside else _SINGLE
 
 
 def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], ...]:
@@ -161,8 +161,8 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     after_one, after_two = (classes[positions + step] != _WORD for step in (2, 3))
     same_case = (before ^ one) & 0x20 == 0
     nots = _is(before, "n") & _is(one, "t") & after_one & same_case
-    # A contraction can also end where n't begins. In that case the next apostrophe is the one in n't, three bytes after
-    # the apostrophe of 's, 'm or 'd, or four bytes after the apostrophe of 're, 've or 'll.
+    # A contraction can also end where n't begins, as in I'dn't. In that case the next apostrophe is the one in n't,
+    # three bytes after the apostrophe of 's, 'm or 'd, or four bytes after the apostrophe of 're, 've or 'll.
     to_not = np.where(nots[1:], np.diff(positions), 0)
     after_one[:-1] |= to_not == 3
     after_two[:-1] |= to_not == 4

@@ -15,7 +15,7 @@ sign                     becomes          because
 ``don`t``                don't            a grave accent within a word is an apostrophe
 =======================  ===============  ====================================================
 
-This module rewrites one text; :mod:`nlptx.text.sign_scanner` does the same for large blocks of text.
+This module rewrites one text at a time; :mod:`nlptx.text.sign_scanner` does the same for large blocks of text.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# A chunk has as many characters as the memory limit has bytes, divided by this, but at least BLOCK and at most _CHUNK.
-# A chunk takes about ten bytes per character, and a few chunks are in progress at a time.
+# The number of characters per chunk is the memory limit in bytes divided by _CHUNK_SHARE, but at least BLOCK and at
+# most _CHUNK. A chunk takes about ten bytes per character, and a few chunks are in progress at a time.
 _CHUNK_SHARE = 128
 # Bytes that each distinct word takes in ``numbers`` and ``totals``.
 _BYTES_PER_WORD = 150
@@ -27,8 +27,8 @@ _BYTES_PER_WORD = 150
 class TokenStream:
     """A corpus as word ids, with the number of occurrences of each word.
 
-    If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as word2vec
-    does. A dropped word has occurred at most ``dropped`` times, and is counted from zero if it occurs again.
+    If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as in
+    word2vec. A dropped word has occurred at most ``dropped`` times, and is counted from zero if it occurs again.
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.

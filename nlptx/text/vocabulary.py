@@ -37,7 +37,7 @@ class Vocabulary:
     def __post_init__(self) -> None:
         index = dict(zip(self.words, range(len(self.words)), strict=True))
         if len(index) != len(self.words) or len(index) != len(self.counts):
-            raise CorruptError("a vocabulary lists a word twice, or words and counts disagree")
+            raise CorruptError("a vocabulary lists a word twice, or has more or fewer counts than words")
         object.__setattr__(self, "index", index)
 
     @cached_property
@@ -73,7 +73,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray], tokenizer: Tokenizer) -> Vocabulary:
-        """Build from the arrays of :meth:`to_arrays`. Raises CorruptError if they are inconsistent."""
+        """Build a vocabulary from the arrays of :meth:`to_arrays`. Raises CorruptError if they are inconsistent."""
         blob, counts = arrays["words"], arrays["word_counts"]
         try:
             text = blob.tobytes().decode("utf-8", "surrogatepass")

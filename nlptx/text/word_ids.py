@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nlptx.text.scanner import Scan, Scanner
 
-# Bytes per integer. Words of up to 8 bytes are one integer, words of up to 16 bytes are two.
+# Bytes per integer. A word of up to 8 bytes is represented by one integer, a longer word of up to 16 bytes by two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
 # Number of keys per slot of the first hash table (most keys are repetitions), and minimum number of slots.
@@ -44,7 +44,7 @@ class _Piece:
 
     Args:
         lengths: (documents,) number of words per document.
-        short: (N,) uint64 bytes of the words of up to 8 bytes; 0 for longer words.
+        short: (N,) uint64, the bytes of each word of up to 8 bytes; 0 for longer words.
         middle: positions of the words of 9 to 16 bytes.
         first: uint64, the first eight bytes of each word in ``middle``.
         second: uint64, the remaining bytes of each word in ``middle``.

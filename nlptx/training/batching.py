@@ -1,4 +1,4 @@
-"""Training texts -> random batches, each cut into microbatches of about equal work."""
+"""Divides training texts into random batches, and each batch into microbatches of about equal work."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nlptx.ngrams import TextFeatures
 from nlptx.settings import TrainSettings
 
-# Number of gradient accumulators; see :mod:`nlptx.training.gradients`. The number of microbatches in a batch is a
-# multiple of this number, unless it is smaller.
+# Number of gradient accumulators; see :mod:`nlptx.training.gradients`. A large batch is cut into a multiple of this
+# number of microbatches, if it contains enough texts.
 ACCUMULATORS = 4
 # Approximate number of tokens in a microbatch: large enough for efficient matrix products, but small enough for the
 # processor caches.
@@ -55,7 +55,7 @@ def vary(
     settings: TrainSettings,
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Return cropped texts with words dropped, and their n-gram features, for one training step."""
+    """Crop texts and drop some words at random, as ``settings`` says. Return the texts and their n-gram features."""
     if settings.crop:
         texts, ngram_features = crop(texts, ngram_features, settings.crop, rng)
     if settings.word_dropout:
@@ -104,7 +104,7 @@ def cut_microbatches(
     ngram_features: list[TextFeatures] | None = None,
     weights: NDArray[np.float32] | None = None,
 ) -> list[Microbatch]:
-    """Cut a batch into microbatches."""
+    """Cut a batch into microbatches. Each contains short and long texts, so that their sizes are similar."""
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
     microbatches = min(_count_microbatches(int(lengths.sum())), len(texts))
@@ -124,7 +124,7 @@ def cut_microbatches(
 def _count_microbatches(tokens: int) -> int:
     """Return the number of microbatches for a batch.
 
-    It depends only on the size of the batch, so the sums do not depend on the number of jobs.
+    It depends only on the number of tokens in the batch, so the summed gradients do not depend on the number of jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
         return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, because then one of two workers has twice the work

@@ -1,7 +1,8 @@
 """Calibration of the predicted probabilities with a single number, the temperature (Guo et al. 2017).
 
 A network that fits its training texts well is usually overconfident. Dividing its outputs by a temperature T changes
-no prediction, only its confidence. T is chosen to minimise the log-loss of held-out texts.
+the confidence of each prediction, but not the order of the outputs. T is chosen to minimise the log-loss of held-out
+texts.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def find_temperature(
     """
     if len(targets) < MIN_TEXTS:
         return 1.0
-    from scipy.optimize import minimize_scalar  # slow to import
+    from scipy.optimize import minimize_scalar  # slow to import, so imported only when needed
 
     outputs = outputs.astype(np.float64)
 
@@ -55,13 +56,14 @@ def find_temperature(
 
 
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
-    """Set the temperature of a model, unless its settings disable calibration. Also set any label thresholds.
+    """Set the temperature of a model, unless its settings disable calibration.
 
-    A multi-label model also has only one temperature, which minimises the sum of the log-losses of its labels.
+    For a multi-label model, the temperature minimises the sum of the log-losses of the labels. The label thresholds are
+    set in any case.
 
     Args:
         model: model to calibrate; modified in place. Its history records the calibration.
-        outputs: (texts, outputs) its network outputs for the held-out texts.
+        outputs: (texts, outputs) network outputs for the held-out texts.
         valid: the held-out texts.
     """
     if model.settings.calibrate:
@@ -95,7 +97,7 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
 
     Args:
         model: calibrated model.
-        outputs: (texts, outputs) its network outputs for the held-out texts.
+        outputs: (texts, outputs) network outputs for the held-out texts.
         valid: the held-out texts.
     """
     confidence, correct = _confidence(

@@ -50,7 +50,7 @@ class Checkpoint:
     Args:
         output: path of the model file; the checkpoint is in the same folder. For None, standard output, pipes and
             devices, no checkpoint is written.
-        minutes: maximum time between two checkpoints; 0 to write them only at the ends of epochs.
+        minutes: time between two checkpoints within an epoch; 0 to write them only at the ends of epochs.
         resume: whether to resume from the checkpoint if it exists.
         on_note: callback for remarks.
 

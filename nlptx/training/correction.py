@@ -35,7 +35,7 @@ class PooledScale:
 
     @classmethod
     def of(cls, pooled: NDArray[np.float64], text_weights: NDArray[np.float64] | None) -> PooledScale:
-        """Build the map from the pooled vectors (texts, W) and the weight of each text, or None."""
+        """Build the map from pooled vectors (texts, W) and text weights (texts,); None if all weights are equal."""
         mean = np.average(pooled, axis=0, weights=text_weights)
         spread = np.sqrt(np.average((pooled - mean) ** 2, axis=0, weights=text_weights))
         return cls(mean, _POOLED_SCALE / np.where(spread > 1e-6, spread, np.inf))
@@ -67,10 +67,11 @@ def _has_one_score(loss: Loss) -> bool:
 
 
 def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.float64]:
-    """Return the matrix (E0, E) that converts old scores to new scores: labels are matched by name, new labels get 0.
+    """Return the matrix (E0, E) that converts old scores to new scores.
 
-    If the new texts are multi-label but the old model is not, all labels get 0, because the old scores are not the
-    log-odds of single labels. The correction still uses the old scores.
+    Labels are matched by name; new labels get the score 0. If the new texts are multi-label but the old model is not,
+    all labels get the score 0, because the old scores are not the log-odds of single labels. The correction still uses
+    the old scores.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
@@ -98,10 +99,12 @@ def extend_ngrams(
 ) -> NgramFeatures | None:
     """Return the n-gram features of a model, with the outputs of the linear models converted to new scores.
 
+    If the model has none, return features without n-grams, or None if the settings disable n-gram features.
+
     Args:
         before: model that training starts from.
         change: (E0, E) matrix that converts old scores to new scores.
-        settings: training settings.
+        settings: training settings; only ``ngrams`` is used.
         words: vocabulary size V.
     """
     known, projection = before.ngram_features, before.network.text_projection

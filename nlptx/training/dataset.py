@@ -63,7 +63,7 @@ class Dataset:
 
     Args:
         train: training texts, followed by passages of them.
-        passages: passages in ``train``.
+        passages: text, position and word ids of each passage in ``train``.
         valid: held-out texts; may be empty.
         unlabelled: texts without labels; their classes are placeholders.
     """
@@ -85,7 +85,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     if encoded.valid is not None:
         valid = _with_known_words(*encoded.valid)
         if not len(valid):
-            raise DataError("no validation text has a word that the embeddings know")
+            raise DataError("no validation text contains a word of the embeddings")
     else:
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
         stratum = strata(targets, fraction)
@@ -94,7 +94,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
         raise DataError(
-            "no training text has a word that the embeddings know",
+            "no training text contains a word of the embeddings",
             hint="Train the embeddings on text in the language of these texts, or set `new_word_min_count=1`.",
         )
     if settings.valid_share and not len(valid):
@@ -112,7 +112,7 @@ def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.fl
 
 
 def _with_known_words(ids: RaggedArray, targets: Targets, weights: NDArray[np.float64] | None = None) -> Examples:
-    """Separate texts without a known word from the others, because nothing can be learned from them."""
+    """Separate the texts without a known word, from which nothing can be learned, from the other texts."""
     known = ids.lengths > 0
     return Examples(
         ids.take(known),
@@ -138,4 +138,4 @@ def _note_unseen_labels(texts: Examples, labels: list[str], context: TrainingCon
     unseen = [label for label, count in zip(labels, counts, strict=True) if not count]
     if unseen:
         named = ", ".join(map(repr, unseen[:_MAX_NAMED])) + (", ..." if len(unseen) > _MAX_NAMED else "")
-        context.on_note(f"not learned, because no text with a known word has the label: {named}")
+        context.on_note(f"labels that are not learned, because no text with a known word has them: {named}")

@@ -24,8 +24,8 @@ from nlptx.training.dataset import Examples
 from nlptx.training.loss import classify
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Number of texts whose n-grams are looked up together.
-_TOGETHER = 64
+# Number of texts whose n-grams are looked up at a time.
+_BATCH = 64
 
 
 def distill(model: Model, unlabelled: Examples, context: TrainingContext) -> list[dict[str, float]]:
@@ -112,11 +112,11 @@ def soft_labels(
     projection = network.text_projection
 
     def work(start: int) -> NDArray[np.float64]:
-        part = list(texts[start : start + _TOGETHER])
+        part = list(texts[start : start + _BATCH])
         lengths = [len(ids) for ids in part]
         features = ngram_features.text_features_of(ngram_features.find(np.concatenate(part), lengths), lengths)
         outputs, _ = projection.forward(features)
         return network.loss.probabilities(outputs.astype(np.float64))
 
-    starts = counted(range(0, len(texts), _TOGETHER), lambda done: on_count(done * _TOGETHER), every=1)
+    starts = counted(range(0, len(texts), _BATCH), lambda done: on_count(done * _BATCH), every=1)
     return np.concatenate(list(workers.map(work, starts))).astype(np.float32)

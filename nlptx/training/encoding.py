@@ -26,7 +26,7 @@ from nlptx.training.targets import Targets, count_labels, encode_targets
 
 # Number of words that are looked up together.
 _TOGETHER = 1 << 20
-# Memory for the distinct words of the texts. It does not depend on the memory limit, because the model would then
+# Memory for the distinct words of the texts. It does not depend on the memory limit; otherwise, the model would
 # depend on that limit too.
 WORD_MEMORY = DEFAULT_MEMORY // 2
 
@@ -36,7 +36,7 @@ class EncodedTexts:
     """The output of :func:`encode`. The ids of a text without a known word are empty.
 
     Args:
-        vocabulary: words of the embeddings, followed by new words of the training texts.
+        vocabulary: words of the embeddings, followed by new words of the training texts and of the lexicon.
         vectors: (V, R) float32 initial word vectors.
         labels, values: names of the labels and their values; see :func:`order_labels`.
         ids: (T,) int32 word ids of each training text.

@@ -1,7 +1,7 @@
-"""A folder of files with n-gram features that several training runs share.
+"""Stores n-gram features in a folder, so that several training runs can use them.
 
-Training runs with the same texts and the same n-gram settings have the same n-gram features. On short texts, computing
-them takes more than half of the training time.
+Training runs with the same texts, labels, seed and n-gram settings have the same n-gram features. On short texts,
+computing these features takes more than half of the training time.
 """
 
 from __future__ import annotations

@@ -66,24 +66,24 @@ def fit(
     """Train a classifier.
 
     Args:
-        texts: training texts: a list, tuple, array, Series or any other iterable of str.
-        labels: label of each text: str, bool, int, float or NumPy scalars. Predictions have the same type. If texts
-            may have any number of labels: a list, tuple or set of str for each text.
-        embeddings: initial word vectors. By default they are made from all texts, with and without labels, in the same
-            way as by :func:`nlptx.count` and :func:`nlptx.fit_pca`.
-        settings: training settings; see :class:`TrainSettings`.
+        texts: training texts, as a list, tuple, array, Series or any other iterable of str.
+        labels: label of each text: a str, bool, int, float or NumPy scalar. Predictions have the same type. In
+            multi-label classification, a list, tuple or set of str for each text.
+        embeddings: initial word vectors. By default, they are made from all texts, with and without labels, by
+            :func:`nlptx.count` and :func:`nlptx.fit_pca`.
+        settings: training settings; None for the defaults.
         start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features and network are
-            kept and determine the settings of the network. Its labels may differ from ``labels``.
-        cooccur: settings for counting, if word vectors are made.
-        pca: settings for PCA, if word vectors are made.
+            kept, and ``settings`` must not ask for a different network. Its labels may differ from ``labels``.
+        cooccur: settings for counting, if word vectors are made; None for the defaults.
+        pca: settings for PCA, if word vectors are made; None for the defaults.
         valid: texts and labels to validate on; by default a part of the training data.
-        unlabelled: texts without labels, used to learn which n-grams occur together.
-        sample_weight: weight of each training text, from 0 to 1e9: a text of weight 2 counts as two equal texts in the
+        unlabelled: texts without labels, used for the word vectors, LSA and distillation; not used with ``start``.
+        sample_weight: weight of each training text, from 0 to 1e9. A text of weight 2 counts as two equal texts in the
             loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
-        label_separator: character between the labels of a text in the tables that the model reads and writes, if texts
-            may have any number of labels; ``;`` by default.
+        label_separator: string between two labels of a text in the tables that the model reads and writes, if texts may
+            have any number of labels; ``;`` by default.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
@@ -104,7 +104,7 @@ def fit(
 
     Raises:
         ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
-        DataError: the data cannot be used.
+        DataError: no text can be used, the weights are invalid, or there is not one label per text.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
         LabelError: a text has no label, there are fewer than two labels, or two labels could be confused.
@@ -136,7 +136,7 @@ def fit(
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
         if not settings.epochs:
             if start is not None:
-                raise SettingsError("`epochs` is 0, so no network is trained, but `start` is given, which trains one")
+                raise SettingsError("`start` continues to train a network, but `epochs` is 0, so no network is trained")
             settings = without_network(settings)
         if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
             vectors = vectors.no_words()
@@ -192,7 +192,7 @@ def _resolve_vectors(
     if start is not None:
         check_type(start, Model, "start")
         if embeddings is not None:
-            raise SettingsError("`embeddings` and `start` are given; expected one of them")
+            raise SettingsError("`embeddings` and `start` are given; expected only one of them")
         embeddings = start.embeddings()
     if embeddings is None:
         settings = cooccur or CountSettings(), pca or PcaSettings()
@@ -208,7 +208,7 @@ def _resolve_vectors(
 
 
 def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dict[str, Any]:
-    """Train the network in up to three phases, and return the training history."""
+    """Run pre-training, distillation and training on the labels. Return the training history."""
     try:
         pretraining = pretrain(model, data.train, context)
         distillation = distill(model, data.unlabelled, context)

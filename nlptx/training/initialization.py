@@ -30,7 +30,7 @@ def initial_model(
 ) -> Model:
     """Return an untrained model; the arguments are those of :class:`Model`.
 
-    Its weights are in shared memory, so that worker processes see them change.
+    The weights are in shared memory, so that worker processes see the changes.
 
     Raises:
         SettingsError: the settings do not fit the data.

@@ -22,7 +22,7 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
 
     Args:
         settings: training settings given by the caller.
-        separator: text between the labels of a text; None if every text has exactly one label.
+        separator: string between two labels of a text; None if every text has exactly one label.
         start: model to start from, or None.
 
     Raises:
@@ -43,12 +43,12 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
         return settings
     if settings.class_weight != "none":
         raise SettingsError(
-            f"`class_weight={settings.class_weight}` is for one label per text",
-            hint="With several labels, each label gets a separate threshold instead.",
+            f"`class_weight={settings.class_weight}` requires one label per text",
+            hint="With several labels per text, each label gets a separate threshold instead.",
         )
     if settings.loss not in (_LOSS, TrainSettings.loss):
         raise SettingsError(
-            f"`loss={settings.loss}` is for one label per text; with several labels, the loss is {_LOSS}"
+            f"`loss={settings.loss}` requires one label per text; with several labels per text, the loss is {_LOSS}"
         )
     return replace(settings, loss=_LOSS)
 

@@ -39,14 +39,14 @@ class LabelledTexts:
     """Texts and the names of their labels.
 
     Args:
-        texts, names: the training texts, and the name of the label of each text. If a text may have several labels,
-            their names are sorted and joined by the separator.
+        texts, names: the training texts, and the label name of each text. If texts may have several labels, the names
+            of each text are sorted and joined by the separator.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
         labels: label name -> label, for each distinct label.
         weights: (texts,) weight of each text, above 0; None if all weights are 1.
         lexicon: word or phrase -> value; empty without a lexicon.
-        separator: text between the labels of a text; None if every text has exactly one label.
+        separator: string between two labels of a text; None if every text has exactly one label.
     """
 
     texts: Sequence[str]
@@ -127,7 +127,7 @@ def _list_labels(labels: Iterable[Any], separator: str | None, name: str) -> lis
 
 
 def _gather(texts: Iterable[str], name: str, budget: MemoryBudget | None) -> Sequence[str]:
-    """Return the texts, after checking them unless they were checked when they were stored."""
+    """Check the texts, and return them as a sequence. Stored texts have already been checked."""
     if isinstance(texts, StoredTexts):
         return texts
     if isinstance(texts, Iterator) and budget is not None:
@@ -152,6 +152,6 @@ def _valid(
             if label not in names:
                 raise LabelError(
                     f"`valid` has the label {label!r} at position {position};"
-                    f" the training data has {', '.join(by_name)}"
+                    f" the training data has the labels {', '.join(by_name)}"
                 )
     return texts, [names[label] for label in labels] if separator is None else labels

@@ -18,15 +18,16 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# If there are more distinct labels than this, a note is printed: numbers are then probably measurements, and names are
-# probably not labels at all.
+# If there are more distinct labels than this, numbers are probably measurements. Names are probably not labels if, in
+# addition, there are fewer than two texts per name. A note is printed in both cases.
 _MANY_LABELS = 20
 
 
 def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str], list[float] | None]:
     """Sort the distinct labels and, if they form a scale, assign each a value in [-1, 1].
 
-    Numbers form a scale, and so do words such as neg and pos. The two ends of the scale have the values -1 and 1.
+    Numbers form a scale, and so do words such as ``neg`` and ``pos``. The two ends of the scale have the values -1 and
+    1.
 
     Args:
         labels: labels, with or without duplicates.

@@ -1,12 +1,12 @@
-"""Training without a network (``--epochs 0``): a weighted sum of the outputs of the linear models of the n-grams.
+"""Training without a network (``--epochs 0``): the outputs of the linear n-gram models are added with fitted weights.
 
 With the outputs x_nmc of model m for text n and class c, the outputs of the classifier are
 
     z_nc = b_c + sum_m a_m x_nmc.
 
-The weights a_m and the biases b_c minimise the log-loss of the training texts, whose n-gram features are fitted out of
-fold. The classifier still has a network, whose encoder has no blocks and whose other parameters are 0, so that it can
-be used like any other classifier.
+The weights a_m and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
+fold. The classifier still has a network, so that it can be used like any other classifier, but the encoder has no
+blocks, and all parameters except a_m and b_c are 0.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
 
 def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
     """Set the parameters of the model. Return the out-of-fold loss and accuracy on the training texts."""
-    from scipy.optimize import minimize  # slow to import
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     network, features = model.network, train.ngram_features
     projection, bias = network.text_projection, network.head.bias

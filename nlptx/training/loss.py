@@ -41,11 +41,11 @@ def classify(
 ) -> tuple[float, int, NDArray]:
     """Return the summed loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
 
-    The gradients are derivatives of the loss, summed over the microbatch and divided by ``count``.
+    The gradients are derivatives of the summed loss divided by ``count``.
 
     Args:
-        model: model to compute the loss of.
-        microbatch: microbatch of a batch.
+        model: model that is trained.
+        microbatch: some texts of the batch, with their targets and features.
         grads: gradients of the parameters, to which the gradients of the microbatch are added.
         rng: source of randomness for dropout; None for no dropout.
         count: number of texts in the batch.
@@ -72,7 +72,7 @@ def classify(
 def validate(
     model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
-    """Return the mean loss and the accuracy over one or more examples, weighted by the weights of the texts.
+    """Return the mean loss and the accuracy over one or more examples, weighted by the text weights.
 
     The class weights ``weights`` apply only to the loss, as in :func:`classify`.
 

@@ -1,4 +1,4 @@
-"""Third step of training: compute the n-gram features of every text, fitted out of fold."""
+"""Third step of training: compute the n-gram features of the training texts, out of fold."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from nlptx.training.encoding import EncodedTexts
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.targets import count_labels
 
-# Maximum number of labels for which every n-gram has a value for every label. With more labels, n-gram features are
-# sparse.
+# Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
 # Default of ``--ngram-min-texts``.
 _MIN_TEXTS = 2
@@ -69,7 +68,7 @@ def add_ngram_features(
 
 
 def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Model | None) -> None:
-    """Raise SettingsError if there is a lexicon, but no n-gram features whose prior it could be."""
+    """Raise SettingsError if a lexicon is given, but no n-gram features that could use it are fitted."""
     reason = ""
     if start is not None:
         reason = "`start` is given"
@@ -78,7 +77,7 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
     elif len(given.labels) > MAX_LABELS:
         reason = f"there are {len(given.labels):,} labels, and at most {MAX_LABELS} are possible"
     if given.lexicon and reason:
-        raise SettingsError(f"`lexicon` is a prior of n-gram features, but {reason}")
+        raise SettingsError(f"`lexicon` is a prior for n-gram features, but {reason}")
 
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
@@ -89,7 +88,7 @@ def _obstacle(texts: Examples, labels: int, words: int) -> str:
     # fitted only on texts with other labels, so they would be evidence against its label.
     with_label = count_labels(texts.targets, labels)
     if texts.targets.ndim == 2 and not ((with_label >= 2) & (len(texts) - with_label >= 2)).any():
-        return "they need a label that two texts have and two texts do not have"
+        return "they require a label that at least two texts have and at least two texts do not have"
     if texts.targets.ndim == 1 and np.sum(with_label >= 2) < 2:
-        return "they need two labels with two texts each"
+        return "they require two labels with at least two texts each"
     return ""

@@ -31,7 +31,7 @@ from nlptx.training.progress import Progress
 class OwnEmbeddings:
     """Settings for making word vectors from the training texts and the texts without labels.
 
-    The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus the settings are
+    The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
     adjusted: there are at most as many components as words, and every word is counted if no word occurs as often as the
     default of ``min_count`` requires.
 
@@ -44,7 +44,7 @@ class OwnEmbeddings:
         word_memory: memory limit for the distinct words, in bytes; by default half of ``memory``.
         more_texts: additional texts to count.
         record: information about the corpus to record in the counts, such as its digest.
-        on_result: called with the result of each stage.
+        on_result: called with the counts, and then with the embeddings.
     """
 
     cooccur: CountSettings = CountSettings()
@@ -116,7 +116,7 @@ class OwnEmbeddings:
             raise
 
     def no_words(self) -> Embeddings:
-        """Return word vectors of length 1 for an empty vocabulary. Training then adds all words itself."""
+        """Return embeddings without words. Training without a network starts from them and adds the words itself."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
         return Embeddings(np.zeros((0, 1), np.float32), words, details=dict(self.record))

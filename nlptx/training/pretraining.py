@@ -49,7 +49,7 @@ class NextWord(Layer):
         rng: np.random.Generator | None,
         predictions: int = 1,
     ) -> tuple[float, int, int, NDArray]:
-        """Return the summed loss, the numbers of correct and of all predictions, and the gradient of the word vectors.
+        """Return the summed loss, the number of correct predictions, the number of predictions and the gradient of x.
 
         All gradients are derivatives of the summed loss divided by ``predictions``.
 

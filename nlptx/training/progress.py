@@ -34,7 +34,7 @@ class EpochProgress(Progress):
         seconds_left: estimated time until the end of the last epoch.
         valid_loss, valid_accuracy: results of the most recent validation; None before the first one.
         epoch_done: whether this is the last report of an epoch.
-        improved: whether the validation loss of this epoch is the lowest so far.
+        improved: whether the weights of this epoch are the best so far; True only if ``epoch_done`` is.
     """
 
     phase: str
@@ -53,7 +53,7 @@ class EpochProgress(Progress):
 
 @dataclass
 class Clock:
-    """Total time, number of steps and number of tokens of the optimiser steps taken by this process."""
+    """Measures the time in seconds that optimiser steps take in this process, and counts the steps and their tokens."""
 
     seconds: float = 0.0
     steps: int = 0

@@ -1,9 +1,9 @@
 """Starting from a trained model (``--start``) instead of word vectors.
 
 The words, word vectors, encoder and n-gram features of the model are kept. A correction to the outputs of the model is
-fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and becomes part of the head and of the weights of the n-grams.
-Then the network is trained as usual. A label that the model already has keeps its output weights; the output weights of
-a new label start at 0.
+fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the head and to the n-gram weights. Then the
+network is trained as usual. A label that the model already has keeps its output weights; the output weights of a new
+label start at 0.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _TEXTS_FOR_HALF_RATE = 1000
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
 # n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text.
 _FEW_TEXTS = 10_000
-# Maximum number of labels if texts may have several labels, or if the n-gram features of the model are sparse.
+# Maximum number of new labels in multi-label classification, and of old labels if the n-gram features are sparse.
 _MAX_LABELS = 100
 # Number of texts per pass through the network.
-_TOGETHER = 8
+_BATCH = 8
 
 
 def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
@@ -96,9 +96,9 @@ def start_from(
     The settings of the new model have a lower learning rate (:func:`with_slower_network`).
 
     Args:
-        start: trained model.
+        start: trained model to start from.
         data: training and validation texts.
-        encoded: all texts, with the words and word vectors of the model followed by the new words and their vectors.
+        encoded: all texts. The vocabulary and the vectors begin with those of the model; new words follow.
         labels: label of each class.
         settings: settings from :func:`settings_from`.
         context: seed, workers and callbacks.
@@ -120,7 +120,7 @@ def start_from(
     table = np.concatenate([start.table, encoded.vectors[len(start.table) :]])  # new words have the zero vector
     before = replace(start, vocabulary=encoded.vocabulary, table=table, ngram_features=known)
     texts = data.train.texts()
-    pooled, scores = _look_at(before, texts.ids, context.workers)
+    pooled, scores = _pooled_and_scores(before, texts.ids, context.workers)
     matched = match_scores(before, encoded.labels, several=label_sets is not None)
     first_bias = initial_bias(before, encoded.labels, encoded.priors, several=label_sets is not None)
     _note_labels(start.label_names, encoded.labels, context)
@@ -170,7 +170,9 @@ def _batches(
         yield FeatureBatch(np.array([row]), np.array([len(ids)]), of_tokens, of_text + more[row])
 
 
-def _look_at(model: Model, texts: RaggedArray, workers: Workers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pooled_and_scores(
+    model: Model, texts: RaggedArray, workers: Workers
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pooled vectors (texts, pool.width) and the scores (texts, E) of a model.
 
     The scores are calibrated; :mod:`nlptx.training.correction` defines them.
@@ -184,7 +186,7 @@ def _look_at(model: Model, texts: RaggedArray, workers: Workers) -> tuple[NDArra
         part = model.network.pool.apply(model.network.encode(x, layout, token_features), layout)
         pooled[rows], outputs[rows] = part, model.network.decide(part, layout.pooled, text_features)
 
-    for _ in workers.map(work, (order[at : at + _TOGETHER] for at in range(0, len(order), _TOGETHER))):
+    for _ in workers.map(work, (order[at : at + _BATCH] for at in range(0, len(order), _BATCH))):
         pass
     return pooled, (outputs / model.temperature + log_priors(model)) @ to_scores(model.network.loss)
 
@@ -196,7 +198,7 @@ def _check_number_of_labels(start: Model, labels: list[Label], label_sets: Label
     if most > _MAX_LABELS:
         raise SettingsError(
             f"there are {most:,} labels; starting from a model is possible for at most {_MAX_LABELS}",
-            hint="Train from the word vectors of the model: `embeddings` instead of `start`.",
+            hint="To start from only the word vectors of the model, set `embeddings` instead of `start`.",
         )
 
 

@@ -19,7 +19,7 @@ def encode_targets(names: Sequence[str], labels: Sequence[str], separator: str |
     Args:
         names: label name of each text, or its label names joined by the separator.
         labels: names of the C labels.
-        separator: text between the labels of a text; None if every text has one label.
+        separator: string between two labels of a text; None if every text has one label.
     """
     if separator is not None:
         return find_label_sets([split_names(name, separator) for name in names], labels)

@@ -22,9 +22,9 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
-# If the mean loss per decision in an epoch is larger than this, training has diverged. For comparison, a uniform
-# prediction over a million words has a loss of 14 nats.
-_EXPLODED = 100.0
+# If the mean loss per decision (per text, or per label in multi-label classification) in an epoch is larger than this,
+# training has diverged. For comparison, a uniform prediction over a million words has a loss of 14 nats.
+_DIVERGED_LOSS = 100.0
 
 
 @dataclass
@@ -61,10 +61,10 @@ class Trainer:
     """
 
     name: ClassVar[str]  # name of the phase in progress reports and checkpoints
-    title: ClassVar[str]  # in messages
+    title: ClassVar[str]  # name of the phase in messages
     order: ClassVar[Stream]
     dropout: ClassVar[Stream]
-    RECORDS: ClassVar[tuple[str, ...]]  # attributes that are lists of JSON values
+    RECORDS: ClassVar[tuple[str, ...]]  # attributes to save in a checkpoint as lists of JSON values
     STATE: ClassVar = ("weights",)
 
     def __init__(
@@ -153,7 +153,7 @@ class Trainer:
                 checkpoint.offer(self.state)
             if self.sums.batches:
                 loss = self.sums.loss / self.sums.count
-                if loss > _EXPLODED * self.model.network.loss.decisions and not self.context.interrupted:
+                if loss > _DIVERGED_LOSS * self.model.network.loss.decisions and not self.context.interrupted:
                     raise self.diverged(self.step, f"the mean loss of epoch {self.sums.epoch} is {loss:,.0f}")
                 self.after_epoch(loss, self.sums.correct / self.sums.count)
             if self.context.interrupted:

@@ -23,7 +23,8 @@ class WeightAverage:
 
     Args:
         weights: arrays that training changes in place.
-        decay: decay per step. With 0, there is no averaging, and the weights themselves are used.
+        decay: factor by which the old average is multiplied in each step. With 0, there is no averaging, and the
+            weights themselves are used.
     """
 
     STATE: ClassVar = ("steps", "taken", "averages")  # attributes to save in a checkpoint

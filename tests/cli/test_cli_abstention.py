@@ -63,7 +63,7 @@ def test_a_note_counts_the_labelled_texts(folder):
 
 def test_max_error_has_the_same_effect_as_the_confidence_shown_by_info(folder):
     shown = call("info", folder / "m.npz").text
-    assert "error of predict --max-error (95 % confidence, 200 held-out texts)" in shown
+    assert "error rates attainable with predict --max-error (95 % confidence, 200 held-out texts)" in shown
     (line,) = [line for line in shown.splitlines() if "at most 20%" in line]
     abstain = line.rpartition("--abstain ")[2].rstrip(")")
     texts = "".join(f"{text}\n" for text, _ in make_rows(("neg", "pos"), 50, seed=4, words=5))

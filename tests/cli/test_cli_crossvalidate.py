@@ -79,7 +79,7 @@ def test_used_column_names_are_reported(here):
         file.write("text\tlabel\tfold\n")
         file.write("".join(f"{text}\t{label}\tx\n" for text, label in make_rows(("neg", "pos"), 30, seed=4)))
     result = call("crossvalidate", "in.tsv", *FAST, "--predictions", "p.tsv")
-    assert "the input has a column 'fold'; the new column is 'predicted_fold'" in result.stderr
+    assert "the input already has a column 'fold'; the added column is 'predicted_fold'" in result.stderr
     assert {row["predicted_fold"] for row in table("p.tsv")} == {"1", "2", "3"}
 
 
@@ -154,7 +154,7 @@ def test_minimum_accuracy(here):
         (("--resume",), 2, "--resume needs --predictions FILE"),
         (("--predictions", "-"), 2, "use a file name instead of -"),
         (("--predictions", "p.txt"), 2, "name it *.csv"),
-        (("--predictions", "p.json"), 2, "would not contain json"),
+        (("--predictions", "p.json"), 2, ".json is not supported"),
         (("--group", "film", "--shuffle"), 2, "use only one of them"),
         (("--group", "film"), 3, "no column 'film'; the columns are text, label"),
         (("--folds", "1"), 2, "--folds"),

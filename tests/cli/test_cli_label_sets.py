@@ -67,8 +67,8 @@ def test_train_works_in_the_same_way_on_two_cores_and_with_three_commands(tmp_pa
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["--class-weight", "balanced"], 2, "--class-weight balanced is for one label per text"),
-        (["--loss", "squared-error"], 2, "--loss squared-error is for one label per text"),
+        (["--class-weight", "balanced"], 2, "--class-weight balanced requires one label per text"),
+        (["--loss", "squared-error"], 2, "--loss squared-error requires one label per text"),
         (["--map", "other=red"], 3, "--map replaces 'other'"),
     ],
 )

@@ -199,7 +199,7 @@ def test_labels_are_checked_before_counting(here):
 def test_section_options_without_effect_on_train_are_named(here):
     (here / "o.toml").write_text('[cooccur]\nmin-count = 2\njobs = 1\noutput = "c.npz"\n[pca]\ncomponents = 4\n')
     message = call("train", "DATA.tsv", *TRAIN, "--config", "o.toml", "-o", "one.npz").stderr
-    assert message.splitlines()[0] == "o.toml: no effect on train: jobs, output in [cooccur]"
+    assert message.splitlines()[0] == "o.toml: train ignores jobs, output in [cooccur]"
     assert not (here / "c.npz").exists()
 
 

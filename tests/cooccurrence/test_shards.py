@@ -191,7 +191,11 @@ def test_info_names_the_command(folder):
         (("pca", "tokens-1.npz"), 4, "Add up all parts with `nlptx merge` first"),
         (("cooccur", "train.tsv", "--vocabulary", "words.npz"), 2, "--vocabulary needs --shard"),
         (("cooccur", "train.tsv", "--shard", "3/2"), 2, "no shard 3 of 2"),
-        (("cooccur", "train.tsv", "--shard", "1/2", "--vocabulary", "words.npz"), 2, "--min-count was 1"),
+        (
+            ("cooccur", "train.tsv", "--shard", "1/2", "--vocabulary", "words.npz"),
+            2,
+            "was made with --min-count 1, not --min-count",
+        ),
     ],
 )
 def test_refusals(folder, words, code, says):

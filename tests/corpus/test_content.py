@@ -179,14 +179,14 @@ def notes(path, **options):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("text,label", "`format=csv` reads"),
-        ('"text","label"', "`format=csv` reads"),
-        ("label\ttext", "`format=tsv` reads"),
-        ("Text;Label", "`format=csv` reads"),
-        ("id|Review", "`format=csv` `text_column=NAME` reads"),
-        ("id,review,stars", "`format=csv` `text_column=NAME` reads"),
-        ('{"text": "great", "label": "pos"}', "`format=jsonl` reads"),
-        ('{"review": "great"}', "`format=jsonl` `text_column=NAME` reads"),
+        ("text,label", "use `format=csv` to read the columns"),
+        ('"text","label"', "use `format=csv` to read the columns"),
+        ("label\ttext", "use `format=tsv` to read the columns"),
+        ("Text;Label", "use `format=csv` to read the columns"),
+        ("id|Review", "use `format=csv` `text_column=NAME` to read the columns"),
+        ("id,review,stars", "use `format=csv` `text_column=NAME` to read the columns"),
+        ('{"text": "great", "label": "pos"}', "use `format=jsonl` to read the columns"),
+        ('{"review": "great"}', "use `format=jsonl` `text_column=NAME` to read the columns"),
         ("text", "looks like a column name"),
     ],
 )

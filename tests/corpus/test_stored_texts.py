@@ -18,7 +18,7 @@ limits = pytest.mark.parametrize("memory", [1, 800, 1 << 30])
 @limits
 @pytest.mark.parametrize("together", [1, 20, 1 << 20])
 def test_texts_are_stored_exactly(memory, together, monkeypatch):
-    monkeypatch.setattr(stored_texts, "_TOGETHER", together)
+    monkeypatch.setattr(stored_texts, "_BUFFER_SIZE", together)
     with MemoryBudget(memory) as budget:
         texts = StoredTexts.of(iter(TEXTS), budget)
         assert len(texts) == len(TEXTS)

@@ -295,8 +295,8 @@ def test_imported_vectors_make_an_artifact(tmp_path):
 @pytest.mark.parametrize(
     ("content", "line", "part"),
     [
-        ("the 1 2\na 3\n", 2, "1 numbers; expected 2"),
-        ("2 2\nthe 1 2\na 3 4 5\n", 3, "more than 2 numbers"),
+        ("the 1 2\na 3\n", 2, "found 1 number; expected 2"),
+        ("2 2\nthe 1 2\na 3 4 5\n", 3, "found more than 2 numbers"),
         ("the 1 2\na 3 x\n", 2, "'x'"),
         ("the 1 2\n\n", 2, ""),
         ("the 1 2\na\n", 2, "expected 2"),

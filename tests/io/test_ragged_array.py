@@ -34,7 +34,7 @@ def same(found, expected):
 
 @pytest.fixture(params=[1, 1 << 30], ids=["file", "memory"])
 def ragged(request, monkeypatch):
-    monkeypatch.setattr(ragged_array, "_TOGETHER", 6)
+    monkeypatch.setattr(ragged_array, "_ARRAYS_PER_READ", 6)
     monkeypatch.setattr(ragged_array, "_SMALL", 8)
     with MemoryBudget(request.param) as budget:
         yield collected(ARRAYS, budget)

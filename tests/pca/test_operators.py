@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlptx.pca.operators import RowOperator
-from nlptx.pca.transform import transform
+from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 
 
@@ -168,6 +168,27 @@ def test_ppmi_equals_the_formula(size, seed, smoothing):
     counts = symmetric(size, seed)
     if counts.nnz:
         assert np.allclose(transform(counts, "ppmi", smoothing)[:].toarray(), dense_ppmi(counts.toarray(), smoothing))
+
+
+@pytest.mark.parametrize("name", ["ppmi", "log", "none"])
+def test_without_smoothing_the_transformed_counts_are_exactly_symmetric(name):
+    actual = transform(symmetric(200) * 0.1, name, 1.0)[:]
+    assert is_symmetric(name, 1.0)
+    assert (actual != actual.T).nnz == 0
+
+
+def test_with_smoothing_ppmi_is_not_symmetric():
+    actual = transform(symmetric(20), "ppmi", 0.9)[:]
+    assert not is_symmetric("ppmi", 0.9)
+    assert (actual != actual.T).nnz
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_symmetric_matrix_may_be_declared_as_such(standardize):
+    matrix = symmetric(30)
+    rows = RowOperator.of(matrix, standardize, np.float64, Workers(2), symmetric=True)
+    X = standardized(matrix.toarray()) if standardize else matrix.toarray()
+    assert np.allclose(rows.moments(np.eye(30)), X.T @ X / 30)
 
 
 def test_ppmi_of_independent_words_is_zero():

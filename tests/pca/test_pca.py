@@ -66,13 +66,42 @@ def test_word_vectors_equal_the_dense_formula(counts, transform, standardize, we
     assert np.allclose(result.explained, values[:4] / values.sum())
 
 
-def test_rows_of_an_asymmetric_matrix_are_the_observations():
-    # X'X and XX' have the same eigenvalues but different eigenvectors.
-    matrix = np.random.default_rng(2).integers(0, 9, (12, 12)).astype(float)
-    settings = PcaSettings(components=3, transform="none", eigenvalue_weight=1.0, tolerance=1e-9)
-    result, flipped = fit_pca(counts_of(matrix), settings, jobs=1), fit_pca(counts_of(matrix.T), settings, jobs=1)
-    assert np.allclose(result.vectors, dense_pca(matrix, settings)[1], atol=1e-4)
-    assert not np.allclose(result.vectors, flipped.vectors, atol=1e-1)
+def test_rows_of_an_asymmetric_matrix_are_the_observations(counts, monkeypatch):
+    # Smoothing makes the matrix asymmetric. X'X and XX' have the same eigenvalues but different eigenvectors.
+    matrix = counts.matrix.toarray()
+    settings = PcaSettings(components=3, smoothing=0.5, eigenvalue_weight=1.0, negative_weight=1.0, tolerance=1e-9)
+    vectors = fit_pca(counts, settings, jobs=1).vectors
+    X = dense_ppmi(matrix, 0.5)
+    monkeypatch.setitem(TRANSFORMS, "ppmi", lambda _: X)
+    expected = dense_pca(matrix, settings)[1]
+    monkeypatch.setitem(TRANSFORMS, "ppmi", lambda _: X.T)
+    transposed = dense_pca(matrix, settings)[1]
+    scale = np.abs(expected).max()
+    assert np.allclose(vectors, expected, atol=1e-5 * scale)
+    assert not np.allclose(vectors, transposed, atol=1e-2 * scale)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_vectors_of_a_symmetric_matrix_equal_the_dense_formula(counts, transform, monkeypatch):
+    # Without smoothing and standardising, X is symmetric, and X'Xb is computed as X(Xb).
+    matrix = counts.matrix.toarray()
+    settings = PcaSettings(components=4, transform=transform, smoothing=1.0, tolerance=1e-9)
+    monkeypatch.setitem(TRANSFORMS, "ppmi", lambda matrix: dense_ppmi(matrix, 1.0))
+    result = fit_pca(counts, settings, jobs=2)
+    values, Y = dense_pca(matrix, settings)
+    assert np.allclose(result.eigenvalues, values[:4])
+    assert np.allclose(result.vectors, Y, rtol=1e-5, atol=1e-5 * np.abs(Y).max())
+
+
+def test_counts_that_are_not_symmetric_are_refused():
+    matrix = np.random.default_rng(2).integers(1, 9, (12, 12)).astype(float)
+    assert counts_of(matrix + matrix.T)
+    with pytest.raises(DataError, match="not symmetric"):
+        counts_of(matrix)
+    matrix += matrix.T
+    matrix[3, 4] += 1
+    with pytest.raises(DataError, match="not symmetric"):
+        counts_of(matrix)
 
 
 def test_results_at_the_default_tolerance_are_close_to_the_dense_formula(counts):

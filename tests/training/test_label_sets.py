@@ -268,8 +268,8 @@ def test_labels_that_cannot_be_used_are_errors(labels, error, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"class_weight": "balanced"}, "for one label per text"),
-        ({"loss": "squared-error"}, "for one label per text"),
+        ({"class_weight": "balanced"}, "requires one label per text"),
+        ({"loss": "squared-error"}, "requires one label per text"),
     ],
 )
 def test_settings_for_one_label_are_errors(settings, message):

@@ -179,7 +179,7 @@ def test_a_label_that_does_not_occur_in_the_held_out_texts():
 
 def test_a_held_out_label_that_does_not_occur_in_the_training_texts_is_rejected():
     texts, labels = make_reviews(40)
-    with pytest.raises(LabelError, match="`valid` has the label 'odd' at position 0; the training data has neg, pos"):
+    with pytest.raises(LabelError, match="`valid` has the label 'odd' at position 0; the training data has the labels"):
         fit(texts, labels, valid=(texts[:1], ["odd"]))
 
 
@@ -206,7 +206,7 @@ def test_a_model_with_any_number_of_labels_can_be_saved_and_loaded(tmp_path, lab
 def test_a_label_without_known_words_causes_a_note():
     texts, labels = make_reviews(40)
     model, notes = fit([*texts, "zzz"], [*labels, "odd"], new_word_min_count=0)
-    assert notes == ["not learned, because no text with a known word has the label: 'odd'"]
+    assert notes == ["labels that are not learned, because no text with a known word has them: 'odd'"]
     assert "odd" not in model.predict(texts, jobs=1)
 
 
@@ -219,7 +219,7 @@ def test_two_labels_with_one_text_each_can_be_memorised():
     assert (model.history["valid_texts"], model.history["best_epoch"]) == (0, 30)
     assert notes == [
         "too few texts to hold any out for validation: the weights of the last epoch are kept",
-        "no n-gram features: they need two labels with two texts each",
+        "no n-gram features: they require two labels with at least two texts each",
     ]
 
 
@@ -288,7 +288,7 @@ def test_train_reports_missing_ngram_features_and_validation(work, tmp_path):
     write_tsv(tmp_path / "many.tsv", rows)
     words = ("train", "many.tsv", "-e", work / "embeddings.npz", *TRAIN, "--new-word-min-count", "1", "-o", "m.npz")
     notes = run(*words, cwd=tmp_path).stderr
-    assert "no n-gram features: they need two labels with two texts each" in notes
+    assert "no n-gram features: they require two labels with at least two texts each" in notes
     assert "too few texts to hold any out" in notes
     assert run(*words, "--quiet", cwd=tmp_path).stderr == ""
 

@@ -225,9 +225,9 @@ def test_settings_that_contradict_the_model_are_refused(settings, message):
 
 
 def test_arguments_that_do_not_fit_are_refused():
-    with pytest.raises(SettingsError, match="expected one of them"):
+    with pytest.raises(SettingsError, match="expected only one of them"):
         nlptx.fit(*NEW, small_embeddings(), start=trained())
     with pytest.raises(InputTypeError, match="`start` is"):
         nlptx.fit(*NEW, start="bundled")
-    with pytest.raises(DataError, match="no training text has a word"):
+    with pytest.raises(DataError, match="no training text contains a word"):
         go_on(trained(), (["unheard", "unseen"], ["neg", "pos"]))
