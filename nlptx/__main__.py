@@ -6,6 +6,7 @@ import signal
 # Number of new objects after which they are searched for garbage.
 _NEW_OBJECTS = 50_000
 
+
 def main() -> None:
     """Run the command in ``sys.argv``, and exit with its exit code."""
     # Let Ctrl-C end the program silently during the imports; otherwise it would print a traceback.
