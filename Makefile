@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
-# Folder of real corpora, for the experiments and some tests; see `make imdb`.
+# Folder of the real corpora that the experiments and some tests use.
 NLPTX_SHARED_DATA ?= ../shared/data
 export NLPTX_SHARED_DATA
 DATA ?= $(NLPTX_SHARED_DATA)/aclImdb_dev.tar.gz
@@ -26,7 +26,7 @@ TOOLS := $(VENV)/.tools
 # Continuous integration installs pinned versions. Otherwise the newest versions that setup.cfg allows are installed.
 PINNED := $(if $(CI),-c .ci/constraints.txt)
 
-# Use virtualenv if the venv module is missing, as in some Linux distributions.
+# Use virtualenv if the venv module is missing, as it is in some Linux distributions.
 $(VENV)/bin/python:
 	@echo "making the virtual environment $(VENV)"
 	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { rm -rf $(VENV); \
@@ -60,7 +60,7 @@ test: $(INSTALLED)  ## Install and run the tests.
 torture: $(INSTALLED)  ## Inject faults into running stages, and check the results (tens of minutes).
 	$(VENV)/bin/python -m pytest -m torture -n auto $(PYTEST) tests/torture
 
-# LOWEST_PYTHON: a Python version for which wheels of the oldest versions exist.
+# A Python version for which the oldest supported versions of all dependencies have wheels.
 LOWEST_PYTHON ?= python3.11
 lowest:  ## Run the tests with the oldest versions of all dependencies that setup.cfg allows.
 	$(MAKE) VENV=.venv-lowest PYTHON=$(LOWEST_PYTHON) PINNED='-c .ci/lowest.txt' test
@@ -105,18 +105,18 @@ bloem_PCA = --preset bloem
 BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
 # Reviews without labels also improve the classification of sentences. If the texts are few and short, it also helps to
-# use n-grams that occur only once, to drop more words, and to train on all labels.
+# use n-grams that occur only once, to drop more words, and to hold out no texts for validation.
 sst2_TRAIN = --epochs 4 --ngram-min-texts 1 --word-dropout 0.2 --valid-share 0 --unlabelled $(DATA)
 sst5_TRAIN = $(sst2_TRAIN)
-# In questions, rare words and the way in which words are used matter more. So word vectors work better if they are made
-# from narrow windows, standardised and whitened (which gives all components equal weight). N-grams that occur only once
-# also help. LSA components of only five thousand short texts do not help.
+# In questions, rare words and the grammatical roles of words matter more than in reviews. Therefore, narrow windows,
+# standardised counts and whitening (which gives all components equal weight) make better word vectors. N-grams that
+# occur only once also help. LSA components of only five thousand short texts do not help.
 trec_COOCCUR = --window 5
 trec_PCA = --smoothing 0.75 --standardize --eigenvalue-weight 0
 trec_TRAIN = --label-order none --ngram-min-texts 1 --lsa-components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --epochs 5
 FOLDS ?= 5
-# SEEDS="2 3": also train imdb, sst2 and sst5 with each of these seeds. `make results` shows the mean and spread of all
-# runs.
+# With SEEDS="2 3", imdb, sst2 and sst5 are also trained with each of these seeds. `make results` shows the mean and the
+# spread of all runs.
 SEEDS ?=
 
 imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Reviews: all stages on IMDB with the default settings.
@@ -150,7 +150,7 @@ $(eval $(call DATA_STAMP,trec,$(TREC)))
 $(eval $(call DATA_STAMP,cr,$(CR)))
 
 $(DATA):
-	@echo "$(DATA) is not here. Get aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and say DATA=path/to/it" >&2; exit 1
+	@echo "$(DATA) was not found. Download aclImdb_v1.tar.gz from https://ai.stanford.edu/~amaas/data/sentiment/ and pass DATA=path/to/it" >&2; exit 1
 
 # $(call COUNTS,NAME) and $(call VECTORS,NAME,COUNTS OF): rules for the first two stages with the settings of NAME.
 define COUNTS
@@ -218,7 +218,7 @@ wrong-labels: $(INSTALLED)  ## Measure how many wrong labels check finds, compar
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv --model bundled
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(TREC)
 
-suggestions: $(INSTALLED) $(DATA)  ## Measure whether labelling the texts of check --suggest helps more than labelling random texts.
+suggestions: $(INSTALLED) $(DATA)  ## Measure whether labelling the texts that check --suggest names helps more than labelling random texts.
 	$(VENV)/bin/python tests/benchmarks/suggestions.py $(TREC) $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  $(NLPTX_SHARED_DATA)/sst5/train.tsv $(DATA)
 
@@ -232,7 +232,7 @@ languages: $(INSTALLED)  ## Measure whether predict --details recognises other l
 transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: train --start bundled, and three other methods.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
 
-faithfulness: $(INSTALLED)  ## Measure whether the words that explain names decide the prediction.
+faithfulness: $(INSTALLED)  ## Measure whether the word effects that nlptx explain shows are faithful to the model.
 	$(VENV)/bin/python tests/benchmarks/faithfulness.py data/test.tsv $(wildcard $(CR) $(DATA)) --work build/faithfulness
 	$(VENV)/bin/python tests/benchmarks/bench_explain.py
 
@@ -241,7 +241,7 @@ imdb-no-distillation_TRAIN = --distill 0
 imdb-no-unlabelled_TRAIN = --split train
 imdb-no-lsa_TRAIN = --lsa-components 0 --distill 0
 imdb-no-ngrams_TRAIN = --ngrams 0
-# The imdb run with one option that is off by default.
+# The imdb run with one setting that might improve it.
 imdb-passages_TRAIN = --passages 1
 imdb-every-label_TRAIN = --valid-share 0
 ABLATIONS := imdb-no-distillation imdb-no-unlabelled imdb-no-lsa imdb-no-ngrams imdb-passages imdb-every-label
@@ -250,7 +250,7 @@ $(call RUN,$(1),$(1),imdb,imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
-ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB without each part of the model, or with an optional part (12 minutes).
+ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB with one part removed from the model, or one setting changed (12 minutes).
 
 similarity: build/imdb/embeddings.npz  ## Compare the word vectors of the reviews with human similarity ratings of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
@@ -262,8 +262,8 @@ build/imdb/map.png: build/imdb/embeddings.npz
 pictures: build/imdb/curve.png build/imdb/map.png  ## Plot the learning curve and a map of the words (pip install '.[plot]').
 
 # -- Baselines -----------------------------------------------------------------------------------------------
-# Baselines whose requirements are missing (pip install '.[bench]'; the fastText program on the PATH) are skipped, and
-# so are missing data sets.
+# The baselines need `pip install '.[bench]'`, and fastText needs its program on the PATH. Baselines whose requirements or
+# data sets are missing are skipped.
 
 METHODS := majority vader tfidf nblr nbsvm fasttext
 # $(call BASELINES,NAME,METHODS): rules for the baselines of one data set.
@@ -289,7 +289,8 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
   --float16 --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
-# The lexicon of VADER (Hutto and Gilbert 2014; MIT licence), from its package, and values of emoji and ratings.
+# VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence), from the package vaderSentiment, and a list of values
+# of emoji and ratings.
 default_LEXICONS = $(shell $(VENV)/bin/python -c 'import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])')/vader_lexicon.txt data/emoji.tsv
 DEFAULT := build/default
 # Use BLAS kernels that all x86-64 processors of the last ten years support, so that all of them give the same bytes.

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from nlptx.settings import TrainSettings as TrainSettings
     from nlptx.training.fit import fit as fit
 
-_HOMES = {
+# Public name -> the module that defines it, without the prefix ``nlptx.``.
+_MODULE_OF = {
     "Cooccurrence": "cooccurrence.matrix",
     "CountSettings": "settings",
     "Embeddings": "embeddings.embeddings",
@@ -64,13 +65,13 @@ _HOMES = {
     "read_training_data": "corpus.training_data",
 }
 
-__all__ = [*_HOMES, "__version__"]
+__all__ = [*_MODULE_OF, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'nlptx' has no attribute {name!r}")
-    return getattr(import_module(f"nlptx.{_HOMES[name]}"), name)
+    return getattr(import_module(f"nlptx.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

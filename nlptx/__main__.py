@@ -8,7 +8,7 @@ _NEW_OBJECTS = 50_000
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command in ``sys.argv``, and exit with its exit code."""
     # Let Ctrl-C end the program silently during the imports; otherwise it would print a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -19,7 +19,7 @@ _Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class ClassReport:
-    """The quality of the predictions of one class, against all other classes.
+    """How well the predictions separate the texts of one class from all other texts.
 
     ``auc`` is the ROC-AUC, NaN if it is undefined. ``texts`` is the number of texts whose true class is this class.
     """
@@ -54,7 +54,7 @@ class Report:
         auc: ROC-AUC; for more than two classes, the mean over the classes, each against the rest.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).
-        ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
+        ece_floor: calibration error that a perfectly calibrated model with the same confidences has by chance.
         mean_absolute_error: mean distance between the predicted and the true label, in positions of the label order;
             None for unordered labels. Texts without a predicted label are left out.
         classes: one report per label.
@@ -89,7 +89,7 @@ def evaluate(
     predicted: NDArray[np.int64] | None = None,
     confidence: NDArray[np.float64] | None = None,
 ) -> Report:
-    """Compare predictions with the true classes of one or more texts.
+    """Return the quality of the predictions for one or more texts.
 
     Args:
         probabilities: (texts, C) probability of each class; None if only the predicted classes are known.
@@ -141,7 +141,7 @@ def evaluate(
 
 
 def calibration(confidence: NDArray[np.float64] | None, correct: NDArray[np.bool_]) -> tuple[float, NoiseFloor]:
-    """Return the calibration error and its noise floor; NaN without confidences."""
+    """Return the calibration error and its noise floor; both contain NaN if there are no confidences."""
     if confidence is None:
         return math.nan, NoiseFloor(math.nan, math.nan)
     return calibration_error(confidence, correct), calibration_noise_floor(confidence)
@@ -163,9 +163,9 @@ def confusion_matrix(targets: NDArray[np.int64], predicted: NDArray[np.int64], c
 def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """Return the probability that a positive text scores higher than a negative text, with ties counting half.
 
-    The result is NaN if there are no positives or no negatives. It is the Mann-Whitney statistic of P positives and N
-    negatives, where r is the rank of a text by its score:
-    (sum of r over the positives - P (P + 1) / 2) / (P N).
+    For P positives and N negatives, this is the Mann-Whitney statistic divided by P N:
+    (sum of r over the positives - P (P + 1) / 2) / (P N), where r is the rank of a text by its score. The result is NaN
+    if P or N is 0.
     """
     positives, negatives = int(positive.sum()), int((~positive).sum())
     if not positives or not negatives:
@@ -207,7 +207,8 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error: the mean of |accuracy - mean confidence| over the bins, weighted by size.
 
-    With ``weights`` (texts,), all means are weighted.
+    With ``weights``, one per text, the size of a bin is the sum of its weights, and its accuracy and confidence are
+    weighted means.
     """
     bin_of = _bins(confidence, bins)
     total = float(len(confidence))

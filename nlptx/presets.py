@@ -6,7 +6,7 @@ Presets are the settings used in two articles:
   with the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
-Efforts say how much time training may take: ``fast`` trains only the linear models of n-grams, and ``best`` makes more
+Efforts trade training time against accuracy: ``fast`` trains only the linear models on n-grams, and ``best`` makes more
 passes over the texts than the default settings.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 # The word vectors are 50 components of plain PCA on standardised raw counts. The network reads the first 12 words of a
-# text, has 2 blocks with 3 wide heads, and is trained by plain SGD.
+# text, has 2 blocks with 3 heads (each as wide as the model), and is trained by plain SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Maximum time to wait for the first worker, and interval between looks at the connected workers, in seconds.
-_FIRST_WORKER, _LOOK_EVERY = 30, 5
+# Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
+_FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
 # Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
 
 
 class Cluster:
-    """The workers of a cluster. :meth:`map` works like the method of :class:`nlptx.runtime.workers.Workers`.
+    """The workers of a cluster. :meth:`map` has the interface of :meth:`nlptx.runtime.workers.Workers.map`.
 
     If a worker dies, its task is repeated. Therefore, a task must produce the same result each time, and must not give
     a file its final name before the file is complete.
@@ -40,12 +40,14 @@ class Cluster:
             ``tls://HOST:PORT``.
         requirements: properties that every worker must share with this machine.
         on_note: called with notes about the cluster.
-        check_stop: called again and again while the caller waits for results; it may raise an exception.
-        per_worker: number of tasks assigned to each worker at a time. With two, a worker never waits for the next task.
+        check_stop: called every few seconds while the caller waits for a result; an exception that it raises ends the
+            wait.
+        per_worker: number of tasks assigned to each worker thread at a time. With two, a thread never waits for a task.
 
     Raises:
-        SettingsError: the address is invalid, or dask.distributed is not installed.
-        NlptxError: no scheduler answers at the address, there are no workers, or no worker is suitable.
+        SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.
+        NlptxError: when the ``with`` block is entered, no scheduler answers, there are no workers, or a worker does not
+            meet the requirements.
     """
 
     def __init__(
@@ -66,8 +68,8 @@ class Cluster:
         self._unsuitable: set[str] = set()
         self._client: Any = None  # Any, because its methods have no type annotations
         self._pending: deque[tuple[Any, Future]] = deque()
-        self._looked = 0.0
-        self._threads: dict[str, int] = {}
+        self._threads: dict[str, int] = {}  # address of each suitable worker -> number of its threads
+        self._counted_at = 0.0
 
     def __enter__(self) -> Self:
         try:
@@ -87,7 +89,7 @@ class Cluster:
     def _check_workers(self) -> None:
         """Wait for the first worker, then check all connected workers."""
         with suppress(TimeoutError):
-            self._client.wait_for_workers(1, timeout=_FIRST_WORKER)
+            self._client.wait_for_workers(1, timeout=_FIRST_WORKER_TIMEOUT)
         found = self._facts()
         if not found:
             raise NlptxError(
@@ -108,7 +110,7 @@ class Cluster:
         """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
-        # If a worker ends in the meantime, its answer is a connection error.
+        # If a worker ends before it answers, its entry is a connection error.
         return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = True) -> Iterator[R]:
@@ -117,7 +119,7 @@ class Cluster:
         Args:
             work: a function at the top level of a module, or a partial of one. Its arguments and results are sent
                 through the scheduler, so they should be small.
-            items: items. Messages name an item by ``str(item)``.
+            items: inputs of the tasks. Error messages name an item by ``str(item)``.
             isolated: has no effect, because the work never shares memory with the caller.
 
         Raises:
@@ -148,20 +150,20 @@ class Cluster:
         return result
 
     def _limit(self) -> int:
-        """Return the maximum number of tasks to assign at a time. It changes, because workers may join or leave."""
-        if time.monotonic() - self._looked > _LOOK_EVERY:
-            self._look()
+        """Return the maximum number of unfinished tasks. It changes when workers join or leave."""
+        if time.monotonic() - self._counted_at > _CHECK_INTERVAL:
+            self._count_threads()
         return self._per_worker * max(1, sum(self._threads.values()))
 
-    def _look(self) -> None:
+    def _count_threads(self) -> None:
         with loss_reported(self.address):
             self._threads = {
                 worker: count for worker, count in self._client.nthreads().items() if worker not in self._unsuitable
             }
-        self._looked = time.monotonic()
+        self._counted_at = time.monotonic()
 
     def _submit(self, work: Callable[[T], R], item: T) -> Future:
-        # Without restrictions, a worker that joins later can also take the task.
+        # With ``workers=None``, workers that join later can also take the task.
         allowed = list(self._threads) if self._unsuitable else None
         key = f"{getattr(work, '__name__', 'task')}-{next(_NUMBERS)}-{os.urandom(8).hex()}"
         with loss_reported(self.address):
@@ -178,12 +180,12 @@ class Cluster:
             self._check_stop()
             try:
                 with loss_reported(self.address):
-                    result: R = future.result(timeout=_LOOK_EVERY)
+                    result: R = future.result(timeout=_CHECK_INTERVAL)
                 return result
             except TimeoutError:
                 if self._client.status != "running":
                     raise lost(self.address) from None
-                self._look()
+                self._count_threads()
                 if not self._threads and not warned:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
@@ -204,6 +206,6 @@ class Cluster:
             return
         self._unsuitable |= unsuitable
         self._on_note(f"note: {error.where or self.address}: {error.message}; it gets no tasks")
-        self._look()
+        self._count_threads()
         if not self._threads:
             raise NlptxError(error.message, where=error.where, hint=error.hint)

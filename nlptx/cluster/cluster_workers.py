@@ -1,4 +1,4 @@
-"""Workers on a cluster, for the work that can be done anywhere, and workers on this machine for everything else."""
+"""A pool of workers whose method ``map_shared`` runs on a cluster; its other methods run on this machine."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ S = TypeVar("S")
 class ClusterWorkers(Workers):
     """The workers of this machine and those of a cluster.
 
-    Only :meth:`map_shared` uses the cluster. Its data and its results go through files in a folder that all workers can
-    access.
+    Only :meth:`map_shared` uses the cluster. The shared data and the results are exchanged through files.
 
     Args:
-        jobs: number of workers of this machine; all cores by default.
+        jobs: number of workers on this machine; None for one per core.
         mapper: the cluster.
-        folder: absolute path of the folder.
+        folder: absolute path of a folder for these files, which all workers of the cluster can access.
     """
 
     def __init__(self, jobs: int | None, mapper: Mapper, folder: str) -> None:
@@ -46,13 +45,13 @@ class ClusterWorkers(Workers):
         Raises:
             NlptxError: the connection to the scheduler is lost, or several workers died while they processed the same
                 task.
-            OutputError: the data cannot be written to the folder.
+            OutputError: the shared data or a result cannot be written.
         """
         stored = Stored.write(self.folder, "shared", shared)
-        for result in self._mapper.map(partial(_do, work, stored, self.folder), items, isolated=True):
+        for result in self._mapper.map(partial(_run_stored, work, stored, self.folder), items, isolated=True):
             yield result.take()
         stored.remove()
 
 
-def _do(work: Callable[[Any, T], R], shared: Stored[Any], folder: str, item: T) -> Stored[R]:
+def _run_stored(work: Callable[[Any, T], R], shared: Stored[Any], folder: str, item: T) -> Stored[R]:
     return Stored.write(folder, "result", work(shared.read_once(), item))

@@ -1,4 +1,4 @@
-"""Connects to a cluster of dask.distributed, which is imported only here and only when a cluster is used."""
+"""Connects to a cluster of dask.distributed, which is imported only when a cluster is used."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 @contextmanager
 def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
-    """Connect to a scheduler, or start local workers, until the ``with`` block ends.
+    """Connect to a scheduler, or start local workers. After the ``with`` block, the connection or the workers end.
 
     Args:
         address: address of the cluster, in a form that :func:`check_address` accepts.
-        on_note: called with the address of the dashboard.
+        on_note: called with a note that contains the address of the scheduler's dashboard, if there is one.
 
     Yields:
         A ``distributed.Client``; its methods have no type annotations.
@@ -38,7 +38,7 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
     try:
         distributed: Any = importlib.import_module("distributed")  # its functions have no type annotations
     except ImportError:
-        raise SettingsError("a cluster needs the package distributed", hint="pip install 'nlptx[cluster]'") from None
+        raise SettingsError("a cluster needs dask.distributed", hint="pip install 'nlptx[cluster]'") from None
     import dask
 
     _silence_logs()
@@ -71,14 +71,14 @@ def check_address(address: str) -> None:
     count = address.removeprefix(LOCAL)
     if address.startswith(LOCAL):
         if not count.isdecimal() or not 1 <= int(count) <= 1024:
-            raise SettingsError(f"`cluster` is {address!r}; expected local:N, where N is a number of processes")
+            raise SettingsError(f"`cluster` is {address!r}; expected local:N with N from 1 to 1024")
     elif not address.startswith(_PROTOCOLS) or ":" not in address.split("://", 1)[1]:
         raise SettingsError(f"`cluster` is {address!r}; expected local:N, tcp://HOST:PORT or tls://HOST:PORT")
 
 
 @contextmanager
 def loss_reported(address: str) -> Iterator[None]:
-    """Convert the errors of a lost connection in the ``with`` block to an NlptxError."""
+    """Convert errors that a lost connection causes in the ``with`` block to an NlptxError."""
     from concurrent.futures import CancelledError
 
     try:

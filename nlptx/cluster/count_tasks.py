@@ -29,14 +29,14 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Bytes of input per range of words, and maximum number of entries per block of rows (not counting its last row). Both
-# determine how much memory a summing task needs, and how many such tasks can run at the same time.
+# Number of input bytes per word range, and maximum number of matrix entries in a block of rows, except its last row.
+# These sizes determine how much memory a summing task needs, and how many such tasks can run at the same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
 @dataclass(frozen=True)
 class CountJob:
-    """The data that all tasks of a count share.
+    """The data that all counting tasks share.
 
     Args:
         settings: settings of the stage.
@@ -44,7 +44,7 @@ class CountJob:
         folder: absolute path of a folder that all workers can access, for intermediate results.
         memory: memory limit of a task, in bytes.
         partitions: number of input partitions.
-        ranges: number of ranges into which the words are divided by hash value.
+        ranges: number of word ranges. A word belongs to a range according to its hash value.
     """
 
     settings: CountSettings
@@ -85,7 +85,7 @@ class Encode:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Facts about the inputs that were read."""
+    """The result of :class:`Encode`: number of documents and SHA-256 digest of the text that was read, and notes."""
 
     documents: int
     sha256: str
@@ -94,9 +94,16 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Sum:
-    """The task of adding up, for a block of rows, the sums ``first`` to ``after`` (exclusive) of a level.
+    """The task of adding up some partial sums of one block of rows.
 
-    The result is the sum ``number`` of the next level.
+    The partial sums of level 0 are the counts of the partitions. A partial sum of any other level is the total of a few
+    partial sums of the level below.
+
+    Args:
+        block: number of the block.
+        level: level of the partial sums to add.
+        first, after: the partial sums ``first`` to ``after - 1`` of this level are added.
+        number: number of the result in the next level.
     """
 
     block: int
@@ -112,7 +119,7 @@ class Sum:
 def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
     """Cut the rows of the matrix into blocks of about equal size.
 
-    Each row counts with its maximum number of entries, which is min(2 * window * n, V) for a word that occurs n times.
+    The size of a row is its maximum possible number of entries: min(2 * window * n, V) for a word that occurs n times.
 
     Args:
         counts: (V,) number of occurrences of each word.
@@ -146,7 +153,7 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
 
 
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
-    """Sum the word counts of a range, and write the most frequent words. Return the numbers of tokens and of words.
+    """Sum the word counts of a range, and write its most frequent words. Return its numbers of tokens and words.
 
     If no word is frequent enough, the most frequent word is written anyway, because the error message names it.
     """
@@ -160,7 +167,7 @@ def sum_words(job: CountJob, number: int) -> tuple[int, int]:
 
 
 def count_partition(job: CountJob, task: Encode) -> None:
-    """Count the pairs of the words in a partition, and write them in blocks of rows."""
+    """Count the word pairs in a partition, and write their counts in blocks of rows."""
     path = job.path("tokens", task.number)
     vocabulary = job.vocabulary().vocabulary
     with MemoryBudget(job.memory) as space, Workers(1) as workers:
@@ -178,7 +185,7 @@ def count_partition(job: CountJob, task: Encode) -> None:
 
 
 def sum_rows(job: CountJob, task: Sum) -> None:
-    """Add up partial sums of a block of rows."""
+    """Add up some partial sums of a block of rows, and write the result."""
     words = len(job.vocabulary().vocabulary)
     paths = [job.path("pairs", task.level, task.block, number) for number in range(task.first, task.after)]
     total = sum_in_tree([_matrix(read_rows(path), words) for path in paths])

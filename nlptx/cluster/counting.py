@@ -3,8 +3,9 @@
 1. Each partition is encoded as word ids. The counts of its words are written to a few files, one per range of hash
   values.
 2. For each range, the counts of all partitions are summed. The most frequent words of all ranges form the vocabulary.
-3. The pairs of each partition are counted in integer units, and written in blocks of rows.
-4. For each block of rows, the partial sums are added up, at most eight at a time, until a single sum is left.
+3. The word pairs of each partition are counted, as integer multiples of a unit such as 1/2520. The results are written
+  in blocks of matrix rows.
+4. For each block, the counts of all partitions are added up, at most eight at a time, until a single sum is left.
 5. The blocks are joined, and the sums are converted from units to counts.
 
 Only integers are added, so the order of addition does not matter. Every task reads and writes files in a folder to
@@ -57,10 +58,10 @@ def count_partitions(
     """Count which words occur near each other in the given partitions.
 
     Args:
-        partitions: partitions of the input.
+        partitions: the partitions into which the input is cut, in order.
         job: data that all tasks share.
         mapper: a cluster, or the workers of this machine.
-        space: memory limit and temporary folder of this process. The counts are valid until it is closed.
+        space: memory limit and temporary folder of this process. The counts can be used until ``space`` is closed.
         on_note: called with notes about the input.
         on_progress: called with the name of a step, the number of its finished tasks, and its total number of tasks.
 
@@ -81,7 +82,7 @@ def count_partitions(
             on_progress(step, done, len(tasks))
             yield result
 
-    # The digest requires that the corpus is read in order, by a single task. This task takes longest, so it starts
+    # To compute the digest, a single task must read the whole corpus in order. This task takes longest, so it starts
     # first.
     whole = tuple(dict.fromkeys(Partition(part.name, part.path) for part in partitions))
     encode = [Encode(-1, whole), *(Encode(number, (part,)) for number, part in enumerate(partitions))]
@@ -112,7 +113,7 @@ def count_partitions(
 
 
 def _choose_vocabulary(job: CountJob, totals: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Choose the vocabulary from the most frequent words of each range, and write it. Return the numbers of words."""
+    """Choose and write the vocabulary, given the top words of each range. Return the numbers of tokens and words."""
     counts = {word: count for range_ in range(job.ranges) for word, count in read_words(job.path("top", range_))}
     vocabulary = vocabulary_from(counts, job.settings)
     write(job.path("vocabulary"), WordList(vocabulary, {}).to_artifact(job.settings))

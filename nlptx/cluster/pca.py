@@ -38,7 +38,7 @@ class PcaJob:
     """The data that all tasks share.
 
     Args:
-        counts: absolute path of the counts.
+        counts: absolute path of the file of co-occurrence counts.
         settings: settings of the stage.
         dtype: dtype of the products.
         folder: absolute path of a folder that all workers can access, for intermediate results.
@@ -73,12 +73,12 @@ def fit_on(
     """Turn co-occurrence counts into word vectors on a cluster; see :func:`nlptx.fit_pca`.
 
     Args:
-        workers: workers of the cluster, which compute the products, and of this machine, which do everything else.
+        workers: the cluster, which computes the products, and the workers of this machine for everything else.
         counts: path of the co-occurrence counts.
         settings: settings of the stage.
         seed: seed for the random starting block.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
-        on_round: callback for the progress of the power iteration.
+        on_round: callback for progress; see :func:`nlptx.pca.power_iteration.power_iteration`.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged, or an intermediate result is damaged.
@@ -122,13 +122,13 @@ def _operator(
 
 
 def _totals(job: PcaJob, rows: Rows) -> NDArray:
-    """Return the total counts of some rows."""
+    """Return the total of each row in a range, (rows,)."""
     with MemoryBudget() as budget:
         return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.first : rows.after])
 
 
 def _transform(shared: tuple[PcaJob, NDArray | None], rows: Rows) -> tuple[Slice, float]:
-    """Transform and scale some rows. Return a slice whose entries are in a file, and the sum of their squares."""
+    """Transform and scale a range of rows. Return a slice whose entries are in a file, and the sum of their squares."""
     job, totals = shared
     range_, settings = slice(rows.first, rows.after), job.settings
     with MemoryBudget() as budget:
@@ -139,5 +139,5 @@ def _transform(shared: tuple[PcaJob, NDArray | None], rows: Rows) -> tuple[Slice
 
 
 def _multiply(product: Multiply, block: NDArray, part: Slice) -> Any:
-    """Multiply a slice and a block of vectors, with the arguments in the order of :meth:`ClusterWorkers.map_shared`."""
+    """Call ``product`` with its arguments in the opposite order, as :meth:`ClusterWorkers.map_shared` passes them."""
     return product(part, block)

@@ -1,4 +1,4 @@
-"""Scores texts on the workers of a cluster, for ``evaluate``. This process reads the texts."""
+"""Scores texts on the workers of a cluster, for ``evaluate``. The command passes the texts to the workers in files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ScoreTexts:
     Args:
         first: index of the first text, from 0.
         count: number of texts.
-        texts: the texts.
+        texts: the texts, stored in a file.
     """
 
     first: int

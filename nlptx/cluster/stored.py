@@ -39,12 +39,12 @@ class Stored(Generic[T]):
 
     @classmethod
     def write(cls, folder: str, name: str, value: T) -> Stored[T]:
-        """Write an object. Its digest is part of the file name, so it does no harm if a task is done twice.
+        """Write an object. The file name contains the digest of the content, so a task may safely run twice.
 
         Args:
             folder: folder that all workers can access.
             name: first part of the file name.
-            value: the object.
+            value: the object, which pickle must be able to write.
 
         Raises:
             OutputError: the file cannot be written.

@@ -21,7 +21,7 @@ _HEAD = 1 << 16
 
 
 class UnsuitableWorkerError(NlptxError):
-    """A worker is not suitable: it has other versions, or no access to the files."""
+    """A worker cannot be used, because it has other software versions or cannot access the files."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Requirements:
                 ) from None
             if seen != file:
                 raise UnsuitableWorkerError(
-                    f"the worker on {host} sees another file here ({seen.size:,} bytes; expected {file.size:,})",
+                    f"the worker on {host} sees a different file here ({seen.size:,} bytes; expected {file.size:,})",
                     where=file.path,
                     hint="All workers must see the same files at the same paths.",
                 )

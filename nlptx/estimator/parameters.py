@@ -1,4 +1,4 @@
-"""The parameters of the estimator. As in scikit-learn, they are plain attributes; only ``fit`` checks them."""
+"""The parameters of the estimator. As in scikit-learn, they are plain attributes, which ``fit`` validates."""
 
 from __future__ import annotations
 

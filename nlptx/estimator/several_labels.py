@@ -82,9 +82,9 @@ def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any
     """Return columns in the order of ``classes``, given columns in the order of the model labels.
 
     Args:
-        values: (texts, model labels) one column per model label.
-        model_labels: labels that the model has.
-        classes: C labels.
+        values: (texts, M) one column for each of the M model labels.
+        model_labels: the M labels of the model.
+        classes: the C labels, in the order of the result's columns.
         fill: value for labels that the model does not have, because no training text has them.
     """
     column = {label: number for number, label in enumerate(model_labels)}

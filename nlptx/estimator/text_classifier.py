@@ -40,8 +40,8 @@ class TextClassifier(Parameters):
     pickle, the saved file cannot run code when it is loaded.
 
     Args:
-        cooccur: settings for counting, a :class:`nlptx.CountSettings`.
-        pca: settings for PCA, a :class:`nlptx.PcaSettings`.
+        cooccur: settings for counting, a :class:`nlptx.CountSettings`; None for the defaults.
+        pca: settings for PCA, a :class:`nlptx.PcaSettings`; None for the defaults.
         embeddings: initial word vectors, an :class:`nlptx.Embeddings`; by default, they are made from the texts.
         seed: seed for all random number generators.
         jobs: number of workers; by default, one per core. The number of workers does not change the result.
@@ -86,7 +86,7 @@ class TextClassifier(Parameters):
                 a label and 0 elsewhere.
             sample_weight: weight of each text; see :func:`nlptx.fit`. Texts of weight 0 are used only for the word
                 vectors.
-            unlabelled: texts without labels to learn from.
+            unlabelled: more texts, without labels, for the word vectors, the LSA components and distillation.
             valid: texts and labels to validate on; by default, a part of the training data.
 
         Raises:
@@ -152,7 +152,7 @@ class TextClassifier(Parameters):
         return self._sort_columns(self._probabilities(X))
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """Return log-probabilities, (texts, C), or, for two labels, the log-odds of the second label, (texts,).
+        """Return the log-probabilities (texts, C); for two labels, return the log-odds of the second label (texts,).
 
         With ``class_weight="balanced"``, each probability is first divided by the label's fraction of the training
         texts, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.
@@ -188,7 +188,8 @@ class TextClassifier(Parameters):
             raise DataError("there is nothing to score: `X` is empty")
         chosen = self.model_.decision.classes(self.model_.choose(self._probabilities(texts)))
         hits = [
-            set(one) == {self.model_.labels[number] for number in row} for one, row in zip(labels, chosen, strict=True)
+            set(true) == {self.model_.labels[number] for number in row}
+            for true, row in zip(labels, chosen, strict=True)
         ]
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         return float(np.average(hits, weights=weights))

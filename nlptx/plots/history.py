@@ -15,10 +15,10 @@ from nlptx.training.history import loss_curve
 def plot_history(history: dict[str, Any], path: FilePath) -> None:
     """Plot the loss during training, and the validation loss and accuracy after each epoch.
 
-    The two panels share the axis of training steps. Without validation, only the loss panel is drawn.
+    The accuracy has a panel of its own below the losses. Without validation, only the training loss is drawn.
 
     Args:
-        history: training history of a model.
+        history: training history, such as :attr:`nlptx.Model.history`.
         path: file to write, ending in .png, .svg or .pdf.
 
     Raises:
@@ -33,7 +33,7 @@ def plot_history(history: dict[str, Any], path: FilePath) -> None:
         )
         losses = panels[0, 0]
         steps, values = np.array(loss_curve(history), float).reshape(-1, 2).T
-        losses.plot(steps, values, color=BLUE, linewidth=0.6, alpha=0.35, label="training, each interval")
+        losses.plot(steps, values, color=BLUE, linewidth=0.6, alpha=0.35, label="training, mean of each interval")
         losses.plot(*_smoothed(steps, values), color=BLUE, label="training, moving average")
         losses.set_title("Learning curve")
         losses.set_ylabel("loss per text")

@@ -1,6 +1,6 @@
 """Defines the style of all pictures, and writes them.
 
-The colours are from Okabe & Ito (2008), "Color universal design"; people with any colour vision can tell them apart.
+The colours are from Okabe & Ito (2008), "Color universal design"; colour-blind people can tell them apart too.
 Because pictures may be printed in grey, lines and points of different colours also differ in line style, marker or
 position.
 """
@@ -23,7 +23,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
     *("#0072B2", "#D55E00", "#CC79A7"),
 )
 GREY = "#767676"
-# Colours and markers of groups, in order. Consecutive colours differ in brightness.
+# Colours and markers of the groups of words on a map, in order. Consecutive colours differ in brightness.
 COLOURS = (BLUE, ORANGE, BLACK, SKY, VERMILION, GREEN, PURPLE, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Width of a picture in inches, which is the text width on A4 or US letter paper.
@@ -54,7 +54,12 @@ _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
 
 
 def check_picture_path(path: FilePath) -> None:
-    """Raise SettingsError unless a file name ends in .png, .svg or .pdf, and OutputError if it cannot be written."""
+    """Check that a picture can be written to a file.
+
+    Raises:
+        SettingsError: the file name does not end in .png, .svg or .pdf.
+        OutputError: the file cannot be written.
+    """
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: the name of a picture must end in one of .{', .'.join(FORMATS)}")
     check_writable(path)

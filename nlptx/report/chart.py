@@ -26,11 +26,11 @@ class Series:
 
     Args:
         name: entry in the legend; no entry if empty.
-        points: the points.
+        points: positions of the points, in the units of the axes.
         color: number of the colour, from 1 to 6.
-        kind: line, dots, dotted-line or bars.
+        kind: ``line``, ``dots``, ``dotted-line`` (a line with a dot at each point) or ``bars``.
         intervals: (low, high) interval of y for each point, drawn as a vertical line.
-        width: width of a bar.
+        width: width of a bar, in units of x.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Chart:
         return self.height - BOTTOM
 
     def to_x(self, value: float) -> float:
-        """Return the x coordinate of a value, inside the plot area."""
+        """Return the x coordinate of a value. A value outside the axis gets the coordinate of the nearer end."""
         share = (value - self.x.low) / ((self.x.high - self.x.low) or 1)
         return round(self.left + min(max(share, 0), 1) * (self.right - self.left), 1)
 
     def to_y(self, value: float) -> float:
-        """Return the y coordinate of a value, inside the plot area."""
+        """Return the y coordinate of a value. A value outside the axis gets the coordinate of the nearer end."""
         share = (value - self.y.low) / ((self.y.high - self.y.low) or 1)
         return round(self.bottom - min(max(share, 0), 1) * (self.bottom - self.top), 1)
 
@@ -116,7 +116,7 @@ def axis_start(lowest: float, room: float = 0.02) -> float:
 
 
 def count_axis(label: str, largest: int) -> Axis:
-    """Return an axis of counts from 0, with up to four ticks at round values."""
+    """Return an axis of counts from 0, with up to five ticks at round values."""
     steps = (digit * 10**power for power in range(19) for digit in (1, 2, 5))
     step = next(step for step in steps if largest / step <= 4)
     top = max(largest, 1)

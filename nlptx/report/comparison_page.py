@@ -18,7 +18,7 @@ from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 
-# Maximum number of listed texts that only one model of a pair predicts correctly, for each of the two models.
+# Maximum number of texts listed for each model of a pair: texts that it predicts correctly and the other does not.
 MAX_EXAMPLES = 25
 # Maximum number of models whose reliability is drawn.
 _MAX_DIAGRAMS = 6
@@ -73,7 +73,7 @@ def write_comparison_page(
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        comparison: the comparison.
+        comparison: quality of each model, and differences between the models.
         predictions: the aligned predictions that were compared.
         data: names of the inputs.
         notes: remarks about the data.

@@ -101,11 +101,12 @@ def _report(found: LabelledPredictions) -> Report | LabelSetReport:
 
 
 def _folds(result: CrossValidation) -> Folds:
-    spread = result.spread()
+    measures = result.spread().items()
+    intervals = [f"{_shown(name, each.low)} \u2013 {_shown(name, each.high)}" for name, each in measures]
     rows: list[tuple[str, list[Any]]] = [
-        ("mean", [_shown(name, of.mean) for name, of in spread.items()]),
-        ("standard deviation", [_shown(name, of.std) for name, of in spread.items()]),
-        ("95 % interval of the mean", [f"{_shown(n, of.low)} \u2013 {_shown(n, of.high)}" for n, of in spread.items()]),
+        ("mean", [_shown(name, each.mean) for name, each in measures]),
+        ("standard deviation", [_shown(name, each.std) for name, each in measures]),
+        ("95 % interval of the mean", intervals),
     ]
     return Folds(result.results, len({fold.seed for fold in result.results}) > 1, rows)
 

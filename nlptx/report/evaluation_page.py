@@ -76,11 +76,11 @@ def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Worke
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        evaluation: what to report.
+        evaluation: the predictions, their quality, and the other contents of the page.
         workers: threads or processes that compute the effect of each word in the listed texts.
 
     Raises:
-        SettingsError: the file name has another extension.
+        SettingsError: the file name does not end in .html or .htm.
         NlptxError: Jinja2 is not installed.
         OutputError: the file cannot be written.
     """
@@ -168,8 +168,8 @@ def _headline(report: Report | LabelSetReport) -> list[dict[str, str]]:
     low, high = report.interval
     several = isinstance(report, LabelSetReport)
     floor = (
-        f"a perfect model has {_percent(report.ece_floor.mean, 2)} by chance, 95\u00a0% below"
-        f" {_percent(report.ece_floor.percentile_95, 2)}"
+        f"a perfectly calibrated model: {_percent(report.ece_floor.mean, 2)} on average, and below"
+        f" {_percent(report.ece_floor.percentile_95, 2)} in 95\u00a0% of samples"
     )
     rows = [
         (
@@ -179,12 +179,12 @@ def _headline(report: Report | LabelSetReport) -> list[dict[str, str]]:
         )
     ]
     if isinstance(report, LabelSetReport):
-        rows.append(("micro-F1", f"{report.micro_f1:.4f}", "over all pairs of text and label"))
+        rows.append(("micro-F1", f"{report.micro_f1:.4f}", "F1 over all pairs of a text and a label"))
     else:
         rows.append(("majority baseline", _percent(report.majority), "always the most frequent label"))
     rows += [
-        ("macro-F1", f"{report.macro_f1:.4f}", "mean of the labels"),
-        ("log-loss", f"{report.log_loss:.4f}", "nats per text, lower is better"),
+        ("macro-F1", f"{report.macro_f1:.4f}", "mean F1 of the labels"),
+        ("log-loss", f"{report.log_loss:.4f}", "in nats per text; lower is better"),
         ("calibration error", _percent(report.ece, 2), floor),
         ("texts", f"{report.texts:,}", f"{len(report.classes):,} labels"),
     ]

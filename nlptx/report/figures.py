@@ -16,7 +16,8 @@ from nlptx.report.chart import Axis, Chart, Series, axis_start, count_axis, perc
 
 # Maximum number of labels whose curves are drawn, each in a different colour.
 MAX_CURVES = 6
-# Maximum number of labels in a confusion matrix; with more labels, the most frequent confusions are listed.
+# Maximum number of labels in a confusion matrix, and maximum number of confusions in the list that replaces it if there
+# are more labels.
 MAX_MATRIX, MAX_CONFUSIONS = 12, 25
 # Height of the chart of texts per bin, in SVG units.
 _BINS_HEIGHT = 140
@@ -56,36 +57,37 @@ def ranking_charts(
         return []
     left = len(labels) - len(found)
     note = f" The {len(found)} most frequent labels are shown." if left and len(labels) > 2 else ""
-    one, precision = len(found) == 1, found[0][1].average_precision
+    single, precision = len(found) == 1, found[0][1].average_precision
     roc = [
         Series(f"{labels[column]} (area {_area(curves.roc):.3f})", curves.roc, 1 + i)
         for i, (column, curves) in enumerate(found)
     ]
     recall = [
-        Series(f"{labels[column]} (mean precision {curves.average_precision:.3f})", curves.precision_recall, 1 + i)
+        Series(f"{labels[column]} (average precision {curves.average_precision:.3f})", curves.precision_recall, 1 + i)
         for i, (column, curves) in enumerate(found)
     ]
-    subject = f"the label {labels[found[0][0]]}" if one else "each label against the others"
+    label = labels[found[0][0]]
+    subject = f"The curve is for the label {label}." if single else "Each curve is for one label against all others."
     return [
         Chart(
             "roc",
-            "ROC curve" if one else "ROC curves",
-            f"For {subject}. The closer to the upper left corner, the better; the dotted line shows random guessing."
-            + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if one else note),
-            percent_axis("other texts that get the label"),
-            percent_axis("texts with the label that get it"),
+            "ROC curve" if single else "ROC curves",
+            f"{subject} The closer to the upper left corner, the better. The dotted line shows random guessing."
+            + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if single else note),
+            percent_axis("false positive rate"),
+            percent_axis("true positive rate"),
             roc,
             diagonal=True,
         ),
         Chart(
             "precision-recall",
             "Precision and recall",
-            f"For {subject}. The precision at each recall, which is the fraction of the label's texts that get it."
-            + (f" The dotted line shows random guessing; the mean precision is {precision:.3f}." if one else note),
+            f"{subject} Recall is the fraction of the label's texts that get the label."
+            + (f" The dotted line shows random guessing. Average precision: {precision:.3f}." if single else note),
             percent_axis("recall"),
             percent_axis("precision"),
             recall,
-            level=found[0][1].share if one else None,
+            level=found[0][1].share if single else None,
         ),
     ]
 
@@ -118,14 +120,14 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
     start = axis_start(lowest, 0)
     bins = reliability(confidences[0].confidence, confidences[0].correct)
     bars = [((part.low + part.high) / 2, float(part.texts)) for part in bins]
-    two = len(confidences) > 1
+    has_uncalibrated = len(confidences) > 1
     return [
         Chart(
             "reliability",
             "Reliability",
             "On the dotted diagonal, 80 % of the predictions with a confidence of 80 % are correct. Below it, the"
             " confidence is too high; above it, the confidence is too low. The vertical lines are 95 % intervals."
-            + (" The open points show the model before calibration." if two else ""),
+            + (" The open points show the model before calibration." if has_uncalibrated else ""),
             percent_axis("confidence", start),
             percent_axis("accuracy", start),
             series,
@@ -204,8 +206,9 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
 
 
 class Confusion(NamedTuple):
-    """A cell of the confusion matrix, with its number of texts and their fraction of the texts with this true label.
+    """A cell of the confusion matrix.
 
+    ``texts`` is the number of texts in the cell, ``share`` is their fraction of all texts with the same true label, and
     ``tint`` is the strength of the background colour, from 0 to 5.
     """
 

@@ -23,14 +23,14 @@ class ModelFacts(NamedTuple):
 
 
 def describe_model(model: Model, source: str) -> ModelFacts:
-    """Describe a model with the same facts as ``nlptx info``.
+    """Collect the facts that a report shows about a model.
 
     Args:
         model: the classifier.
         source: path of the model.
 
     Raises:
-        CorruptError: the model's record of the artifacts that it was made from is damaged.
+        CorruptError: the model's record of how it was made is damaged.
     """
     headers, commands = provenance.trace(model.to_artifact())
     names = model.label_names

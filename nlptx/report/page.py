@@ -1,8 +1,8 @@
 """Writes a page by filling in a template, and ensures that no text in the data can run code in the page.
 
-A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Characters that are not
-allowed in HTML, or that are invisible, are replaced with visible symbols. A Content-Security-Policy allows only the
-page's own script and style sheet, by digest, and forbids all network requests.
+A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Control characters, and others
+that are not allowed in HTML, are replaced with visible symbols. A Content-Security-Policy allows only the page's own
+script and style sheet, by digest, and forbids all network requests.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor for components with a negative eigenvalue in the matrix; 1: no change.",
+        "Factor for components from negative eigenvalues of the matrix; 1: no change.",
         "Transform",
         low=1e-6,
         high=1,
@@ -143,7 +143,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "binary-cross-entropy: multi-label.",
+        "Multi-label: binary-cross-entropy.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
     )
@@ -175,7 +175,7 @@ class TrainSettings(NetworkSettings):
         "Data",
         choices=("none", "balanced"),
     )
-    passages: int = setting(0, "Random passages to add per long text.", "Data", low=0, high=100)
+    passages: int = setting(0, "Passages of each long text to add as texts.", "Data", low=0, high=100)
     new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
@@ -184,11 +184,11 @@ class TrainSettings(NetworkSettings):
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(1, "Number of distillation epochs on unlabelled texts.", "N-grams", low=0)
     batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
-    optimizer: str = setting("adamw", "Optimizer.", "Training", choices=("adamw", "adam", "sgd"))
+    optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
     schedule: str = setting(
         "linear",
-        "Rate decay: linear, cosine, constant.",
+        "Learning-rate decay: linear, cosine, constant.",
         "Training",
         choices=("linear", "cosine", "constant"),
         metavar="KIND",

@@ -224,7 +224,7 @@ def test_a_file_that_a_worker_does_not_see(connect, tmp_path):
     path.write_text("a text")
     needed = Requirements.of([str(path), str(tmp_path)])
     path.write_text("another text")
-    with pytest.raises(NlptxError, match="sees another file") as raised, connect(requirements=needed):
+    with pytest.raises(NlptxError, match="sees a different file") as raised, connect(requirements=needed):
         pass
     assert str(path) in str(raised.value)
     path.unlink()
@@ -274,7 +274,7 @@ def test_nobody_answers(monkeypatch):
 
 
 def test_a_scheduler_without_workers(monkeypatch):
-    monkeypatch.setattr(module, "_FIRST_WORKER", 0.2)
+    monkeypatch.setattr(module, "_FIRST_WORKER_TIMEOUT", 0.2)
     with (
         local_cluster(0) as empty,
         pytest.raises(NlptxError, match="has no workers"),
