@@ -30,8 +30,8 @@ class Explanation:
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
             are the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
             were not requested.
-        received: (T, H) attention that each word gets from each head of a block, averaged over all query words; one
-            array per block.
+        received: for each block, the attention (T, H) that each word receives in each head, averaged over all query
+            words.
     """
 
     tokens: list[str]
@@ -56,8 +56,9 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 
     Two rules apply. First, if a text is longer than the attention window, leaving out a word changes only the window of
     this word, and no words move between windows; the time is therefore proportional to the number of words. Second, if
-    an n-gram occurs m times, each occurrence gets 1/m of its weight in the linear models. These models only use whether
-    an n-gram occurs, so without this rule a repeated word would seem to have hardly any effect.
+    an n-gram occurs m times, each occurrence accounts for 1/m of the weight that the linear models give to the n-gram.
+    These models only use whether an n-gram occurs, so without this rule a repeated word would seem to have hardly any
+    effect.
 
     Args:
         model: the classifier.
@@ -104,10 +105,9 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    """Return (T, C) probabilities for the text without each of its first T = ``count`` known words.
+    """Return (T, C) probabilities for the text without each of its first T = ``count`` known words in turn.
 
-    If the model reads only the first ``count`` of the ``known`` words and one of them is left out, it also reads the
-    next known word, if there is one.
+    The model reads at most ``count`` known words. If there are more, leaving out a word makes it read the next one.
     """
     if len(known) == 1:
         return model.probabilities([known[:0]])
@@ -135,8 +135,8 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
             if span.start == 0:
                 received.append([])
                 matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
-            # Words of other windows do not attend to this word. In the mean over all query words, their attention
-            # counts as 0.
+            # The words of other windows do not attend to the words of this window. In the mean over all query words,
+            # their attention counts as 0.
             received[block].append(weights.sum(axis=1).T / len(ids))
             if complete:
                 matrices[block][:, span, span] = weights

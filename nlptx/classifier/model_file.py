@@ -144,5 +144,5 @@ def bundled_path() -> str:
     """Return the path of the model bundled with nlptx. Raises SettingsError if nlptx was installed without it."""
     path = str(resources.files("nlptx") / "default_model.npz")
     if not os.path.exists(path):
-        raise SettingsError("nlptx was installed without its bundled model", hint="Name a model file.")
+        raise SettingsError("nlptx was installed without its bundled model", hint="Specify a model file.")
     return path

@@ -54,7 +54,7 @@ class Scored(NamedTuple):
     unlike: bool | None = None
 
     def is_answered(self, abstain: float, *, prior: bool = False) -> bool:
-        """Return whether the text gets a prediction: it has a known word and at least the confidence ``abstain``.
+        """Return whether the text gets a prediction: it has a known word, and its confidence is at least ``abstain``.
 
         If ``prior`` is true, only the confidence counts, and the prediction for a text without a known word comes from
         the priors.

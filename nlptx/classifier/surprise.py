@@ -8,14 +8,14 @@ p is the distribution of the words in the training texts. An unknown word is tre
 known word. q is a background distribution for any language. It gives symbols (tokens of punctuation marks, such as
 brackets) half of the probability, and words the other half. All symbols are equally probable, and all words are equally
 probable. Symbols are frequent in every language, so without q a line of program code would seem familiar. Only
-differences of s matter, so constants are left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol,
-where words and symbols are the numbers of distinct words and symbols that were counted. For an unknown word, s also
-depends on its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
+differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
+and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on its
+spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
 To get the surprise of a text, s is averaged over its T tokens, without immediate repetitions ("!!!" counts as one
 token). The result is standardised with its mean m and its variance a + b/T over the training texts: b is the variance
 between the words of a text, and a is the variance between texts with different subjects and styles. Training measures
-m, a and b on training texts and passages of several lengths, and sets the threshold so that 0.5 % of them exceed it.
+m, a and b on training texts and passages of several lengths, and sets the threshold that 0.5 % of them exceed.
 Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
 """
 
@@ -79,7 +79,7 @@ class WordSurprise:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Self | None:
-        """Return s for the words of a vocabulary, or None if it has no counts."""
+        """Build from a vocabulary. Return None if the vocabulary has no counts."""
         return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
 
     @cached_property
@@ -111,7 +111,7 @@ def _is_symbol(word: str) -> bool:
 
 @dataclass(frozen=True)
 class TypicalSurprise:
-    """Distribution of the mean of s over a text, among texts like the training texts.
+    """Distribution of the mean surprise per token, among texts like the training texts.
 
     Args:
         mean: m, in nats.
@@ -142,8 +142,8 @@ class TypicalSurprise:
         means, lengths = [], []
         for part in in_lengths(tokens.numbers[first], tokens.sums(first, np.int64)):
             words, index, inside = np.unique(part, return_inverse=True, return_counts=True)
-            # After subtracting this text, a word counts as unknown if its count is lower than the counts of all known
-            # words.
+            # The words of this text are subtracted from the counts. If the remaining count of a word is lower than the
+            # counts of all known words, the word is treated as unknown.
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
             sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[index]))
@@ -187,7 +187,7 @@ class TypicalSurprise:
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Build from :meth:`to_dict`. Raises CorruptError if the values are invalid."""
+        """Restore from the result of :meth:`to_dict`. Raises CorruptError if the values are invalid."""
         names = ["mean", "between", "within", "threshold"]
         if (
             not isinstance(values, dict)
@@ -196,7 +196,7 @@ class TypicalSurprise:
             or values["between"] < 0
             or values["within"] < _MIN_WITHIN
         ):
-            raise CorruptError(f"its typical surprise is {values!r}")
+            raise CorruptError(f"its typical surprise is invalid: {values!r}")
         return cls(**values)
 
 

@@ -16,7 +16,7 @@ MAX_POINTS = 200
 
 @dataclass(frozen=True)
 class RankingCurves:
-    """ROC curve and precision-recall curve of the probability of one label, against all other labels.
+    """ROC curve and precision-recall curve for one label against all others, with its probability as the score.
 
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.

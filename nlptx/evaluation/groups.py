@@ -14,7 +14,7 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
-# Number of groups into which texts are divided by length.
+# Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
 
 
@@ -36,7 +36,7 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Return a group. ``correct``, (texts,) bool, says whether each prediction is correct; it must not be empty."""
+        """Return a group of one or more texts, given its name and whether each prediction is correct, (texts,) bool."""
         hits = int(correct.sum())
         return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
 

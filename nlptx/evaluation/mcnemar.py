@@ -19,9 +19,9 @@ LEVEL, POWER = 0.05, 0.8
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
-    Only texts that exactly one of the two models predicts correctly are counted. If both models are equally good, that
-    model is equally likely to be the first or the second, so the number of texts that only the first model predicts
-    correctly is binomial with parameter 1/2.
+    The test uses only the texts that exactly one of the two models predicts correctly. If both models are equally good,
+    each of them is equally likely to be the one that is correct, so the number of texts that only the first model
+    predicts correctly is binomial with parameter 1/2.
 
     Args:
         only_first: number of texts that only the first model predicts correctly.

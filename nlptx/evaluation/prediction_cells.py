@@ -64,9 +64,9 @@ def read_probabilities(
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        sums_to_one: whether the probabilities of a text must sum to 1. Small differences, such as those caused by
-            rounding, are removed.
-        on_note: called with a note about such differences.
+        sums_to_one: whether the probabilities of a text must sum to 1. If the sum differs slightly from 1, for example
+            because of rounding, the probabilities are divided by it.
+        on_note: called with a note about such texts.
 
     Raises:
         DataError: a cell is not a probability, or the probabilities of a text do not sum to 1.
