@@ -112,8 +112,8 @@ def compare_predictions(
 
     Args:
         predictions: predictions of M models, aligned by :func:`nlptx.evaluation.alignment.align`.
-        groups: (texts,) group number of each text, from 0; the texts of one author may be a group, for example. None if
-            the texts are independent.
+        groups: (texts,) group number of each text, from 0, for example with one group per author; None if the texts are
+            independent.
         resamples: number of bootstrap resamples.
 
     Raises:

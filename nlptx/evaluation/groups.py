@@ -36,7 +36,12 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Return a group of one or more texts, given its name and whether each prediction is correct, (texts,) bool."""
+        """Return a group of one or more texts.
+
+        Args:
+            name: name of the group.
+            correct: (texts,) whether each prediction is correct.
+        """
         hits = int(correct.sum())
         return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
 

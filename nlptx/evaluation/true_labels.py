@@ -59,7 +59,7 @@ def find_targets(
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
         more = ", ..." if len(pairs) > _MAX_LISTED else ""
         on_note(
-            f"labels in the data are read as labels of the model: {', '.join(pairs[:_MAX_LISTED])}{more};"
+            f"labels in the data are read as model labels: {', '.join(pairs[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     read = [tuple(matches[label] for label in each) for each in sets]

@@ -101,7 +101,7 @@ def run_fold(
         workers: threads or processes; they do not change the result.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks.
-        train_rows: indices of the training texts, if only some of the texts outside the fold are used.
+        train_rows: indices of the training texts; None for all texts outside the fold.
         feature_cache: cache of n-gram features that several training runs share; none by default.
 
     Raises:

@@ -54,7 +54,7 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: everything that determines the records, except what their names say, such as the fold.
+            fingerprint: everything that determines the records, except what is part of their names, such as the fold.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.

@@ -34,7 +34,7 @@ def write_experiment(folder: str | Path, train: str | Path, test: str | Path) ->
     paths = [folder / name for name in FILES]
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise OutputError("the folder is not empty", where=str(folder), hint="Name a new folder.")
+            raise OutputError("the folder is not empty", where=str(folder), hint="Choose a new or empty folder.")
         for path, name in zip(paths, FILES, strict=True):
             text = template.joinpath(name).read_text(encoding="utf-8")
             for placeholder, value in names.items():

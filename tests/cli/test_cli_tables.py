@@ -133,7 +133,7 @@ def test_common_names_of_labels_are_recognised(tmp_path, labels, reading):
     assert result.json["confusion"] == [[1, 0], [0, 1]]
     (note,) = result.stderr.splitlines()
     assert note == (
-        f"labels in the data are read as labels of the model: {reading}; if that is wrong, map them with --map OLD=NEW"
+        f"labels in the data are read as model labels: {reading}; if that is wrong, map them with --map OLD=NEW"
     )
 
 
