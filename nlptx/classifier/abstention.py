@@ -10,10 +10,10 @@ finds the threshold for a maximum error rate E:
 The last threshold that passes this test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
 first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
-is fixed-sequence testing: Angelopoulos et al. 2021, "Learn then Test". The problem is described by Geifman & El-Yaniv
-2017, "Selective Classification for Deep Neural Networks".) Thresholds that too few texts reach are skipped, because a
-few mislabelled or overconfidently answered texts among them would end the tests early. Because thresholds are skipped,
-the proof needs one more assumption: the error rate does not decrease when the threshold is lowered.
+is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv 2017, "Selective
+Classification for Deep Neural Networks", describe the problem.) Thresholds that too few texts reach are skipped,
+because a few mislabelled or overconfidently answered texts among them would end the tests early. Because thresholds are
+skipped, the proof needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
 This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the
@@ -94,8 +94,8 @@ class ErrorCurve:
     def choose(self, max_error: float) -> Threshold | None:
         """Return the threshold that limits the error rate of the answers to ``max_error``; None if no threshold does.
 
-        With a confidence of 95 %, the error rate on new texts is at most ``max_error``. The module docstring lists the
-        assumptions.
+        The error rate on new texts is at most ``max_error``, at a confidence level of 95 %. The module docstring lists
+        the assumptions.
 
         Args:
             max_error: maximum fraction of wrong answers, above 0 and below 1.

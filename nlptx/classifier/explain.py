@@ -54,11 +54,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
-    Two rules apply. First, if a text is longer than the attention window, leaving out a word changes only the window of
-    this word, and no words move between windows; the time is therefore proportional to the number of words. Second, if
-    an n-gram occurs m times, each occurrence accounts for 1/m of the weight that the linear models give to the n-gram.
-    These models only use whether an n-gram occurs, so without this rule a repeated word would seem to have hardly any
-    effect.
+    If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
+    move between windows. The time is therefore proportional to the number of words. If an n-gram occurs m times, each
+    occurrence accounts for 1/m of the weight that the linear models give to the n-gram. Without this rule, a repeated
+    word would seem to have hardly any effect, because these models only use whether an n-gram occurs.
 
     Args:
         model: the classifier.

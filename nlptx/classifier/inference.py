@@ -89,8 +89,8 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
     """Return the network outputs (B, outputs) for B texts, each of which has at least one known word.
 
     Because words attend only to words in the same window, the windows of all texts can be sorted by length, and the
-    encoder processes windows of equal length together. The pool then merges the pooled vectors of the windows of each
-    text. No bit of the outputs for a text depends on the other texts.
+    encoder processes windows of equal length together. The pool then merges the pooled window vectors of each text. No
+    bit of the outputs for a text depends on the other texts.
     """
     network, settings, ngram_features = model.network, model.settings, model.ngram_features
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)

@@ -56,9 +56,9 @@ class Model:
         source: number of training documents and, if known, digests of the training data.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for each of several confidences, the number of held-out texts with at least this confidence, and how
+        held_out: for each of several thresholds, the number of held-out texts with at least this confidence, and how
             many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
-        typical_surprise: distribution of the surprise of the training texts; None if unknown.
+        typical_surprise: distribution of surprise among the training texts; None if unknown.
         label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
     """
 
@@ -197,7 +197,7 @@ class Model:
     def threshold(self, max_error: float) -> float:
         """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
-        The limit holds with a confidence of 95 %. The threshold is chosen on the held-out texts; see
+        The limit holds at a confidence level of 95 %. The threshold is chosen on the held-out texts; see
         :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:

@@ -92,7 +92,7 @@ class Network(Layer):
 
         Args:
             x: (N, R) word vectors.
-            layout: layout of the batch.
+            layout: which rows belong to which text.
             rng: source of randomness for dropout; None outside training.
             token_features: (N, token_feature_width), or None.
             text_features: (B, text_feature_width), or None.

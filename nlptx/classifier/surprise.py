@@ -12,10 +12,10 @@ differences of s matter, so constants are left out: s(w) = -log count(w), plus l
 and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on its
 spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
-To get the surprise of a text, s is averaged over its T tokens, without immediate repetitions ("!!!" counts as one
-token). The result is standardised with its mean m and its variance a + b/T over the training texts: b is the variance
-between the words of a text, and a is the variance between texts with different subjects and styles. Training measures
-m, a and b on training texts and passages of several lengths, and sets the threshold that 0.5 % of them exceed.
+For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
+the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
+variance between the words of a text, and a is the variance between texts with different subjects and styles. Training
+measures m, a and b on training texts and passages of several lengths, and sets the threshold that 0.5 % of them exceed.
 Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
 """
 
@@ -40,7 +40,7 @@ from nlptx.text.vocabulary import Vocabulary, as_text
 # Fraction of the training texts that are considered unlike the others. For new texts about other subjects, the fraction
 # is higher.
 FALSE_ALARMS = 0.005
-# Lengths, in tokens, of the passages that are measured in addition to the texts; and maximum length of a measured text.
+# Lengths, in tokens, of the passages that are measured in addition to the texts, and maximum length of a measured text.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
 # Minimum variance between the words of a text. If the training texts were repetitive, a smaller variance would make
@@ -53,7 +53,7 @@ _MIN_THRESHOLD = 2.33
 _WORDS = 1 << 14
 # Maximum absolute value of a number in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Variance between texts, and threshold, measured on English reviews, for models that store no such values.
+# Variance between texts, and threshold, for models that store neither. They were measured on English reviews.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
@@ -84,7 +84,7 @@ class WordSurprise:
 
     @cached_property
     def _spelling(self) -> Spelling:
-        # created here because it takes a few milliseconds, and many inputs have no unknown word
+        # created on first use, because it takes a few milliseconds, and many inputs have no unknown word
         return Spelling(self._words)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
@@ -155,7 +155,7 @@ class TypicalSurprise:
 
     @classmethod
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
-        """Fit the distribution to the means of s over texts, given the lengths of the texts in tokens.
+        """Fit the distribution to texts, given the mean of s over each text, and the text lengths in tokens.
 
         For texts of T tokens, the expected value of T (mean - m)^2 is b + a T. Fitting a straight line yields a and b.
         """

@@ -57,7 +57,7 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
     """Return the label of a text as a str: several labels are separated by semicolons, and ``?`` means no answer.
 
     Args:
-        predictions: predictions that contain the label names.
+        predictions: the predictions to which the label belongs.
         row: class of the text, or its set of classes as (C,) bool.
     """
     if np.ndim(row):

@@ -120,7 +120,7 @@ def compare_predictions(
         DataError: there are fewer than two models, or fewer than two groups.
     """
     if len(predictions) < 2:
-        raise DataError("there is nothing to compare: two or more models or tables of predictions are needed")
+        raise DataError("there is nothing to compare; at least two models or tables of predictions are needed")
     count = None if groups is None else int(groups.max()) + 1
     if count is not None and count < 2:
         raise DataError("all texts are in one group; two or more groups are needed")

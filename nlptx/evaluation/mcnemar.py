@@ -44,7 +44,7 @@ def sign_flip_test(differences: NDArray[np.float64]) -> float:
     If both models are equally good, the sign of each difference is random. Therefore, all signs are drawn at random, n
     times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the differences is at
     least as far from 0 as the observed sum. Without the added 1, the test would reject too often (Phipson and Smyth
-    2010). With one text per group, the test approximates McNemar's.
+    2010). With one text per group, it approximates McNemar's test.
 
     Args:
         differences: (groups,) number of correct predictions in each group, second model minus first model.

@@ -24,7 +24,7 @@ _EXACT = 1e-6
 
 
 def find_column(documents: Sequence[Document], *names: str) -> str | None:
-    """Return the name of the first of these columns that the table has, as spelled in the table, or None."""
+    """Return the first of these column names that the table has, spelled as in the table; None if it has none."""
     fields = documents[0].fields or {}
     return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
 

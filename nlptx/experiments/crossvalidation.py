@@ -95,7 +95,7 @@ def cross_validate(
     journal.begin(experiment.fingerprint(recipe))
     if rare := experiment.rare_labels():
         named = ", ".join(map(repr, rare[:10])) + (", ..." if len(rare) > 10 else "")
-        on_note(f"labels with fewer texts than folds are not measured in every fold: {named}")
+        on_note(f"labels with fewer texts than folds are missing from some test folds: {named}")
     noted: set[str] = set()
 
     def note_once(note: str) -> None:

@@ -195,7 +195,10 @@ class Search:
         self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
-        """Return the expected time of the next step: the mean over this candidate's steps, or else over all steps."""
+        """Return the expected time of the next step, in seconds.
+
+        It is the mean over the steps of this candidate or, if there are none yet, over all steps.
+        """
         for trials in ([trial], self.trials):
             if steps := sum(len(each.folds) for each in trials):
                 return sum(each.seconds for each in trials) / steps

@@ -1,4 +1,4 @@
-"""Determines how many folds are trained at the same time."""
+"""Determines how many models are trained at the same time."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def run_step(
         recipe: starting settings of the search.
         seed: seed for the folds and for training.
         step: the settings and the fold.
-        workers: threads or processes; they do not change the result.
+        workers: threads or processes. The number of workers does not change the result.
         feature_cache: n-gram features that several steps share.
         on_progress: callback for the progress of training.
         clock: function that returns the time in seconds.
