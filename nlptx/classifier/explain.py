@@ -121,7 +121,10 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 
 
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:
-    """Return the attention that each word gets, (T, H) per block, and, if ``complete``, the matrices (H, T, T)."""
+    """Return the attention that each word receives, (T, H) per block, and the attention matrices, (H, T, T) per block.
+
+    The list of matrices is empty unless ``complete`` is true.
+    """
     windows = Layout(np.array([len(ids)]), model.settings.attention_window).windows
     text = ReadText.of(model, ids, windows)
     received: list[list[NDArray]] = []

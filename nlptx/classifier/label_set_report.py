@@ -31,7 +31,7 @@ class LabelReport(ClassReport):
 
 @dataclass(frozen=True)
 class LabelSetReport:
-    """Quality of multi-label predictions. Measures that need probabilities are NaN if there are none.
+    """Quality of multi-label predictions. Measures that need probabilities are NaN if no probabilities are given.
 
     Args:
         texts: number of texts.

@@ -156,7 +156,7 @@ def _values(predictions: LabelledPredictions) -> csr_matrix:
 
     Each row begins with the constant 1, the correctness of the prediction (1 or 0), and the log-loss (0 if there are no
     probabilities). Three blocks of C values follow, with one value per class: whether the text has the class, whether
-    the class is predicted, and whether both is the case.
+    the class is predicted, and whether both hold.
     """
     classes = range(len(predictions.label_names))
     if predictions.targets.ndim == 2:

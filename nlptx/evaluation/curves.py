@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.metrics import BINS, wilson_interval
 
-# Maximum number of points per curve. More points would make no visible difference in a figure.
+# Approximate maximum number of points per curve. More points would make no visible difference in a figure.
 MAX_POINTS = 200
 
 

@@ -188,8 +188,8 @@ def _probabilities(
     result[:, columns_of] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
     if missing := [label for label in names if label not in columns]:
         on_note(
-            f"{documents[0].source}: no column with the probability of {', '.join(missing)};"
-            " the probability of such a label is taken to be 0"
+            f"{documents[0].source}: there is no column with the probability of {', '.join(missing)};"
+            " such a label gets the probability 0"
         )
     return result
 

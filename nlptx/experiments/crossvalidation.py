@@ -22,7 +22,7 @@ from nlptx.settings import SEED
 from nlptx.training.progress import Progress
 
 # Function that trains and tests models. Its argument is a list of (seed, fold) pairs. For each pair, in order, it
-# yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks that the training run made.
+# yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks from the training run.
 RunFolds = Callable[[Sequence[tuple[int, int]]], Generator[tuple[dict[str, Any], list[str]]]]
 
 
@@ -62,8 +62,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Train a model for each fold, on all other folds, and test it on the fold that was left out.
 
-    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe contains
-    vectors.
+    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe provides them
+    (``vectors`` or ``start``).
 
     Args:
         experiment: texts and number of folds.

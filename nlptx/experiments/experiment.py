@@ -116,7 +116,7 @@ class Experiment:
         return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle)
 
     def sample(self, count: int, seed: int) -> Experiment:
-        """Return an experiment with about ``count`` of the texts, in which the label frequencies are the same.
+        """Return an experiment with about ``count`` of the texts, and with about the same label frequencies.
 
         Runs of consecutive texts are kept or left out together.
         """

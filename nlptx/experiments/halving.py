@@ -39,7 +39,7 @@ class Trial:
         values: all settings, as ``stage.setting`` -> value.
         changes: settings that differ from the starting settings of the search.
         folds: index of each test fold (from 0) -> measures.
-        seconds: time for training and testing.
+        seconds: total time of training and testing, in seconds.
         failure: reason why the settings cannot be used, or an empty string.
     """
 

@@ -82,7 +82,7 @@ class Journal:
                 file.write(json.dumps(content).encode())
         except OutputError as error:
             if not self._failed:
-                self.on_note(f"finished parts cannot be kept: {error}")
+                self.on_note(f"finished parts cannot be saved: {error}")
             self._failed = True
 
     @property
