@@ -21,7 +21,7 @@ class RankingCurves:
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.
         precision_recall: (recall, precision) for decreasing thresholds.
-        average_precision: mean of the precision over all thresholds, weighted by the increase in recall at each
+        average_precision: mean precision over all thresholds, weighted by the increase in recall at each
             threshold.
         share: fraction of the texts that have the label, which is also the precision of random scores.
     """

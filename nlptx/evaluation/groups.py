@@ -61,7 +61,7 @@ def column_values(column: str, documents: Sequence[Document]) -> list[str]:
             raise DataError(
                 f"this text is not in a table, so it has no column {column!r}",
                 where=document.where,
-                hint="`by` names a column of a .csv, .tsv or .jsonl file.",
+                hint="`by` names a column of a table, such as a .csv, .tsv or .jsonl file.",
             )
         fields = tuple(document.fields)
         if fields not in names:

@@ -78,8 +78,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def texts_needed(discordant: float, difference: float) -> int | None:
     """Return how many texts are needed to show a difference in accuracy at level 0.05 with power 0.8.
 
-    The formula is from Connor (1987, Biometrics 43, 207-211). If r is the fraction of discordant texts and d is the
-    difference, the number is ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
+    The formula is from Connor (1987, Biometrics 43, 207-211). Let r be the fraction of discordant texts, d the
+    difference, and z(p) the p-quantile of the standard normal distribution. The number is
+    ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
 
     Args:
         discordant: fraction of the texts that exactly one of the two models predicts correctly.

@@ -135,7 +135,7 @@ class SearchSpace(NamedTuple):
 
 
 class AdditiveModel:
-    """Predicts a loss as a sum of effects, one for the value of each setting. Ridge regression fits the effects.
+    """Predicts a loss as a sum of one effect per setting, which depends on its value, by ridge regression.
 
     Args:
         space: settings that have effects, and their values.
