@@ -135,7 +135,7 @@ class SearchSpace(NamedTuple):
 
 
 class AdditiveModel:
-    """Predicts a loss as a sum of one effect per setting, which depends on its value, by ridge regression.
+    """Predicts a loss by ridge regression, as a sum of one effect per setting that depends on the setting's value.
 
     Args:
         space: settings that have effects, and their values.
