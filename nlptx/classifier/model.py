@@ -107,7 +107,7 @@ class Model:
         return replace(self, network=network, flat=flatten(network, np.float64))
 
     def overflow_safe(self) -> Self:
-        """Return this model, or a copy that computes in float64 if float32 might overflow. Use the result for scoring."""
+        """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
         return self.as_float64() if can_overflow(self) else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:

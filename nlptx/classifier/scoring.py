@@ -69,7 +69,7 @@ class ScoringModel(TrainedNetwork, Protocol):
     typical_surprise: TypicalSurprise | None
 
     def overflow_safe(self) -> Self:
-        """Return this model, or a copy that computes in float64 if float32 might overflow. Use the result for scoring."""
+        """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts."""
