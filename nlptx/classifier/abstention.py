@@ -10,9 +10,9 @@ finds the threshold for a maximum error rate E:
 The last threshold that passes this test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
 first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
-is fixed-sequence testing: Angelopoulos et al. 2021, "Learn then Test". The problem is described by Geifman & El-Yaniv
-2017, "Selective Classification for Deep Neural Networks".) Thresholds that only a few texts reach are skipped, because
-a few mislabelled texts or overconfident answers among these texts would end the tests early. Because thresholds are
+is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv 2017, "Selective
+Classification for Deep Neural Networks", describe the problem.) Thresholds that too few texts reach are skipped,
+because a few mislabelled or overconfidently answered texts among them would end the tests early. Because thresholds are
 skipped, the proof needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
 This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
@@ -66,8 +66,8 @@ class ErrorCurve:
     Args:
         texts: number of held-out texts, including texts without a known word, which are never answered.
         thresholds: confidence thresholds, ascending.
-        answered: number of texts whose confidence is at least each threshold.
-        wrong: number of wrong answers for each threshold.
+        answered: for each threshold, the number of texts with at least this confidence.
+        wrong: for each threshold, the number of these texts for which the answer is wrong.
     """
 
     texts: int
@@ -94,8 +94,8 @@ class ErrorCurve:
     def choose(self, max_error: float) -> Threshold | None:
         """Return the threshold that limits the error rate of the answers to ``max_error``; None if no threshold does.
 
-        With a confidence of 95 %, the error rate on new texts is at most ``max_error``. The module docstring lists the
-        assumptions.
+        The error rate on new texts is at most ``max_error``, at a confidence level of 95 %. The module docstring lists
+        the assumptions.
 
         Args:
             max_error: maximum fraction of wrong answers, above 0 and below 1.
@@ -167,7 +167,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
 
     Raises:
         ArtifactError: ``curve`` is None.
-        QualityGateError: no threshold limits the error to ``max_error``.
+        QualityGateError: no threshold can be shown to limit the error rate to ``max_error``.
         SettingsError: ``max_error`` is not between 0 and 1.
     """
     if not 0 < max_error < 1:
@@ -182,8 +182,8 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
         smallest = curve.smallest_error()
         advice = "" if smallest is None else f"Allow at least {smallest:g}, or train"
         raise QualityGateError(
-            f"no confidence threshold limits the error to {max_error:g} on the {curve.texts:,} texts that were held"
-            " out of the model's training",
+            f"with the {curve.texts:,} texts that were held out of training, no confidence threshold can be shown to"
+            f" limit the error rate to {max_error:g}",
             hint=f"{advice or 'Train'} with more texts held out (`valid_share`, `valid_max`).",
         )
     return threshold

@@ -33,7 +33,7 @@ class CoverageCurve:
     Args:
         confidence: (N,) confidence of each text, descending.
         accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have equal confidence, each of them
-            counts with their mean accuracy, so that their order does not matter.
+            contributes their mean accuracy, so that their order does not matter.
     """
 
     confidence: NDArray[np.float64]
@@ -41,7 +41,12 @@ class CoverageCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> Self:
-        """Build the curve from the confidences (N,) of one or more predictions, and whether each is correct, (N,)."""
+        """Build the curve of one or more predictions.
+
+        Args:
+            confidence: (N,) confidence of each prediction.
+            correct: (N,) whether each prediction is correct.
+        """
         values, group, sizes = np.unique(-confidence, return_inverse=True, return_counts=True)
         mean = np.bincount(group, correct) / sizes
         hits = np.cumsum(np.repeat(mean, sizes))
@@ -53,9 +58,10 @@ class CoverageCurve:
         return float(1 - self.accuracy.mean())
 
     def at(self, coverage: float) -> CoveragePoint:
-        """Return the result of labelling only this fraction of the texts: the texts with the highest confidence.
+        """Return the result of labelling only the texts with the highest confidence.
 
-        Texts whose confidence equals the lowest confidence among these texts get a label too.
+        ``coverage`` is the fraction of the texts to label. Texts that tie with the least confident of these are
+        labelled too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

@@ -21,14 +21,14 @@ Answer = Label | list[Label]
 class Decision(Protocol):
     """Defines how probabilities (B, C) become predictions, and how confidence and correctness are computed.
 
-    Predictions are (B,) int64, one class number per text, or (B, C) bool, one set of classes per text.
+    Predictions are (B,) int64, one class index per text, or (B, C) bool, one set of classes per text.
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Convert non-negative numbers (B, C) to probabilities."""
 
     def choose(self, p: NDArray[np.float64]) -> NDArray:
-        """Return the predictions."""
+        """Return the predictions for probabilities (B, C)."""
 
     def confidence(self, p: NDArray[np.float64], chosen: NDArray) -> NDArray[np.float64]:
         """Return the probability (B,) that each prediction is correct."""
@@ -46,7 +46,7 @@ class Decision(Protocol):
         """
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
-        """Return the prediction as Python objects, given all C labels and the predicted classes of a text."""
+        """Return the label or labels of a text, given all C labels and the predicted classes of the text."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The encoder: word vectors -> (projection) -> positions -> blocks -> contextual vectors."""
+"""The encoder: word vectors -> (projection) -> (positions) -> blocks -> contextual vectors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Encoder(Layer):
 
     It consists of these steps, where the steps in parentheses are optional::
 
-        (projection, if R is not D) -> positions -> dropout -> blocks -> (layer norm, if the blocks are pre-norm)
+        (projection, if R is not D) -> (positions) -> dropout -> blocks -> (layer norm, if the blocks are pre-norm)
 
     Args:
         settings: architecture of the network.

@@ -30,8 +30,8 @@ class Explanation:
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
             are the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
             were not requested.
-        received: (T, H) attention that each word gets from each head of a block, averaged over all query words; one
-            array per block.
+        received: for each block, the attention (T, H) that each word receives in each head, averaged over all query
+            words.
     """
 
     tokens: list[str]
@@ -54,10 +54,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
-    Two rules apply. First, if a text is longer than the attention window, leaving out a word changes only the window of
-    this word, and no words move between windows; the time is therefore proportional to the number of words. Second, if
-    an n-gram occurs m times, each occurrence gets 1/m of its weight in the linear models. These models only use whether
-    an n-gram occurs, so without this rule a repeated word would seem to have hardly any effect.
+    If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
+    move between windows. The time is therefore proportional to the number of words. If an n-gram occurs m times, each
+    occurrence accounts for 1/m of the weight that the linear models give to the n-gram. Without this rule, a repeated
+    word would seem to have hardly any effect, because these models only use whether an n-gram occurs.
 
     Args:
         model: the classifier.
@@ -104,10 +104,9 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    """Return (T, C) probabilities for the text without each of its first T = ``count`` known words.
+    """Return (T, C) probabilities for the text without each of its first T = ``count`` known words in turn.
 
-    If the model reads only the first ``count`` of the ``known`` words and one of them is left out, it also reads the
-    next known word, if there is one.
+    The model reads at most ``count`` known words. If there are more, leaving out a word makes it read the next one.
     """
     if len(known) == 1:
         return model.probabilities([known[:0]])
@@ -122,7 +121,10 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 
 
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:
-    """Return the attention that each word gets, (T, H) per block, and, if ``complete``, the matrices (H, T, T)."""
+    """Return the attention that each word receives, (T, H) per block, and the attention matrices, (H, T, T) per block.
+
+    The list of matrices is empty unless ``complete`` is true.
+    """
     windows = Layout(np.array([len(ids)]), model.settings.attention_window).windows
     text = ReadText.of(model, ids, windows)
     received: list[list[NDArray]] = []
@@ -135,8 +137,8 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
             if span.start == 0:
                 received.append([])
                 matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
-            # Words of other windows do not attend to this word. In the mean over all query words, their attention
-            # counts as 0.
+            # The words of other windows do not attend to the words of this window. In the mean over all query words,
+            # their attention counts as 0.
             received[block].append(weights.sum(axis=1).T / len(ids))
             if complete:
                 matrices[block][:, span, span] = weights

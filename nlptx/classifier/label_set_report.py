@@ -31,7 +31,7 @@ class LabelReport(ClassReport):
 
 @dataclass(frozen=True)
 class LabelSetReport:
-    """Quality of multi-label predictions. Measures that need probabilities are NaN if there are none.
+    """Quality of multi-label predictions. Measures that need probabilities are NaN if no probabilities are given.
 
     Args:
         texts: number of texts.
@@ -40,8 +40,8 @@ class LabelSetReport:
         micro_precision, micro_recall, micro_f1: measures over all pairs of a text and a label.
         macro_f1: mean F1 of the labels that occur among the true labels.
         auc: mean ROC-AUC of the labels for which it is defined.
-        log_loss: sum of the log-losses of all labels, averaged over the texts, in nats. The log-loss of a label is
-            -log of the probability of the truth: that the text has the label, or that it does not.
+        log_loss: sum of the log-losses of all labels, averaged over the texts, in nats. If p is the predicted
+            probability of a label, its log-loss is -log p for a text with the label, and -log(1 - p) otherwise.
         ece: expected calibration error of the confidence, P(the predicted set is the true set).
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
         labels_per_text, predicted_per_text: mean numbers of true and predicted labels per text.
@@ -79,7 +79,7 @@ def evaluate_sets(
         probabilities: (texts, C) probability of each label.
         targets: (texts, C), True where a text has a label.
         labels: the C labels.
-        decision: the decision, which contains the threshold of each label.
+        decision: contains the threshold of each label.
     """
     predicted = decision.choose(probabilities)
     confidence = decision.confidence(probabilities, predicted)

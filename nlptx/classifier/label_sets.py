@@ -35,7 +35,7 @@ def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels")
 
     Raises:
         InputTypeError: an element is not such a collection, or a label is not a str.
-        LabelError: a label is empty, begins or ends with white space, or contains the separator.
+        LabelError: a label is empty, or contains extra white space or the separator.
 
     >>> list_label_sets([["b", "a", "b"], set()], ";")
     [('a', 'b'), ()]
@@ -49,14 +49,14 @@ def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels")
 def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
     if not isinstance(element, _SETS):
         raise InputTypeError(
-            f"`{name}` is {with_type(element)}; expected a list, tuple or set of labels, as for other texts",
+            f"`{name}` is {with_type(element)}; expected a list, tuple or set of labels",
             hint="Put a single label into a list; use an empty list for a text with none of the labels.",
         )
     for label in element:
         if not isinstance(label, str):
             raise InputTypeError(f"`{name}` contains {with_type(label)}; expected labels of type str")
         if not label or label != " ".join(label.split()):
-            raise LabelError(f"`{name}` contains {label!r}; expected a label without extra white space")
+            raise LabelError(f"`{name}` contains {label!r}; expected a non-empty label without extra white space")
         if separator in label:
             raise LabelError(
                 f"`{name}` contains {label!r}, but {separator!r} separates the labels of a text",

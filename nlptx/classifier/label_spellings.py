@@ -1,6 +1,6 @@
 """Matches the labels in the data to the labels of a model, if their spellings differ.
 
-Two labels may differ in case, or may be different names for negative or positive.
+Two labels match if they differ only in case, or if they are different names for negative or for positive.
 """
 
 from __future__ import annotations

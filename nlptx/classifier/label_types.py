@@ -38,7 +38,8 @@ def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
         name: name of the argument in error messages.
 
     Raises:
-        InputTypeError: ``labels`` is a single string, a table or not iterable, or a label has an unsupported type.
+        InputTypeError: ``labels`` is not iterable, or is a single string or a table; or a label has an unsupported
+            type.
         LabelError: a label is missing (None or NaN).
 
     >>> list_labels([1, float("nan")])
@@ -138,7 +139,7 @@ def restore_labels(names: Sequence[str], types: Any) -> list[Label]:
     [0, 1]
     """
     if not isinstance(types, list) or len(types) != len(names) or not all(isinstance(kind, str) for kind in types):
-        raise CorruptError("the types of its labels are damaged")
+        raise CorruptError("its label types are damaged")
     labels = []
     for text, kind in zip(names, types, strict=True):
         try:

@@ -53,12 +53,12 @@ class Model:
         made_from: header of the artifact (embeddings or another model) from which training started.
         seed: seed of the training run.
         ngram_features: computes the n-gram features of a text; None if the model uses none.
-        source: the number of documents in the training data, and the digests of the data, if known.
+        source: number of training documents and, if known, digests of the training data.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for each of several confidences, the number of held-out texts with at least this confidence, and how
+        held_out: for each of several thresholds, the number of held-out texts with at least this confidence, and how
             many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
-        typical_surprise: distribution of the surprise of the training texts; None if unknown.
+        typical_surprise: distribution of surprise among the training texts; None if unknown.
         label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
     """
 
@@ -107,7 +107,7 @@ class Model:
         return replace(self, network=network, flat=flatten(network, np.float64))
 
     def overflow_safe(self) -> Self:
-        """Return the model to score with: this model, or a copy that computes in float64 if float32 might overflow."""
+        """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
         return self.as_float64() if can_overflow(self) else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
@@ -130,8 +130,8 @@ class Model:
         """Return probabilities (B, C), given network outputs (B, outputs) that were divided by the temperature.
 
         If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
-        to p_c / pi_c, where pi_c is the prior of the class. Therefore p_c is q_c pi_c, divided by its sum over the
-        classes.
+        to p_c / pi_c, where p_c is the probability of the class and pi_c is its prior. Therefore p_c is q_c pi_c,
+        divided by the sum of these products over the classes.
         """
         p = self.network.loss.probabilities(outputs)
         if self.is_balanced:
@@ -180,7 +180,7 @@ class Model:
             abstain: minimum confidence, which is the probability of the predicted label or, for a multi-label model, of
                 the predicted set of labels. A text with a lower confidence, or without a known word, gets None instead
                 of a label. By default, every text gets a label, even a text without a known word, for which ``nlptx
-                predict`` would print ?.
+                predict`` prints ``?``.
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.
@@ -197,7 +197,7 @@ class Model:
     def threshold(self, max_error: float) -> float:
         """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
-        The limit holds with a confidence of 95 %. The threshold is chosen on the held-out texts; see
+        The limit holds at a confidence level of 95 %. The threshold is chosen on the held-out texts; see
         :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:

@@ -83,7 +83,7 @@ def _details_of_sets(label_sets: LabelSets) -> dict[str, Any]:
 
 
 def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
-    """Restore the result of :func:`_details_of_sets`. Raises CorruptError if it is invalid."""
+    """Read what :func:`_details_of_sets` returned. Raises CorruptError if it is invalid."""
     separator, thresholds = details["label_separator"], details.get("thresholds")
     if not isinstance(separator, str) or not separator or any(separator in name for name in names):
         raise CorruptError(f"its label separator is {separator!r}; expected a string that no label contains")
@@ -144,5 +144,5 @@ def bundled_path() -> str:
     """Return the path of the model bundled with nlptx. Raises SettingsError if nlptx was installed without it."""
     path = str(resources.files("nlptx") / "default_model.npz")
     if not os.path.exists(path):
-        raise SettingsError("nlptx was installed without its bundled model", hint="Name a model file.")
+        raise SettingsError("nlptx was installed without its bundled model", hint="Specify a model file.")
     return path

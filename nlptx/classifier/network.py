@@ -24,10 +24,11 @@ class Network(Layer):
     The features are optional. They come from n-grams; see :mod:`nlptx.ngrams`. Token features are multiplied by the
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
     provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
-    mean of the linear models, so that the encoder learns to correct their errors. In
-    multi-label models, and with sparse n-gram features, which are used if there are many classes, each of the E numbers
-    belongs to one class, and W connects it only to the output of that class. The size of W is then proportional to the
-    number of classes.
+    mean of the linear models, so that the encoder learns to correct their errors.
+
+    If the model is multi-label, or if the n-gram features are sparse because there are many classes, each of the E
+    numbers belongs to one class. W then connects each number only to the output of its class, so that the size of W is
+    proportional to the number of classes.
 
     Args:
         settings: architecture of the network.
@@ -36,8 +37,8 @@ class Network(Layer):
         rng: source of randomness for the initial weights.
         token_feature_width: number of features of a token; 0 for none.
         text_feature_width: M E, the number of features of a text; 0 for none.
-        per_class: whether a text feature affects only the output of its own class. This is always so if the classes are
-            independent.
+        per_class: whether a text feature affects only the output of its own class. In a multi-label network, this is
+            always the case, even if ``per_class`` is False.
 
     Raises:
         SettingsError: the settings are inconsistent, or contradict the number of classes.
@@ -91,7 +92,7 @@ class Network(Layer):
 
         Args:
             x: (N, R) word vectors.
-            layout: layout of the batch.
+            layout: which rows belong to which text.
             rng: source of randomness for dropout; None outside training.
             token_features: (N, token_feature_width), or None.
             text_features: (B, text_feature_width), or None.
@@ -144,7 +145,7 @@ class Network(Layer):
 
 
 class _Unset:
-    """Replaces a random generator if the weights will be read from a file. Its arrays take no memory."""
+    """Replaces a random generator if the weights will be read from a file. The arrays it returns take no memory."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))

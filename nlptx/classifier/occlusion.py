@@ -52,13 +52,13 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadText:
-    """A text as the network reads it.
+    """A text as input of the network: its words, n-grams and windows.
 
     Args:
         model: trained network.
         ids: (T,) word ids of the text.
         ngrams: (T, order) indices of the n-grams that end at each word; order is 0 without n-gram features.
-        spans: the rows of each window.
+        spans: slice of ``ids`` for each window.
     """
 
     model: TrainedNetwork

@@ -11,7 +11,7 @@ V = TypeVar("V")
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
 ) -> dict[str, Any]:
-    """Return column name -> value, in order. A value is for one text, or an array for several texts.
+    """Return column name -> value, in order. Each value is for one text, or an array for several texts.
 
     Args:
         label_names: names of the C labels.

@@ -54,7 +54,7 @@ class Scored(NamedTuple):
     unlike: bool | None = None
 
     def is_answered(self, abstain: float, *, prior: bool = False) -> bool:
-        """Return whether the text gets a prediction: it has a known word and at least the confidence ``abstain``.
+        """Return whether the text gets a prediction: it has a known word, and its confidence is at least ``abstain``.
 
         If ``prior`` is true, only the confidence counts, and the prediction for a text without a known word comes from
         the priors.
@@ -69,7 +69,7 @@ class ScoringModel(TrainedNetwork, Protocol):
     typical_surprise: TypicalSurprise | None
 
     def overflow_safe(self) -> Self:
-        """Return the model to score with: this model, or a copy that computes in float64 if float32 might overflow."""
+        """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts."""

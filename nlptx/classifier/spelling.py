@@ -30,7 +30,7 @@ _MAX_SURPRISE = 8.0
 
 
 class Spelling:
-    """Surprise of words by their spelling.
+    """Computes the surprise of words from their spelling.
 
     Args:
         words: known words.

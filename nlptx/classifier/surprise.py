@@ -8,14 +8,14 @@ p is the distribution of the words in the training texts. An unknown word is tre
 known word. q is a background distribution for any language. It gives symbols (tokens of punctuation marks, such as
 brackets) half of the probability, and words the other half. All symbols are equally probable, and all words are equally
 probable. Symbols are frequent in every language, so without q a line of program code would seem familiar. Only
-differences of s matter, so constants are left out: s(w) = -log count(w), plus log(words / symbols) if w is a symbol,
-where words and symbols are the numbers of distinct words and symbols that were counted. For an unknown word, s also
-depends on its spelling; see :class:`nlptx.classifier.spelling.Spelling`.
+differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
+and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on its
+spelling; see :class:`nlptx.classifier.spelling.Spelling`.
 
-To get the surprise of a text, s is averaged over its T tokens, without immediate repetitions ("!!!" counts as one
-token). The result is standardised with its mean m and its variance a + b/T over the training texts: b is the variance
-between the words of a text, and a is the variance between texts with different subjects and styles. Training measures
-m, a and b on training texts and passages of several lengths, and sets the threshold so that 0.5 % of them exceed it.
+For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
+the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
+variance between the words of a text, and a is the variance between texts with different subjects and styles. Training
+measures m, a and b on training texts and passages of several lengths, and sets the threshold that 0.5 % of them exceed.
 Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
 """
 
@@ -40,7 +40,7 @@ from nlptx.text.vocabulary import Vocabulary, as_text
 # Fraction of the training texts that are considered unlike the others. For new texts about other subjects, the fraction
 # is higher.
 FALSE_ALARMS = 0.005
-# Lengths, in tokens, of the passages that are measured in addition to the texts; and maximum length of a measured text.
+# Lengths, in tokens, of the passages that are measured in addition to the texts, and maximum length of a measured text.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
 # Minimum variance between the words of a text. If the training texts were repetitive, a smaller variance would make
@@ -53,7 +53,7 @@ _MIN_THRESHOLD = 2.33
 _WORDS = 1 << 14
 # Maximum absolute value of a number in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Variance between texts, and threshold, measured on English reviews, for models that store no such values.
+# Variance between texts, and threshold, for models that store neither. They were measured on English reviews.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
@@ -79,12 +79,12 @@ class WordSurprise:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Self | None:
-        """Return s for the words of a vocabulary, or None if it has no counts."""
+        """Build from a vocabulary. Return None if the vocabulary has no counts."""
         return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
 
     @cached_property
     def _spelling(self) -> Spelling:
-        # created here because it takes a few milliseconds, and many inputs have no unknown word
+        # created on first use, because it takes a few milliseconds, and many inputs have no unknown word
         return Spelling(self._words)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
@@ -111,7 +111,7 @@ def _is_symbol(word: str) -> bool:
 
 @dataclass(frozen=True)
 class TypicalSurprise:
-    """Distribution of the mean of s over a text, among texts like the training texts.
+    """Distribution of the mean surprise per token, among texts like the training texts.
 
     Args:
         mean: m, in nats.
@@ -142,8 +142,8 @@ class TypicalSurprise:
         means, lengths = [], []
         for part in in_lengths(tokens.numbers[first], tokens.sums(first, np.int64)):
             words, index, inside = np.unique(part, return_inverse=True, return_counts=True)
-            # After subtracting this text, a word counts as unknown if its count is lower than the counts of all known
-            # words.
+            # The words of this text are subtracted from the counts. If the remaining count of a word is lower than the
+            # counts of all known words, the word is treated as unknown.
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
             sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[index]))
@@ -155,7 +155,7 @@ class TypicalSurprise:
 
     @classmethod
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
-        """Fit the distribution to the means of s over texts, given the lengths of the texts in tokens.
+        """Fit the distribution to texts, given the mean of s over each text, and the text lengths in tokens.
 
         For texts of T tokens, the expected value of T (mean - m)^2 is b + a T. Fitting a straight line yields a and b.
         """
@@ -187,7 +187,7 @@ class TypicalSurprise:
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Build from :meth:`to_dict`. Raises CorruptError if the values are invalid."""
+        """Restore from the result of :meth:`to_dict`. Raises CorruptError if the values are invalid."""
         names = ["mean", "between", "within", "threshold"]
         if (
             not isinstance(values, dict)
@@ -196,7 +196,7 @@ class TypicalSurprise:
             or values["between"] < 0
             or values["within"] < _MIN_WITHIN
         ):
-            raise CorruptError(f"its typical surprise is {values!r}")
+            raise CorruptError(f"its typical surprise is invalid: {values!r}")
         return cls(**values)
 
 

@@ -19,11 +19,12 @@ def align(
 ) -> list[LabelledPredictions]:
     """Return the predictions with their texts in the same order, and with the same class numbers.
 
-    The order is that of the first predictions. However, if some predictions have several rows per text, one for each
-    seed, the order is that of the predictions with the most rows, and the other predictions are repeated for each seed.
+    The order is that of ``predictions[0]``. However, if the predictions of a model have several rows per text, one for
+    each seed, the order is that of the model with the most rows, and the predictions of the others are repeated for
+    each seed.
 
     Args:
-        predictions: predictions for the same labelled texts.
+        predictions: predictions of each model for the same labelled texts.
         on_note: called with a note about labels that are spelled differently.
 
     Raises:
@@ -36,7 +37,7 @@ def align(
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
                 f"one of {first.source} and {other.source} is single-label, the other multi-label",
-                hint="Compare predictions of the same kind; for tables, use `label_separator`.",
+                hint="Compare predictions of the same kind. For multi-label tables, set `label_separator`.",
             )
         same = other.documents is first.documents
         ordered.append(other if same else other.take(np.array(match_rows(other.documents, first.documents))))
@@ -53,7 +54,12 @@ def align(
 
 
 def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
-    """Return the name of a class, or the names of a set of classes, which is passed as (C,) bool."""
+    """Return the label of a text as a str: several labels are separated by semicolons, and ``?`` means no answer.
+
+    Args:
+        predictions: the predictions to which the label belongs.
+        row: class of the text, or its set of classes as (C,) bool.
+    """
     if np.ndim(row):
         return "; ".join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
     return "?" if row == NO_ANSWER else predictions.label_names[int(row)]

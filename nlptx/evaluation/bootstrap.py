@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Number of resamples, and the seed with which they are drawn.
 RESAMPLES, _SEED = 10_000, 1
-# Maximum number of values in a block of resamples, so that the memory does not grow with the number of texts.
+# Maximum number of values in a block of resamples, to limit memory. A block contains at least one resample.
 _BLOCK = 4_000_000
 _PERCENTILES = (2.5, 97.5)
 

@@ -92,7 +92,7 @@ class Comparison:
         texts: number of texts.
         groups: number of groups of texts; None if the texts are independent.
         candidates: quality of each model.
-        pairs: M - 1 comparisons, one of each other model with the first model.
+        pairs: comparison of each of the other M - 1 models with the first model.
         differences: (M, M) accuracy of the row's model minus accuracy of the column's model.
     """
 
@@ -112,14 +112,15 @@ def compare_predictions(
 
     Args:
         predictions: predictions of M models, aligned by :func:`nlptx.evaluation.alignment.align`.
-        groups: (texts,) group of each text, from 0, such as its author; None if the texts are independent.
+        groups: (texts,) group number of each text, from 0, for example with one group per author; None if the texts are
+            independent.
         resamples: number of bootstrap resamples.
 
     Raises:
         DataError: there are fewer than two models, or fewer than two groups.
     """
     if len(predictions) < 2:
-        raise DataError("there is nothing to compare: two or more models or tables of predictions are needed")
+        raise DataError("there is nothing to compare; at least two models or tables of predictions are needed")
     count = None if groups is None else int(groups.max()) + 1
     if count is not None and count < 2:
         raise DataError("all texts are in one group; two or more groups are needed")
@@ -153,9 +154,9 @@ def group_numbers(names: Sequence[object]) -> NDArray[np.int64]:
 def _values(predictions: LabelledPredictions) -> csr_matrix:
     """Return a matrix (texts, 3 + 3 C) whose column sums determine all measures.
 
-    The first three values of a row are 1, whether the prediction is correct, and the log-loss (0 if there are no
-    probabilities). Three blocks of C values follow, one value per class: whether the text has the class, whether the
-    class is predicted, and whether both are true.
+    Each row begins with the constant 1, the correctness of the prediction (1 or 0), and the log-loss (0 if there are no
+    probabilities). Three blocks of C values follow, with one value per class: whether the text has the class, whether
+    the class is predicted, and whether both hold.
     """
     classes = range(len(predictions.label_names))
     if predictions.targets.ndim == 2:
@@ -171,7 +172,7 @@ def _values(predictions: LabelledPredictions) -> csr_matrix:
 
 
 def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return accuracy, macro-F1 and log-loss, (samples, 3), given the sums (samples, 3 + 3 C) over :func:`_values`."""
+    """Return accuracy, macro-F1 and log-loss, (samples, 3), given column sums (samples, 3 + 3 C) of :func:`_values`."""
     texts, correct, losses = sums[:, :3].T
     true, predicted, hits = np.split(sums[:, 3:], 3, axis=1)
     f1 = 2 * hits / np.maximum(true + predicted, 1)

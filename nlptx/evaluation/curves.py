@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.metrics import BINS, wilson_interval
 
-# Maximum number of points per curve. More points would make no visible difference in a figure.
+# Approximate maximum number of points per curve. More points would make no visible difference in a figure.
 MAX_POINTS = 200
 
 
 @dataclass(frozen=True)
 class RankingCurves:
-    """ROC curve and precision-recall curve of the probability of one label, against all other labels.
+    """ROC curve and precision-recall curve for one label against all others, with its probability as the score.
 
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.
         precision_recall: (recall, precision) for decreasing thresholds.
-        average_precision: mean of the precision over all thresholds, weighted by the increase in recall at each
+        average_precision: mean precision over all thresholds, weighted by the increase in recall at each
             threshold.
         share: fraction of the texts that have the label, which is also the precision of random scores.
     """

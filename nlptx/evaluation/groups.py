@@ -14,7 +14,7 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
-# Number of groups into which texts are divided by length.
+# Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
 
 
@@ -36,7 +36,12 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Return a group. ``correct``, (texts,) bool, says whether each prediction is correct; it must not be empty."""
+        """Return a group of one or more texts.
+
+        Args:
+            name: name of the group.
+            correct: (texts,) whether each prediction is correct.
+        """
         hits = int(correct.sum())
         return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
 
@@ -56,7 +61,7 @@ def column_values(column: str, documents: Sequence[Document]) -> list[str]:
             raise DataError(
                 f"this text is not in a table, so it has no column {column!r}",
                 where=document.where,
-                hint="`by` names a column of a .csv, .tsv or .jsonl file.",
+                hint="`by` names a column of a table, such as a .csv, .tsv or .jsonl file.",
             )
         fields = tuple(document.fields)
         if fields not in names:

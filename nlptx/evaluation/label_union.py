@@ -16,12 +16,12 @@ def unite_labels(
 ) -> tuple[dict[str, str], list[str], bool]:
     """Return the spelling to use for each label, the distinct labels in order, and whether the labels are ordered.
 
-    A predicted label is read as a true label if the two differ only in case, are the same number, or correspond to each
-    other in known pairs, such as neg/pos and 0/1.
+    A predicted label is read as a true label if the two differ only in case, are the same number, or have the same
+    meaning in known pairs of labels, such as neg/pos and 0/1.
 
     Args:
         true: labels of the texts.
-        predicted: labels of the predictions and of the columns with probabilities.
+        predicted: labels that are predicted or have a probability column.
         where: name of the file, for the note.
         on_note: called with a note about labels that are spelled differently.
 
@@ -41,7 +41,7 @@ def unite_labels(
     if changed:
         more = ", ..." if len(changed) > _MAX_LISTED else ""
         on_note(
-            f"{where}: labels are read under other names: {', '.join(changed[:_MAX_LISTED])}{more};"
+            f"{where}: labels are read as follows: {', '.join(changed[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     distinct = set(spelling.values())

@@ -116,7 +116,7 @@ def read_labelled(
 
 
 def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
-    """Return a function that scores texts on the given workers; its errors are those of ``scoring.score``."""
+    """Return a function that scores texts on the given workers. It raises the same errors as ``scoring.score``."""
 
     def score_texts(texts: list[str]) -> Iterator[Scored]:
         for batch in score(model, ((None, text) for text in texts), workers):

@@ -19,8 +19,8 @@ LEVEL, POWER = 0.05, 0.8
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
-    Only texts that exactly one of the two models predicts correctly are counted. If both models are equally good, that
-    model is equally likely to be the first or the second, so the number of texts that only the first model predicts
+    The test uses only the texts that exactly one of the two models predicts correctly. If both models are equally good,
+    either model is equally likely to be the correct one, so the number of texts that only the first model predicts
     correctly is binomial with parameter 1/2.
 
     Args:
@@ -44,7 +44,7 @@ def sign_flip_test(differences: NDArray[np.float64]) -> float:
     If both models are equally good, the sign of each difference is random. Therefore, all signs are drawn at random, n
     times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the differences is at
     least as far from 0 as the observed sum. Without the added 1, the test would reject too often (Phipson and Smyth
-    2010). With one text per group, the test approximates McNemar's.
+    2010). With one text per group, the p-value approximates that of McNemar's test.
 
     Args:
         differences: (groups,) number of correct predictions in each group, second model minus first model.
@@ -78,8 +78,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def texts_needed(discordant: float, difference: float) -> int | None:
     """Return how many texts are needed to show a difference in accuracy at level 0.05 with power 0.8.
 
-    The formula is from Connor (1987, Biometrics 43, 207-211). If r is the fraction of discordant texts and d is the
-    difference, the number is ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
+    The formula is from Connor (1987, Biometrics 43, 207-211). Let r be the fraction of discordant texts, d the
+    difference, and z(p) the p-quantile of the standard normal distribution. The number is
+    ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
 
     Args:
         discordant: fraction of the texts that exactly one of the two models predicts correctly.

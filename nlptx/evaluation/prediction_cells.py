@@ -24,7 +24,7 @@ _EXACT = 1e-6
 
 
 def find_column(documents: Sequence[Document], *names: str) -> str | None:
-    """Return the name of the first of these columns that the table has, as spelled in the table, or None."""
+    """Return the first of these column names that the table has, spelled as in the table; None if it has none."""
     fields = documents[0].fields or {}
     return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
 
@@ -64,9 +64,9 @@ def read_probabilities(
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        sums_to_one: whether the probabilities of a text must sum to 1. Small differences, such as those caused by
-            rounding, are removed.
-        on_note: called with a note about such differences.
+        sums_to_one: whether the probabilities of a text must sum to 1. If the sum differs slightly from 1, for example
+            because of rounding, the probabilities are divided by it.
+        on_note: called with a note about such texts.
 
     Raises:
         DataError: a cell is not a probability, or the probabilities of a text do not sum to 1.

@@ -47,10 +47,10 @@ def read_predictions(
     """Read predictions from a table that any program may have written.
 
     Args:
-        path: the table.
+        path: path of the table.
         reading: names of the columns, replacements for labels, and the label separator for multi-label data. If None,
             the defaults are used.
-        on_note: called with notes about what was guessed, and with the number of texts without an answer.
+        on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
             column is read as the prediction.
@@ -188,8 +188,8 @@ def _probabilities(
     result[:, columns_of] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
     if missing := [label for label in names if label not in columns]:
         on_note(
-            f"{documents[0].source}: no column with the probability of {', '.join(missing)};"
-            " the probability of such a label is taken to be 0"
+            f"{documents[0].source}: there is no column with the probability of {', '.join(missing)};"
+            " such a label gets the probability 0"
         )
     return result
 
@@ -216,7 +216,7 @@ def _check_true_labels(
     predicted: NDArray,
     confidence: NDArray[np.float64] | None,
 ) -> None:
-    """Raise DataError if the true labels seem to be predictions, because ``confidence`` holds their probabilities."""
+    """Raise DataError if the column ``confidence`` suggests that the true labels are predictions."""
     column = find_column(documents, "confidence")
     if column is not None and confidence is not None and np.array_equal(targets, predicted):
         written = [read_probability(document, column) for document in documents]
@@ -225,5 +225,5 @@ def _check_true_labels(
                 "its labels seem to be predictions, not true labels: each is the most probable label, and the column"
                 f" {column!r} contains its probability",
                 where=documents[0].source,
-                hint="Name the labelled data too, or add the true labels to the table.",
+                hint="Pass the labelled data too, or add the true labels to the table.",
             )

@@ -50,7 +50,7 @@ def find_targets(
         more = ", ..." if len(known) > _MAX_NAMED else ""
         row = next(row for row, each in enumerate(sets) if wrong in each)
         raise LabelError(
-            f"label {wrong!r} is not one of the model's: {', '.join(known[:_MAX_NAMED])}{more}",
+            f"label {wrong!r} is not one of the model's labels: {', '.join(known[:_MAX_NAMED])}{more}",
             where=positions[row],
             hint=f"Map it to one of these: `label_map={wrong}=NEW`.",
         )
@@ -59,7 +59,7 @@ def find_targets(
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
         more = ", ..." if len(pairs) > _MAX_LISTED else ""
         on_note(
-            f"labels of the data are read as those of the model: {', '.join(pairs[:_MAX_LISTED])}{more};"
+            f"labels in the data are read as model labels: {', '.join(pairs[:_MAX_LISTED])}{more};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     read = [tuple(matches[label] for label in each) for each in sets]

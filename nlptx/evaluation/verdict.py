@@ -1,4 +1,4 @@
-"""Describes the result of a comparison in a sentence, and finds texts for which the predictions differ."""
+"""Describes the result of a comparison in words, and finds texts for which the predictions differ."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from nlptx.evaluation.labelled_predictions import LabelledPredictions
 def verdict(pair: Pair) -> str:
     """Return sentences that say whether one of two models is better."""
     gain = pair.accuracy
-    interval = f"95 % interval {100 * gain.low:+.2f} to {100 * gain.high:+.2f}"
+    bounds = f"{100 * gain.low:+.2f} to {100 * gain.high:+.2f}"
     size = f"its accuracy is {100 * abs(gain.value):.2f} points higher"
     p_value = f"p = {pair.corrected_p_value:.2g}"
     if pair.differs:
         better, other = (pair.second, pair.first) if gain.value > 0 else (pair.first, pair.second)
-        sentence = f"{better} is better than {other}: {size} (difference {interval}, {p_value})."
+        sentence = f"{better} is better than {other}: {size} (95 % interval of the difference {bounds}, {p_value})."
     elif not gain.value:
-        sentence = "No difference can be shown: both are correct equally often."
+        sentence = "No difference can be shown: both models are correct equally often."
     else:
         sentence = (
             f"No difference can be shown between {pair.first} and {pair.second}: the difference is"
-            f" {100 * gain.value:+.2f} points ({interval}, {p_value})."
+            f" {100 * gain.value:+.2f} points (95 % interval {bounds}, {p_value})."
         )
         if pair.texts_needed is not None:
             sentence += f" To show a difference of this size, about {pair.texts_needed:,} texts are needed."

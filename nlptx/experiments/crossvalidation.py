@@ -22,7 +22,7 @@ from nlptx.settings import SEED
 from nlptx.training.progress import Progress
 
 # Function that trains and tests models. Its argument is a list of (seed, fold) pairs. For each pair, in order, it
-# yields the record of the result and the remarks about it.
+# yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks from the training run.
 RunFolds = Callable[[Sequence[tuple[int, int]]], Generator[tuple[dict[str, Any], list[str]]]]
 
 
@@ -62,20 +62,20 @@ def cross_validate(
 ) -> CrossValidation:
     """Train a model for each fold, on all other folds, and test it on the fold that was left out.
 
-    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe contains
-    vectors.
+    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe provides them
+    (``vectors`` or ``start``).
 
     Args:
         experiment: texts and number of folds.
         recipe: how to train; the default settings if None.
         seeds: seeds for the split into folds and for training. The cross-validation is repeated for each seed.
-        workers: threads or processes. Several folds are trained at the same time, each by some of the workers, because
-            this is faster than using all workers for one fold. If there is too little memory, fewer folds are trained
-            at the same time. The number of workers does not change the result.
+        workers: threads or processes. Several folds are processed at the same time, each by some of the workers,
+            because this is faster than using all workers for one fold. If there is too little memory, fewer folds are
+            processed at the same time. The number of workers does not change the result.
         run_folds: function that trains and tests the models elsewhere, such as on a cluster; None to use ``workers``.
-        journal: an open journal (see :class:`.Journal`), whose folds are not computed again; none by default.
+        journal: an open journal (see :class:`.Journal`), or None. The folds that it contains are not computed again.
         on_fold: called with the result of each fold, even if the result was read from the journal.
-        on_progress: callback for the progress of each step of training.
+        on_progress: callback for the progress of each training step; not called if folds are processed in parallel.
         on_note: callback for remarks; equal remarks of several folds are reported once.
 
     Raises:
@@ -95,7 +95,7 @@ def cross_validate(
     journal.begin(experiment.fingerprint(recipe))
     if rare := experiment.rare_labels():
         named = ", ".join(map(repr, rare[:10])) + (", ..." if len(rare) > 10 else "")
-        on_note(f"labels with fewer texts than folds are not measured in every fold: {named}")
+        on_note(f"labels with fewer texts than folds are missing from some test folds: {named}")
     noted: set[str] = set()
 
     def note_once(note: str) -> None:

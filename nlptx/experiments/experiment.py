@@ -66,11 +66,11 @@ class Experiment:
         folds: number of folds.
         groups: group of each text; texts of the same group are in the same fold. Without groups, runs of consecutive
             texts with the same label stay together.
-        shuffle: whether to assign each text to a fold separately, instead of runs of consecutive texts.
+        shuffle: whether to assign single texts to folds instead of runs of consecutive texts. Ignored with groups.
         weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
             weights.
-        unlabelled: texts without labels.
-        lexicon: prior of the n-gram features, as for :func:`nlptx.fit`.
+        unlabelled: texts without labels, which are used for training in every fold; see :func:`nlptx.fit`.
+        lexicon: word or phrase -> value, used as a prior of the n-gram features; see :func:`nlptx.fit`.
         separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:
@@ -116,7 +116,7 @@ class Experiment:
         return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle)
 
     def sample(self, count: int, seed: int) -> Experiment:
-        """Return the experiment with about ``count`` of its texts, and with the same label frequencies.
+        """Return an experiment with about ``count`` of the texts, and with about the same label frequencies.
 
         Runs of consecutive texts are kept or left out together.
         """

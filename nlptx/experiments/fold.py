@@ -98,10 +98,10 @@ def run_fold(
         recipe: how to train.
         seed: seed for the folds and for training.
         fold: number of the fold, from 0.
-        workers: threads or processes; they do not change the result.
+        workers: threads or processes. The number of workers does not change the result.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks.
-        train_rows: indices of the training texts, if only some of the texts outside the fold are used.
+        train_rows: indices of the training texts; None for all texts outside the fold.
         feature_cache: cache of n-gram features that several training runs share; none by default.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The rounds of a search for settings: successive halving over paired folds, within a time limit."""
+"""The rounds of a search for settings: successive halving over cross-validation folds, within a time limit."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Trial:
     Args:
         values: all settings, as ``stage.setting`` -> value.
         changes: settings that differ from the starting settings of the search.
-        folds: index of each fold on which the settings were tested, from 0 -> measures.
-        seconds: time for training and testing.
+        folds: index of each test fold (from 0) -> measures.
+        seconds: total time of training and testing, in seconds.
         failure: reason why the settings cannot be used, or an empty string.
     """
 
@@ -60,7 +60,7 @@ class OutOfTimeError(Exception):
 
 
 class Search:
-    """The state of a search. The other arguments are those of :func:`nlptx.experiments.tuning.tune`.
+    """The state of a search. All other arguments are those of :func:`nlptx.experiments.tuning.tune`.
 
     Args:
         feature_cache: n-gram features that the candidates share.
@@ -104,12 +104,12 @@ class Search:
         return self.trials[-1]
 
     def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
-        """Try changes to the best settings. Return the new best settings, or None if there is nothing left to try.
+        """Try changes to the best settings. Return the best settings so far, or None if there is nothing left to try.
 
         Each round begins with a different fold; otherwise, settings that suit the first fold by chance would win.
 
         Raises:
-            OutOfTimeError: the time is used up.
+            OutOfTimeError: the remaining time is probably too short for the next step.
         """
         rng = np.random.default_rng([self.seed, number])
         observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
@@ -195,7 +195,10 @@ class Search:
         self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
-        """Return the expected time of the next step: the mean over this candidate's steps, or else over all steps."""
+        """Return the expected time of the next step, in seconds.
+
+        It is the mean over the steps of this candidate or, if there are none yet, over all steps.
+        """
         for trials in ([trial], self.trials):
             if steps := sum(len(each.folds) for each in trials):
                 return sum(each.seconds for each in trials) / steps
@@ -208,7 +211,7 @@ class Search:
 
 
 def rungs(folds: int, first: int = 0) -> list[list[int]]:
-    """Return three groups of folds, which are used one after the other: the first fold, the next two, and the rest."""
+    """Return up to three groups of folds, used one after the other: fold ``first``, the next two, and the rest."""
     order = [(first + number) % folds for number in range(folds)]
     return [part for part in (order[:1], order[1:3], order[3:]) if part]
 

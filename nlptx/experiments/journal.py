@@ -54,7 +54,7 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: everything that determines the records, except what their names say, such as the fold.
+            fingerprint: everything that determines the records, except what is part of their names, such as the fold.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.
@@ -82,7 +82,7 @@ class Journal:
                 file.write(json.dumps(content).encode())
         except OutputError as error:
             if not self._failed:
-                self.on_note(f"finished parts cannot be kept: {error}")
+                self.on_note(f"finished parts cannot be saved: {error}")
             self._failed = True
 
     @property

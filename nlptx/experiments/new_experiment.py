@@ -34,7 +34,7 @@ def write_experiment(folder: str | Path, train: str | Path, test: str | Path) ->
     paths = [folder / name for name in FILES]
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise OutputError("the folder is not empty", where=str(folder), hint="Name a new folder.")
+            raise OutputError("the folder is not empty", where=str(folder), hint="Choose a new or empty folder.")
         for path, name in zip(paths, FILES, strict=True):
             text = template.joinpath(name).read_text(encoding="utf-8")
             for placeholder, value in names.items():
@@ -52,5 +52,5 @@ def _relative(path: str | Path, folder: Path) -> str:
         raise DataError("there is no such file", where=str(path))
     name = os.path.relpath(path, folder)
     if not _PLAIN.fullmatch(name):
-        raise SettingsError(f"{name!r} cannot be used in a Makefile; rename it, without spaces or special characters")
+        raise SettingsError(f"{name!r} cannot be used in a Makefile; expected no spaces or special characters")
     return name

@@ -49,7 +49,7 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# Approximate mean number of tuples of settings that a random change alters.
+# Approximate mean number of setting tuples that a random change alters.
 _CHANGES = 2
 # Number of random changes from which the additive model chooses, and the strength of the model's regularisation.
 _POOL, _RIDGE = 50, 0.3
@@ -67,7 +67,7 @@ class SearchSpace(NamedTuple):
         """Return the settings that may change.
 
         Args:
-            recipe: recipe to start from. If it does not make word vectors, the settings of counting and PCA stay fixed.
+            recipe: recipe to start from. If it does not make word vectors, the counting and PCA settings stay fixed.
                 If training starts from a model, the network shape and the n-gram settings stay fixed.
             fixed: names of settings that must not change, as ``stage.setting``.
         """
@@ -82,7 +82,10 @@ class SearchSpace(NamedTuple):
         return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
-        """Return changes that often help and have not been tried. They alter only settings that may change."""
+        """Return copies of the settings with changes that often help, except for copies that have been tried.
+
+        Only settings that may change are altered.
+        """
         names = {name for group in self.groups for name in group}
         changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
         return [values for name, values in {name_of(each): each for each in changed}.items() if name not in tried]
@@ -95,17 +98,17 @@ class SearchSpace(NamedTuple):
         rng: np.random.Generator,
         count: int,
     ) -> list[Values]:
-        """Return up to ``count`` random changes to the settings, none of which has been tried.
+        """Return up to ``count`` copies of the settings with random changes, none of which has been tried.
 
-        The first change is random. Each of the others is chosen from several random changes: it is the change for which
-        an additive model predicts the lowest loss; see :class:`AdditiveModel`.
+        The first copy is random. Each of the others is chosen from several random copies: it is the copy for which an
+        additive model predicts the lowest loss; see :class:`AdditiveModel`.
 
         Args:
             center: settings to change.
             tried: names of the settings that have been tried; see :func:`name_of`.
             observed: settings and their losses, to which the model is fitted.
             rng: random number generator.
-            count: number of changes to return.
+            count: maximum number of copies to return.
         """
         known, found = set(tried), list[Values]()
         model = AdditiveModel(self, observed)
@@ -132,10 +135,10 @@ class SearchSpace(NamedTuple):
 
 
 class AdditiveModel:
-    """Predicts a loss as a sum of effects, one for each setting. The effects are fitted by ridge regression.
+    """Predicts a loss by ridge regression, as a sum of one effect per setting that depends on the setting's value.
 
     Args:
-        space: settings that have effects.
+        space: settings that have effects, and their values.
         observed: settings and their losses.
     """
 
@@ -173,7 +176,7 @@ def values_of(recipe: Recipe) -> Values:
 
 
 def with_values(recipe: Recipe, values: Values) -> Recipe:
-    """Return a recipe with other settings.
+    """Return a copy of a recipe with the given settings.
 
     Raises:
         SettingsError: the settings contradict each other.

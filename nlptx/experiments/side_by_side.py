@@ -1,4 +1,4 @@
-"""Determines how many folds are trained at the same time."""
+"""Determines how many models are trained at the same time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def side_by_side(
     possible = max(1, min(most, available // of_run))
     if possible < most:
         on_note(
-            f"training {possible} of {most} folds at a time: each may need {of_run / 1e9:.1f} GB of memory, and"
-            f" {available / 1e9:.1f} GB is available"
+            f"training {possible} instead of {most} models at a time: each may need {of_run / 1e9:.1f} GB of memory,"
+            f" and {available / 1e9:.1f} GB is available"
         )
     return possible
 

@@ -52,8 +52,8 @@ def run_step(
         experiment: texts and folds.
         recipe: starting settings of the search.
         seed: seed for the folds and for training.
-        step: the step.
-        workers: threads or processes; they do not change the result.
+        step: the settings and the fold.
+        workers: threads or processes. The number of workers does not change the result.
         feature_cache: n-gram features that several steps share.
         on_progress: callback for the progress of training.
         clock: function that returns the time in seconds.

@@ -1,10 +1,10 @@
-"""``tune``: search for better settings within a time limit, by successive halving over paired folds.
+"""``tune``: search for better settings within a time limit, by successive halving over cross-validation folds.
 
 The search consists of rounds. The candidates of the first round are changes that often help together; those of later
 rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
 on two more folds, and the best of these on the remaining folds. After each of these three tests, a candidate continues
-only if it is better than the best settings so far on the same folds. A candidate that completes all folds becomes the
-best. Because all candidates are tested on the same folds, the differences between folds cancel out. Each round begins
+only if it is better than the best settings so far on the same folds. A candidate that passes all tests replaces these
+settings. Because candidates are compared on the same folds, the differences between folds cancel out. Each round begins
 with a different fold.
 
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
@@ -88,7 +88,7 @@ def tune(
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
         seconds: time limit. It may be exceeded by less than the time of one step, which trains and tests one model.
-        measure: measure to optimise, a key of MEASURES.
+        measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed for the folds, for training and for the candidates.
         workers: threads or processes. Steps run in parallel, each on some of the workers. The number of workers changes
@@ -96,7 +96,7 @@ def tune(
         run_steps: function that performs the steps elsewhere, such as on a cluster; None to use ``workers``.
         journal: an open journal (see :class:`.Journal`), from which finished steps are read; none by default.
         on_step: called before and during each step, with its description and the fraction of the time used so far.
-        on_best: called with settings that are better than all earlier settings.
+        on_best: called with the starting settings, and then with each candidate that becomes the best.
         clock: function that returns the time in seconds.
 
     Raises:

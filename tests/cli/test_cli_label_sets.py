@@ -228,7 +228,7 @@ def test_an_unknown_label_is_an_error_and_can_be_mapped(model, tmp_path):
     path.write_text("text,label\nred0,red\nblue1 red0,blue;crimson\nthe,\n")
     code, message = failure("evaluate", path, "-m", model)
     assert code == 3
-    assert "test.csv:3: label 'crimson' is not one of the model's: blue, green, red" in message
+    assert "test.csv:3: label 'crimson' is not one of the model's labels: blue, green, red" in message
     report = call("evaluate", path, "-m", model, "--map", "crimson=red", "--json", "-j", "1").json
     assert report["labels_per_text"] == 1
     assert report["texts"] == 3

@@ -133,7 +133,7 @@ def test_common_names_of_labels_are_recognised(tmp_path, labels, reading):
     assert result.json["confusion"] == [[1, 0], [0, 1]]
     (note,) = result.stderr.splitlines()
     assert note == (
-        f"labels of the data are read as those of the model: {reading}; if that is wrong, map them with --map OLD=NEW"
+        f"labels in the data are read as model labels: {reading}; if that is wrong, map them with --map OLD=NEW"
     )
 
 
@@ -143,7 +143,7 @@ def test_ambiguous_labels_are_rejected_unless_mapped(tmp_path):
     code, message = failure("evaluate", data, "-j", "1")
     assert code == 3
     assert message == (
-        f"{data}:2: label '5' is not one of the model's: neg, pos\n  Map it to one of these: --map 5=NEW.\n"
+        f"{data}:2: label '5' is not one of the model's labels: neg, pos\n  Map it to one of these: --map 5=NEW.\n"
     )
     result = call("evaluate", data, "-j", "1", "--json", "--map", "1=neg", "--map", "4=pos", "--map", "5=pos")
     assert (result.json["texts"], result.stderr) == (3, "")

@@ -123,7 +123,7 @@ def test_more_than_two_are_corrected():
     assert all(pair.corrected_p_value >= pair.p_value for pair in comparison.pairs)
     assert comparison.differences.shape == (3, 3)
     assert comparison.differences[1, 0] == pytest.approx(comparison.pairs[0].accuracy.value)
-    with pytest.raises(DataError, match="two or more"):
+    with pytest.raises(DataError, match="at least two"):
         compare_predictions([first])
 
 

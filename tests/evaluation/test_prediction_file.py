@@ -94,7 +94,7 @@ def test_other_spellings(tmp_path, true, predicted):
     assert found.correct.all()
     assert len(found.label_names) == 2
     assert len(notes) == 1
-    assert "under other names" in notes[0]
+    assert "labels are read as follows" in notes[0]
 
 
 def test_labels_are_those_of_all_columns(tmp_path):
