@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 BATCH = 32
 REVIEWS = 1_000
-# No dropout and no weight averaging, so that both sides do the same work.
+# No dropout, no weight averaging and no crops, so that both sides do the same work.
 SAME: dict[str, Any] = {
     "width": 0,
     "blocks": 2,
@@ -24,6 +24,7 @@ SAME: dict[str, Any] = {
     "dropout": 0.0,
     "word_dropout": 0.0,
     "weight_averaging": 0.0,
+    "crop": 0,
 }
 
 
