@@ -38,7 +38,7 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 STDIN = "-"
 _HEADER = "header"
-# Error codes of the operating system for a path that does not refer to a file.
+# Values of errno if the path cannot refer to a file, besides those that have an exception class of their own.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 # Number of bytes that are copied at a time.

@@ -118,7 +118,7 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
 
 
 class _Others:
-    """Merges several versions of one window of a text with the other windows, which are unchanged.
+    """Merges each of several versions of one window, such as those without one word, with the other windows.
 
     Args:
         pool: the pooling layer.

@@ -26,7 +26,7 @@ class TokenIds:
 
     Args:
         words: the distinct words, in UTF-8.
-        known: (W,) int32 id of each distinct word in the vocabulary; -1 for unknown words.
+        known: (W,) int32 vocabulary id of each distinct word; -1 for unknown words.
         numbers: (N,) int32 index of each token in ``words``.
         lengths: (B,) int64 number of tokens in each text.
     """

@@ -36,7 +36,7 @@ def suggested_as_json(suggested: WorthLabelling | None, rows: Rows) -> dict[str,
 
 
 def draw_suggested(suggested: WorthLabelling | None, rows: Rows, reporter: Reporter) -> None:
-    """Print the first suggested texts as a table, if ``--suggest`` was given."""
+    """If ``--suggest`` was given, print the first suggested texts, one per line, or why there are none."""
     if suggested is None:
         return
     found = suggested_as_json(suggested, rows)["suggested"]

@@ -101,8 +101,8 @@ def predict(
     """
     if prior and abstention.max_error is not None:
         raise click.UsageError(
-            "--max-error limits the errors on texts with a known word; --prior labels other texts too."
-            " Use --abstain P instead of --max-error."
+            "--max-error and --prior cannot be used together: --max-error limits the errors only among texts with a"
+            " known word, but --prior also labels the other texts. Use --abstain P instead of --max-error."
         )
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)

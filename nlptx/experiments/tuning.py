@@ -87,7 +87,7 @@ def tune(
     Args:
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
-        seconds: time limit. It may be exceeded by less than the time of one step, which trains and tests one model.
+        seconds: time limit. The search may overrun it, but by less than one step, which trains and tests one model.
         measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed for the folds, for training and for the candidates.

@@ -39,8 +39,8 @@ TEXTS_PER_COMPONENT = 4
 # A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
 ROUNDING = 1e-5
 # If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
-# make up a quarter of the entries, and hardly change the rows. If there are few texts, they may make up most of the
-# words.
+# make up a quarter of the entries, and hardly change the rows. If there are few texts, no n-grams are left out, because
+# most words may be that frequent.
 _LEAST_IMPORTANCE = 0.1
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32

@@ -48,7 +48,7 @@ class WeightedRows:
         kept: NDArray[np.bool_],
         text_weights: NDArray[np.float64] | None,
     ) -> WeightedRows:
-        """Scale the rows of the texts ``kept`` (texts,) to length 1, and the others to length 0."""
+        """Return the matrix in which the rows of the texts selected by the mask ``kept`` (texts,) have length 1."""
         squares = blocks.forward((importance * importance)[:, None])[:, 0]
         kept = kept & (squares > 0)
         lengths = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)

@@ -15,7 +15,8 @@ from nlptx.nn.layout import Layout
 class ColumnMix(Layer):
     """Add up M blocks of C columns, with a weight for each block and column: y_nc = sum_m w_mc x_nmc.
 
-    x is (N, M C), with the blocks side by side, W (M, C), y (N, C). Initially, y is the mean of the blocks.
+    Shapes: x (N, M C), in which the blocks are side by side; W (M, C); y (N, C). Initially, y is the mean of the
+    blocks.
 
     Args:
         blocks: M.

@@ -223,7 +223,7 @@ def _of_rank(work: Callable[[T, int], R], rank: int, task: T) -> R:
 
 
 def _outcome(work: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | None]:
-    """Return (result, None) or (None, error). The error is raised after all ranks have finished."""
+    """Return (result, None) or (None, error). The caller raises the error after all ranks have finished."""
     try:
         return work(*arguments), None
     except Exception as error:
