@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from functools import lru_cache
+from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
 
 from nlptx.corpus.archive_members import read_members
@@ -149,7 +150,7 @@ def _file(name: str, options: ReadOptions) -> Iterator[Source]:
 def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
     found = False
     for path in sorted(_texts_in(folder)):
-        location = _locate(PurePosixPath(path.relative_to(folder).as_posix()), folder.name, options)
+        location = _locate(path.relative_to(folder).as_posix(), folder.name, options)
         if location is not None and path.is_file():
             found = True
             with open_whole(str(path)) as stream:
@@ -176,7 +177,7 @@ def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
     """Yield the documents in an archive. Nothing is written to disk, so links and names with ``..`` are harmless."""
     found = False
     for archive, member in read_members(name):
-        location = _locate(PurePosixPath(member.name), "", options)
+        location = _locate(member.name, "", options)
         stream = archive.extractfile(member) if location is not None else None
         if location is not None and stream is not None:
             found = True
@@ -192,19 +193,33 @@ class _Location:
     split: str | None
 
 
-def _locate(path: PurePosixPath, root: str, options: ReadOptions) -> _Location | None:
+def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
     """Return the label and the split of a file, as determined by its folders, or None if the file must not be read.
+
+    Args:
+        path: path of the file, with slashes, relative to the input.
+        root: name of the folder that contains this path, or an empty string.
+        options: reading options.
+    """
+    folders, _, name = path.rpartition("/")
+    if os.path.splitext(name)[1] != ".txt" or name.startswith(_NON_DOCUMENT_PREFIXES):
+        return None
+    return _location_of(f"{root}/{folders}", options.splits)
+
+
+@lru_cache
+def _location_of(folders: str, splits: tuple[str, ...]) -> _Location | None:
+    """Return the location of the files in a folder, or None if these files must not be read.
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
     """
-    if path.suffix != ".txt" or path.name.startswith(_NON_DOCUMENT_PREFIXES):
+    root, *inside = folders.split("/")
+    inside = [part for part in inside if part not in ("", ".")]
+    split = next((part for part in reversed([root, *inside]) if part in SPLITS), None)
+    if splits and split is not None and split not in splits:
         return None
-    inside = (root, *path.parent.parts)
-    split = next((part for part in reversed(inside) if part in SPLITS), None)
-    if options.splits and split is not None and split not in options.splits:
-        return None
-    parent = " ".join(path.parent.name.split())  # empty at the top level; a label must not contain line breaks
-    return _Location(None if parent in (*SPLITS, "", "..") else parent, split)
+    label = " ".join(inside[-1].split()) if inside else ""  # a label must not contain line breaks
+    return _Location(None if label in (*SPLITS, "", "..") else label, split)
 
 
 def _nothing_in(name: str, options: ReadOptions) -> DataError:
