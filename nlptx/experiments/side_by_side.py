@@ -28,15 +28,15 @@ def side_by_side(
         tasks: number of training runs that remain.
         on_note: called with a remark if there is too little memory for one run per worker.
     """
-    most = max(1, min(workers.jobs, tasks))
+    wanted = max(1, min(workers.jobs, tasks))
     available = available_memory()
-    if most == 1 or available is None:
-        return most
+    if wanted == 1 or available is None:
+        return wanted
     of_run = memory_of_run(experiment)
-    possible = max(1, min(most, available // of_run))
-    if possible < most:
+    possible = max(1, min(wanted, available // of_run))
+    if possible < wanted:
         on_note(
-            f"training {possible} instead of {most} models at a time: each may need {of_run / 1e9:.1f} GB of memory,"
+            f"training {possible} instead of {wanted} models at a time: each may need {of_run / 1e9:.1f} GB of memory,"
             f" and {available / 1e9:.1f} GB is available"
         )
     return possible

@@ -41,7 +41,7 @@ ROUNDING = 1e-5
 # If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
 # make up a quarter of the entries, and hardly change the rows. If there are few texts, no n-grams are left out, because
 # most words may be that frequent.
-_LEAST_IMPORTANCE = 0.1
+_MIN_IMPORTANCE = 0.1
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
 
@@ -92,7 +92,7 @@ def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float3
     """
     weights = np.where(seen >= min_texts, np.log((texts + 1) / np.maximum(seen, 1)) ** 2, 0)
     if texts >= _MANY_TEXTS:
-        weights[weights < _LEAST_IMPORTANCE * weights.max(initial=0)] = 0
+        weights[weights < _MIN_IMPORTANCE * weights.max(initial=0)] = 0
     return weights.astype(np.float32)
 
 

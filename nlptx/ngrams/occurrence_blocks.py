@@ -66,8 +66,8 @@ class OccurrenceBlocks:
         self._counts = np.concatenate(counts)
         self.shape = len(self._counts), len(known)
         self._blocks = list(self._cut(entries))
-        most = max((int(self._counts[block.rows].sum()) for block in self._blocks), default=0)
-        self._ones = np.ones(most, np.float32)
+        largest = max((int(self._counts[block.rows].sum()) for block in self._blocks), default=0)
+        self._ones = np.ones(largest, np.float32)
 
     def _cut(self, entries: SpilledArray) -> Iterator[_Block]:
         ends = np.cumsum(self._counts, dtype=np.int64)

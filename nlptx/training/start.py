@@ -194,10 +194,10 @@ def _pooled_and_scores(
 def _check_number_of_labels(start: Model, labels: list[Label], label_sets: LabelSets | None) -> None:
     """Raise SettingsError if the weights of the correction, one per n-gram and label, would need too much memory."""
     is_sparse = isinstance(start.ngram_features, SparseNgramFeatures)
-    most = max(len(labels) if label_sets is not None else 0, len(start.labels) if is_sparse else 0)
-    if most > _MAX_LABELS:
+    count = max(len(labels) if label_sets is not None else 0, len(start.labels) if is_sparse else 0)
+    if count > _MAX_LABELS:
         raise SettingsError(
-            f"there are {most:,} labels; starting from a model is possible for at most {_MAX_LABELS}",
+            f"there are {count:,} labels; starting from a model is possible for at most {_MAX_LABELS}",
             hint="To start from only the word vectors of the model, set `embeddings` instead of `start`.",
         )
 
