@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from io import BufferedReader
 from mmap import ACCESS_READ, mmap
 from typing import Any, Generic, TypeVar, cast
 
@@ -68,10 +69,14 @@ class Stored(Generic[T]):
         Raises:
             CorruptError: the file is damaged or missing.
         """
+        return self._load(lambda file: mmap(file.fileno(), 0, access=ACCESS_READ))
+
+    def _load(self, read: Callable[[BufferedReader], bytes | bytearray | mmap]) -> T:
+        """Return the object, given a function that returns the content of the file."""
         try:
             with open(self.path, "rb") as file:
-                content = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
-        except (OSError, ValueError) as error:  # an empty file is a ValueError
+                content = memoryview(read(file))
+        except (OSError, ValueError) as error:  # mapping an empty file is a ValueError
             raise self._damaged(getattr(error, "strerror", None) or str(error)) from error
         if self not in _checked:
             if _digest_of([content]) != self.digest:
@@ -84,8 +89,8 @@ class Stored(Generic[T]):
         return cast(T, _kept(self))
 
     def take(self) -> T:
-        """Return the object like :meth:`read`, and remove the file."""
-        value = self.read()
+        """Return the object, and remove the file. Raises CorruptError like :meth:`read`."""
+        value = self._load(_copied)
         self.remove()
         return value
 
@@ -124,6 +129,13 @@ def _unpickle(content: memoryview) -> Any:
     return pickle.loads(parts[0], buffers=parts[1:])
 
 
+def _copied(file: BufferedReader) -> bytearray:
+    """Return the content of a file. A file that is soon removed must not be mapped, because NFS would keep it."""
+    content = bytearray(os.fstat(file.fileno()).st_size)
+    file.readinto(content)
+    return content
+
+
 @lru_cache(maxsize=1)
 def _kept(stored: Stored[Any]) -> Any:
-    return stored.read()
+    return stored._load(_copied)

@@ -45,6 +45,12 @@ def test_arrays_are_mapped_and_cannot_be_modified(tmp_path):
     assert rows.data.ctypes.data % 64 == 0
 
 
+def test_arrays_of_a_file_that_is_removed_are_copied(tmp_path):
+    stored = Stored.write(str(tmp_path), "rows", VALUE)
+    for rows in (stored.read_once()["rows"], stored.take()["rows"]):
+        rows.data[0] = 1
+
+
 def test_the_same_object_is_written_to_the_same_file(tmp_path):
     assert len({Stored.write(str(tmp_path), "thing", VALUE) for _ in range(2)}) == 1
     assert len(list(tmp_path.iterdir())) == 1
@@ -54,7 +60,7 @@ def test_the_same_object_is_written_to_the_same_file(tmp_path):
     ("damage", "message"),
     [
         (lambda path: path.unlink(), "no such file"),
-        (lambda path: path.write_bytes(b""), "empty"),
+        (lambda path: path.write_bytes(b""), "empty|changed"),
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), "content has changed"),
         (lambda path: path.write_bytes(b"\x01" + path.read_bytes()[1:]), "content has changed"),
     ],
@@ -64,6 +70,7 @@ def test_damage_is_noticed(damage, message, tmp_path):
     stored = Stored.write(str(tmp_path), "thing", VALUE)
     [path] = tmp_path.iterdir()
     damage(path)
-    with pytest.raises(CorruptError, match=message) as raised:
-        stored.read()
-    assert raised.value.where == str(path)
+    for read in (stored.read, stored.read_once, stored.take):
+        with pytest.raises(CorruptError, match=message) as raised:
+            read()
+        assert raised.value.where == str(path)
