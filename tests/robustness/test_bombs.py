@@ -146,7 +146,7 @@ def test_a_line_break_in_a_folder_name_becomes_a_space_in_the_label(tmp_path):
 
 @pytest.fixture(scope="module")
 def artifacts(tmp_path_factory):
-    return specimens.make(tmp_path_factory.mktemp("specimens"))
+    return specimens.stored_specimens(tmp_path_factory)
 
 
 def forged(path, data, settings=(), details=(), **arrays):

@@ -83,17 +83,21 @@ class StageRun:
 
 
 def make_stages(folder, size):
-    """Make a corpus and the artifacts of all stages in ``folder``; return the stages by name."""
+    """Make a corpus and the artifacts of all stages in ``folder``."""
     write_corpus(folder / "corpus.txt", size, seed=1)
     write_corpus(folder / "train.tsv", size // 2, seed=2, labels=("neg", "pos"))
+    for stage in stages_in(folder).values():
+        finish(*stage.words, "-o", folder / stage.output)
+
+
+def stages_in(folder):
+    """Return the stages whose files :func:`make_stages` has made in ``folder``, by name."""
     stages = [
         StageRun("cooccur", ("cooccur", folder / "corpus.txt", *COUNT), "cooccur.npz"),
         StageRun("pca", ("pca", folder / "cooccur.npz", *PCA), "embeddings.npz"),
         StageRun("train", ("train", folder / "train.tsv", "-e", folder / "embeddings.npz", *TRAIN), "model.npz"),
         StageRun("predict", ("predict", folder / "corpus.txt", "-m", folder / "model.npz"), "scores.txt"),
     ]
-    for stage in stages:
-        finish(*stage.words, "-o", folder / stage.output)
     return {stage.name: stage for stage in stages}
 
 
