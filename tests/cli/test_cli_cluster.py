@@ -251,7 +251,8 @@ def test_evaluation_gives_the_same_report(tmp_path, monkeypatch):
     assert written(tmp_path) == ["rows.tsv", "texts.txt"]
 
 
-QUICK = ("--folds", "3", "--epochs", "1", "--lsa-components", "0")
+SMALL = ("--epochs", "1", "--width", "8", "--blocks", "1", "--heads", "2")
+QUICK = ("--folds", "2", *SMALL, "--lsa-components", "0")
 
 
 def test_cross_validation_gives_the_same_predictions(tmp_path):
@@ -285,11 +286,11 @@ def test_a_search_on_a_cluster_finds_settings(tmp_path):
 
 @pytest.mark.parametrize("labels", [2, 25], ids=["few-labels", "many-labels"])
 def test_a_model_has_the_bytes_of_one_machine(labels, tmp_path):
-    rows = make_rows(("neg", "pos"), 100, seed=1)
+    rows = make_rows(("neg", "pos"), 75, seed=1)
     if labels > 2:
         rows = [(f"{text} topic{number % labels}", f"l{number % labels}") for number, (text, _) in enumerate(rows)]
     write_tsv(tmp_path / "rows.tsv", rows)
-    arguments = ("train", "rows.tsv", "--epochs", "1", "-q", "-o")
+    arguments = ("train", "rows.tsv", *SMALL, "-q", "-o")
     call(*arguments, "one.npz")
     call(*arguments, "cluster.npz", "--cluster", "local:2")
     assert (tmp_path / "cluster.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
@@ -342,7 +343,7 @@ def test_the_plans_of_the_other_commands(tmp_path):
     plan = json.loads(call("evaluate", "rows.tsv", *dry_run).stdout)
     assert plan["texts"] == 30
     plan = json.loads(call("crossvalidate", "rows.tsv", *QUICK, "--seeds", "2", *dry_run).stdout)
-    assert plan["models_to_train"] == 6
+    assert plan["models_to_train"] == 4
     plan = json.loads(call("train", "rows.tsv", *dry_run).stdout)
     assert plan["models_on_the_cluster"] == 6
     plan = json.loads(call("tune", "rows.tsv", *QUICK, *dry_run).stdout)
