@@ -11,7 +11,7 @@ from command import NLPTX
 from harness import SCALE, end, members, start, torture
 
 # Size of the larger input divided by the size of the smaller one.
-TIMES = 16
+TIMES = 10
 MAX_FILES = 64
 # Minimum size of the smaller input in bytes. It must fill all pipes, buffers and batches in progress, because otherwise
 # a larger input needs more memory even if the memory is bounded.
@@ -21,7 +21,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), r
 
 
 class Watch(threading.Thread):
-    """Takes up to a hundred samples per second until the process has ended.
+    """Takes up to fifty samples per second until the process has ended.
 
     ``megabytes`` is the peak resident memory of the process and its children together, with shared memory counted once;
     ``files`` is the maximum number of files that one process had open; ``samples`` is the number of samples taken.
@@ -42,7 +42,7 @@ class Watch(threading.Thread):
         self.join()
 
     def run(self):
-        while not self._ended.wait(0.005):
+        while not self._ended.wait(0.02):
             self.sample()
 
     def sample(self):
