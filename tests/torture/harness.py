@@ -26,7 +26,7 @@ SCALE = float(os.environ.get("TORTURE_SCALE", "1"))
 TIMEOUT = 300
 COUNT = ("--min-count", "1", "--max-words", "2000")
 PCA = ("--components", "16")
-TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--heads", "2")
+TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "16", "--heads", "2")
 
 
 def amounts(quick, full):
