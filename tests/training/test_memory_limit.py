@@ -47,7 +47,7 @@ CASES = {
 def small_parts(request, monkeypatch):
     """Process the texts in small parts, in the ways for few and for many texts."""
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0 if request.param == "many" else 10**6)
-    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 150)
+    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 400)
     monkeypatch.setattr(occurrences, "_TOGETHER", 60)
     monkeypatch.setattr(encoding, "_TOGETHER", 60)
     monkeypatch.setattr(linear_combination, "_TOGETHER", 10)
