@@ -1,6 +1,7 @@
 """Shared helpers of the torture tests: amounts, corpora, stages, and processes with injected faults."""
 
 import contextlib
+import functools
 import itertools
 import os
 import random
@@ -212,15 +213,22 @@ class Target:
         self.words = (*stage.words, "-q", "-o", self.path)
         self.env = {"TMPDIR": str(self.temporary)}
         self.path.write_bytes(stage.old)
-        started = time.monotonic()
-        finish(*self.words, env=self.env)
-        self.seconds = time.monotonic() - started
-        self.new = self.path.read_bytes()
+        self.new, self.seconds, self._steps = undisturbed(stage)
 
     def steps(self):
         """Return the names of the steps of the final write, in order."""
-        trace = self.temporary / "trace"
-        finish(*self.words, env=self.env, trace=trace)
-        names = trace.read_text().split()
-        trace.unlink()
-        return names
+        return list(self._steps)
+
+
+@functools.cache
+def undisturbed(stage):
+    """Run a stage without faults; return its output, its running time and the names of the steps of the final write."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, trace = Path(folder, stage.output), Path(folder, "trace")
+        words = (*stage.words, "-q", "-o", path)
+        path.write_bytes(stage.old)
+        started = time.monotonic()
+        finish(*words)
+        seconds = time.monotonic() - started
+        finish(*words, trace=trace)
+        return path.read_bytes(), seconds, tuple(trace.read_text().split())
