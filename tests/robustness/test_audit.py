@@ -29,7 +29,7 @@ COMMANDS = [
     ("predict", "-m", "model.npz", "test.tsv"),
     ("predict", "test.tsv", "-o", "{out}/scores.tsv"),
     ("evaluate", "-m", "model.npz", "test.tsv"),
-    ("crossvalidate", "train.tsv", "--folds", "2", "--epochs", "1", "--predictions", "{out}/predictions.csv"),
+    ("crossvalidate", "train.tsv", "--folds", "2", "--epochs", "1", "--width", "8", "--predictions", "{out}/predictions.csv"),
     ("tune", "train.tsv", "--folds", "2", "--epochs", "1", "--minutes", "0.02", "-o", "{out}/tuned.toml"),
     ("neighbors", "embeddings.npz", "great"),
     ("explain", "-m", "model.npz", "great film"),

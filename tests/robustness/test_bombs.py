@@ -35,10 +35,17 @@ def memory():
 
 def packed(path, *parts):
     """Write a .gz file of repeated parts, given as (bytes, repetitions), and return its path."""
-    with gzip.open(path, "wb", compresslevel=1) as file:
+    size = crc = 0
+    with open(path, "wb") as file:
+        file.write(b"\x1f\x8b\x08" + bytes(6) + b"\xff")
         for data, times in parts:
+            # Each part is compressed once: after a full flush, the compressed bytes can be repeated.
+            packer = zlib.compressobj(1, wbits=-zlib.MAX_WBITS)
+            file.write((packer.compress(data) + packer.flush(zlib.Z_FULL_FLUSH)) * times)
+            size += len(data) * times
             for _ in range(times):
-                file.write(data)
+                crc = zlib.crc32(data, crc)
+        file.write(b"\3\0" + crc.to_bytes(4, "little") + (size % 2**32).to_bytes(4, "little"))
     assert path.stat().st_size < 3 * BLOCK
     return path
 
