@@ -54,7 +54,10 @@ def test_labelled_text_and_model_through_pipes(work, tmp_path):
     train = ("train", "-", "--input-format", "tsv", "-e", work / "embeddings.npz", *TRAIN, "-o", "-")
     trained = run(*train, stdin=(work / "train.tsv").read_bytes()).stdout
     assert trained == (work / "model.npz").read_bytes()
-    assert run("predict", "-m", "-", work / "test.tsv", stdin=trained).stdout == run("predict", "-m", work / "model.npz", work / "test.tsv").stdout
+    assert (
+        run("predict", "-m", "-", work / "test.tsv", stdin=trained).stdout
+        == run("predict", "-m", work / "model.npz", work / "test.tsv").stdout
+    )
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -1,6 +1,5 @@
 """Small malicious files that could exhaust the memory or take forever to read are rejected or read safely."""
 
-import gzip
 import io
 import json
 import lzma
