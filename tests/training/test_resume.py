@@ -70,7 +70,7 @@ def same(model, settings, folder):
 
 
 def test_stopping_at_any_step_and_resuming_yields_the_same_bytes(tmp_path):
-    for step in (0, 1, 4, 8, 9, 17, 18, 23, 27, STEPS - 1):  # also the first and the last step of epochs
+    for step in (0, 4, 8, 9, 18, 23, STEPS - 1):  # also the first and the last step of epochs
         stopped, checkpoint = fit(tmp_path, StopAt(step), resume=False)
         assert stopped.history["interrupted"]
         assert checkpoint.is_there
@@ -366,7 +366,7 @@ def model_bytes(work, tmp_path_factory):
 
 def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
     """The run is killed in the first step, in pre-training, and while it validates, saves files or deletes files."""
-    command = words(work, "--pretrain", "1", "--checkpoint-minutes", "1e-9", "--resume", "-o", "p.npz")
+    command = words(work, "--pretrain", "1", "--checkpoint-minutes", "1e-9", "--jobs", "1", "--resume", "-o", "p.npz")
     for point, number, when in (
         (STEP, 1, "before"),
         (STEP, 6, "after"),
@@ -387,7 +387,7 @@ def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
 
 def test_a_training_run_killed_after_some_time(work, tmp_path):
     """The run is killed after three different fractions of its running time."""
-    command = words(work, "--checkpoint-minutes", "1e-9", "--epochs", "6")
+    command = words(work, "--checkpoint-minutes", "1e-9", "--jobs", "1", "--epochs", "6")
     survives([0.6, 0.8, 0.95], command, "m.npz", tmp_path)
 
 
