@@ -106,7 +106,7 @@ def test_the_python_example_runs():
 
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     data = nlptx.read_training_data(ROOT / "data/train.tsv")
-    texts, labels = data.texts[::10], data.labels[::10]
+    texts, labels = data.texts[::5], data.labels[::5]
     scope = {"nlptx": nlptx, "texts": texts, "labels": labels, "frame": pd.DataFrame({"text": texts[:3]})}
     lines = [line.split("#")[0].rstrip() for line in example.splitlines()]
     scope["__name__"] = "example"
