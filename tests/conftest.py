@@ -21,10 +21,18 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    # One worker runs all tests of a module. Otherwise, every worker would make what the tests of a module share.
-    from xdist.scheduler import LoadFileScheduling
+    from xdist.scheduler import LoadScopeScheduling
 
-    return LoadFileScheduling(config, log)
+    class ByModule(LoadScopeScheduling):
+        """One worker runs all tests of a module; otherwise, every worker would make what these tests share."""
+
+        def _split_scope(self, nodeid):
+            module = nodeid.split("::")[0]
+            # In `make torture`, the tests of a module take very long and share little.
+            apart = config.option.markexpr == "torture" and not module.endswith("test_failing_clusters.py")
+            return nodeid if apart else module
+
+    return ByModule(config, log)
 
 
 def pytest_terminal_summary(terminalreporter):
