@@ -19,21 +19,20 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
         signal.signal(number, default)
 
 
-# Modules whose tests share fixtures that take long to set up. One xdist worker runs all tests of such a module.
-_TOGETHER = ("tests/test_readme.py", "tests/cluster/test_cluster.py", "tests/torture/test_failing_clusters.py")
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    # xdist's own groups (--dist loadgroup) have no effect with pytest 9.2, which computes the ids of tests anew.
     from xdist.scheduler import LoadScopeScheduling
 
-    class Together(LoadScopeScheduling):
+    class ByModule(LoadScopeScheduling):
+        """One worker runs all tests of a module; otherwise, every worker would make what these tests share."""
+
         def _split_scope(self, nodeid):
             module = nodeid.split("::")[0]
-            return module if module in _TOGETHER else nodeid
+            # In `make torture`, the tests of a module take very long and share little.
+            apart = config.option.markexpr == "torture" and not module.endswith("test_failing_clusters.py")
+            return nodeid if apart else module
 
-    return Together(config, log)
+    return ByModule(config, log)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -91,6 +90,6 @@ def model(work):
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory):
     """The commands that the torture tests run, each under a name."""
-    from harness import make_stages  # a helper of tests/torture, found only when its tests are collected
+    from harness import make_stages, stages_in  # a helper of tests/torture, found only when its tests are collected
 
-    return make_stages(tmp_path_factory.mktemp("stages"), 60_000)
+    return stages_in(made_once(tmp_path_factory, "stages", lambda folder: make_stages(folder, 20_000)))

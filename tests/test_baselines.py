@@ -11,28 +11,52 @@ import pytest
 from nlptx.metrics import wilson_interval
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"
+LINEAR = ("tfidf", "nblr", "nbsvm")
 
 
 @pytest.fixture
 def shared(tmp_path):
+    return make_shared(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """The reports of the linear baselines, which run in one process because scikit-learn takes long to import."""
+    pytest.importorskip("sklearn", reason="baselines need the bench extra")
+    shared = make_shared(tmp_path_factory.mktemp("linear"))
+    run(shared, LINEAR, "sst2")
+    return {method: report_of(shared, method) for method in LINEAR}
+
+
+def make_shared(folder):
     """Return a folder structured like the real data; 3 of 4 training texts and 1 of 4 test texts are positive."""
     rows = [
         f"good film number {n}\tpos\nfine story {n}\tpos\nlovely actors {n}\tpos\nbad film {n}\tneg" for n in range(20)
     ]
-    (tmp_path / "sst2").mkdir()
-    (tmp_path / "sst2/train.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
+    (folder / "sst2").mkdir()
+    (folder / "sst2/train.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
     test = ["a good one\tpos", "a bad one\tneg", "bad , bad\tneg", "really bad\tneg"]
-    (tmp_path / "sst2/dev.tsv").write_text("text\tlabel\n" + "\n".join(test) + "\n")
-    return tmp_path
+    (folder / "sst2/dev.tsv").write_text("text\tlabel\n" + "\n".join(test) + "\n")
+    return folder
+
+
+def run(shared, methods, data):
+    """Run the baselines; return what they print to standard error."""
+    words = [sys.executable, BENCHMARKS / "baselines.py", "--data", data, "--shared", shared, "--out", shared / "out"]
+    for method in methods:
+        words += ["--method", method]
+    env = {"PATH": "", "PYTHONPATH": str(BENCHMARKS.parents[1])}
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, check=True, env=env).stderr
+
+
+def report_of(shared, method):
+    path = shared / f"out/{method}.json"
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def score(shared, method, data="sst2"):
-    words = [sys.executable, BENCHMARKS / "baselines.py", "--data", data, "--method", method]
-    words += ["--shared", shared, "--out", shared / "out"]
-    env = {"PATH": "", "PYTHONPATH": str(BENCHMARKS.parents[1])}
-    done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True, env=env)
-    path = shared / f"out/{method}.json"
-    return json.loads(path.read_text()) if path.exists() else None, done.stderr
+    message = run(shared, [method], data)
+    return report_of(shared, method), message
 
 
 def test_the_majority_label_is_determined_on_the_training_texts(shared):
@@ -42,10 +66,9 @@ def test_the_majority_label_is_determined_on_the_training_texts(shared):
     assert report["log_loss"] == pytest.approx(-(np.log(0.75) + 3 * np.log(0.25)) / 4)
 
 
-@pytest.mark.parametrize("method", ["tfidf", "nblr", "nbsvm"])
-def test_linear_baselines_learn(shared, method):
-    pytest.importorskip("sklearn", reason="baselines need the bench extra")
-    report, _ = score(shared, method)
+@pytest.mark.parametrize("method", LINEAR)
+def test_linear_baselines_learn(reports, method):
+    report = reports[method]
     assert report["accuracy"] == 1
     assert (report["log_loss"] is None) == (report["ece"] is None) == (method == "nbsvm")
     assert report["parameters"] > 10

@@ -7,6 +7,7 @@ import configparser
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -20,9 +21,15 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = ("numpy", "scipy", "pandas")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path, top_level_only: bool = False) -> set[str]:
     """Return the modules that a file imports at run time, excluding imports only for type checkers."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     if top_level_only:
         nodes = [node for node in tree.body if not isinstance(node, ast.If)]
     else:
@@ -173,7 +180,7 @@ def test_every_requirement_is_pinned_for_continuous_integration():
 def test_every_module_and_public_function_has_a_docstring():
     missing = []
     for path in MODULES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         if ast.get_docstring(tree) is None:
             missing.append(str(path))
         for node in tree.body:

@@ -3,6 +3,8 @@
 import re
 import threading
 import time
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from nlptx.classifier.scoring import score
 from nlptx.classifier.token_ids import pieces
 from nlptx.cli.prediction_writer import guarded, rounded
 from nlptx.errors import ArtifactError
-from nlptx.nn import POOLS, Layout
+from nlptx.nn import POOLS, Layout, flatten
 from nlptx.runtime.workers import Workers
 from nlptx.text.tokenizer import Tokenizer
 
@@ -33,9 +35,17 @@ MODELS = {
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
-def model_of(name, **changes):
+def model_of(name):
+    """Return a copy of a model, which the test may change."""
+    model = deepcopy(_trained(name))
+    model.flat = flatten(model.network, np.float32)  # the parameters of a copy are no longer parts of one array
+    return model
+
+
+@cache
+def _trained(name):
     texts, labels = make_reviews(40)
-    model = small_fit(texts, labels, **{"attention_window": WINDOW, "heads": 4} | MODELS[name] | changes)
+    model = small_fit(texts, labels, **{"attention_window": WINDOW, "heads": 4} | MODELS[name])
     # After one epoch the weights are still close to their initial values. Larger weights make rounding errors visible.
     model.flat += np.random.default_rng(1).normal(0, 0.3, model.flat.shape).astype(np.float32)
     return model
@@ -59,10 +69,10 @@ def bits(model, texts, jobs=2, **options):
 @every_model
 def test_no_bit_of_a_score_depends_on_the_other_texts(name):
     model = model_of(name)
-    texts = random_texts(150)
+    texts = random_texts(60)
     together = bits(model, texts, jobs=1)
     assert together == [bits(model, [text], jobs=1)[0] for text in texts]
-    assert len({tuple(scored.probabilities) for scored in together}) > 100
+    assert len({tuple(scored.probabilities) for scored in together}) > 40
 
 
 @pytest.mark.parametrize("options", [{"batch": 1}, {"batch": 7}, {"jobs": 3}, {"jobs": 2, "batch": 3}], ids=str)
@@ -110,7 +120,7 @@ def test_splitting_a_long_text_does_not_change_its_score(name, monkeypatch):
 @pytest.mark.parametrize("span", [1, 7, 60])
 def test_the_span_of_ngram_lookups_changes_no_bit(name, span, monkeypatch):
     model = model_of(name)
-    encoded = [model.encode(text) for text in random_texts(30, 200) if text]
+    encoded = [model.encode(text) for text in random_texts(12, 200) if text]
     unsplit = inference.infer(model, encoded)
     monkeypatch.setattr(inference, "SPAN", span)
     assert_array_equal(inference.infer(model, encoded), unsplit)
@@ -151,7 +161,7 @@ def test_extra_white_space_changes_no_bit():
     assert bits(model, [spaced]) == bits(model, [text])
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=100)
 @given(
     st.text(st.sampled_from("ab<br/> \n\t\u00a0'\u2019nNtTsS_.1\u0301\u0391\u03a3\u4e2d\u200b\u2028\x1c"), max_size=80)
     | tricky_texts,

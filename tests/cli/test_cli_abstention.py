@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from calling import call, failure
+from calling import call, failure, last_of_each
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 
 from nlptx.classifier.abstention import ErrorCurve
@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     write_tsv(path / "valid.tsv", rows[2::3])
     call("cooccur", path / "train.tsv", *COUNT, "-q", "-o", path / "c.npz")
     call("pca", path / "c.npz", *PCA, "-q", "-o", path / "e.npz")
-    train = ("train", path / "train.tsv", "-e", path / "e.npz", *TRAIN, "-q")
+    train = ("train", path / "train.tsv", "-e", path / "e.npz", *last_of_each(*TRAIN, "--width", "64"), "-q")
     call(*train, "--valid", path / "valid.tsv", "-o", path / "m.npz")
     call(*train, "--valid-share", "0", "-o", path / "bare.npz")
     return path

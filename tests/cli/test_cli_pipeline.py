@@ -51,14 +51,13 @@ def test_the_pipeline_through_pipes_makes_the_same_model(work, tmp_path):
 
 
 def test_labelled_text_and_model_through_pipes(work, tmp_path):
-    train = f"nlptx train - --input-format tsv -e {work}/embeddings.npz {' '.join(TRAIN)} -o -"
-    scored = shell(f"{train} < {work}/train.tsv | nlptx predict -m - {work}/test.tsv")
-    assert scored.stdout == run("predict", "-m", work / "model.npz", work / "test.tsv").stdout
-
-
-def test_a_piped_table_yields_the_same_model(work):
-    train = f"nlptx train - --input-format tsv -e {work}/embeddings.npz {' '.join(TRAIN)} -o -"
-    assert shell(f"{train} < {work}/train.tsv").stdout == (work / "model.npz").read_bytes()
+    train = ("train", "-", "--input-format", "tsv", "-e", work / "embeddings.npz", *TRAIN, "-o", "-")
+    trained = run(*train, stdin=(work / "train.tsv").read_bytes()).stdout
+    assert trained == (work / "model.npz").read_bytes()
+    assert (
+        run("predict", "-m", "-", work / "test.tsv", stdin=trained).stdout
+        == run("predict", "-m", work / "model.npz", work / "test.tsv").stdout
+    )
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -20,10 +20,12 @@ components = 8
 [train]
 epochs = 2
 lr = 0.01
+width = 8
+blocks = 1
 heads = 2
 lsa-components = 8
 """
-TRAIN = ("--epochs", "1", "--lsa-components", "8")
+TRAIN = ("--epochs", "1", "--width", "8", "--lsa-components", "8")
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ def test_the_defaults_of_the_stages_are_used(here):
     call("train", "DATA.tsv", "-e", "e.npz", *TRAIN, "-q", "-o", "three.npz")
     assert one == contents_of("three.npz")
     assert call("info", "one.npz", "--json").json["commands"] == [
-        "nlptx train DATA --epochs 1 --lsa-components 8 -o model.npz"
+        "nlptx train DATA --width 8 --epochs 1 --lsa-components 8 -o model.npz"
     ]
 
 

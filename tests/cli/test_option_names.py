@@ -3,6 +3,7 @@
 import ast
 import re
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ COMMAND_LINES = PACKAGE / "artifacts/provenance.py"
 LIBRARY = [path for path in sorted(PACKAGE.rglob("*.py")) if "cli" not in path.parts and path != COMMAND_LINES]
 
 
+@cache
 def strings(path):
     """Return the string constants in a file except docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -37,6 +39,7 @@ def strings(path):
     ]
 
 
+@cache
 def options():
     """Return all options of all commands."""
     context = click.Context(command_line)

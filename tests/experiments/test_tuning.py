@@ -49,7 +49,7 @@ def world(monkeypatch):
     return state
 
 
-def search(world, seconds=2000.0, **options):
+def search(world, seconds=1000.0, **options):
     return tune(EXPERIMENT, **{"seconds": seconds, "clock": lambda: world.now, **options})
 
 
@@ -82,7 +82,7 @@ def test_expensive_candidates_exceed_the_limit_by_less_than_a_step(world):
 
 def test_the_default_is_chosen_unless_another_is_better(world):
     world.loss = lambda recipe, fold: 1.0
-    result = search(world)
+    result = search(world, 500.0)
     assert result.best is result.default
     assert len(result.default.folds) == FOLDS
     assert len(result.trials) > 10
@@ -109,7 +109,7 @@ def test_more_time_continues_the_same_sequence(world):
 
 
 def test_no_settings_are_tried_twice(world):
-    result = search(world, 3000.0)
+    result = search(world, 1500.0)
     names = [repr(trial.values) for trial in result.trials]
     assert len(set(names)) == len(names)
 
@@ -231,7 +231,7 @@ def test_the_number_of_workers_does_not_change_the_result(world):
 
 
 def test_changes_that_often_help_are_tried_first(world):
-    result = search(world)
+    result = search(world, 300.0)
     space, start = SearchSpace.of(Recipe()), values_of(Recipe())
     usual = space.usual(start, [])
     assert [trial.values for trial in result.trials[1 : 1 + len(usual)]] == usual

@@ -8,7 +8,7 @@ from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 # Words that occur in every text, and in texts with a label.
 PLAIN = ["the", "a", "of", "it", "was", "with", "this", "in", "one", "end"]
-SETTINGS = TrainSettings(epochs=3, lr=0.01, warmup=0, batch=8, width=0, heads=2)
+SETTINGS = TrainSettings(epochs=3, lr=0.01, warmup=0, batch=8, width=0, blocks=1, heads=2, lsa_components=8)
 
 
 def words_of(label):

@@ -31,7 +31,7 @@ LABEL_WORDS = {
 }
 COUNT = ("--min-count", "1")
 PCA = ("--components", "8")
-TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--heads", "2")
+TRAIN = ("--epochs", "3", "--lr", "0.01", "--warmup", "0", "--width", "8", "--heads", "2")
 
 
 def one_step(work, *more):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 
+from made_once import made_once
 from sample_data import PLAIN, make_rows
 
 import nlptx.artifacts.container as artifacts
@@ -26,8 +27,13 @@ MODELS = {
 }
 
 
+def stored_specimens(tmp_path_factory):
+    """Return the bytes of the specimens by name."""
+    return {path.name: path.read_bytes() for path in made_once(tmp_path_factory, "specimens", make).iterdir()}
+
+
 def make(folder):
-    """Write the specimens into ``folder``; return their bytes by name."""
+    """Write the specimens into ``folder``."""
     rows = make_rows(("neg", "pos"), 40, seed=1)
     texts, labels = [text for text, _ in rows], [label for _, label in rows]
     kinds = make_rows(("drama", "comedy", "western"), 30, seed=2)
@@ -42,7 +48,6 @@ def make(folder):
     for name, artifact in made.items():
         artifacts.write(str(folder / name), artifact)
     vectors.save(folder / "vectors.txt")
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def use(path):

@@ -10,7 +10,7 @@ def goldstraw(tmp_path_factory):
     """Return the artifacts of the preset goldstraw, as a dict of stage -> path."""
 
     def make(folder):
-        pipeline(folder, "goldstraw", *make_reviews(600), "--epochs", 8)
+        pipeline(folder, "goldstraw", *make_reviews(450), "--epochs", 4)
 
     folder = made_once(tmp_path_factory, "goldstraw", make)
     return {stage: folder / f"{stage}.npz" for stage in KINDS}

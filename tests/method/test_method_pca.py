@@ -170,7 +170,7 @@ def test_row_04_power_iteration_starts_from_a_random_vector():
 
 
 def test_row_04_power_iteration_default_needs_fewer_products():
-    slow = counts_with_spectrum(np.linspace(1, 0.05, 40))
+    slow = counts_with_spectrum(np.linspace(1, 0.05, 20))
     taught, default = (fit(slow, 5, transform="none", **SLOW | more) for more in ({}, FAST))
     assert np.allclose(taught.eigenvalues, default.eigenvalues, rtol=1e-7)
     assert default.details["products"] < taught.details["products"] / 4

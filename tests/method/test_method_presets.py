@@ -88,7 +88,7 @@ def test_row_20_preset_goldstraw_has_the_settings_of_the_article(goldstraw):
         settings = stored_settings(goldstraw, stage)
         assert {name: settings[name] for name in expected} == expected
         assert settings == SETTINGS[stage](**PRESETS["goldstraw"][stage]).to_dict() | (
-            {"epochs": 8} if stage == "train" else {}
+            {"epochs": 4} if stage == "train" else {}
         )
 
 

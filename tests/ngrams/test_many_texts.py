@@ -41,7 +41,7 @@ def same_numbers(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 40)
+    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 200)
     monkeypatch.setattr(occurrences, "_TOGETHER", 30)
     monkeypatch.setattr(feature_settings, "_TOGETHER", 30)
 
@@ -63,7 +63,8 @@ def dense_presence(texts, keys):
 KEYS = count_occurrences(ngrams_of_texts(TEXTS, 2, WORDS), None)[0][::2]
 
 
-def test_products_with_blocks(budget):
+def test_products_with_blocks(budget, monkeypatch):
+    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 40)
     blocks, expected = blocks_of(TEXTS, KEYS, budget), dense_presence(TEXTS, KEYS)
     assert len(list(blocks.map(lambda rows, block: None))) > 5
     assert blocks.shape == expected.shape

@@ -108,7 +108,7 @@ def reviews(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("reviews"), random.Random(1)
     words = [f"w{number}" for number in range(3000)]
     telling = {label: [f"{label}{number}" for number in range(5)] for label in ("neg", "pos")}
-    labels = ["neg", "pos"] * 120
+    labels = ["neg", "pos"] * 80
     texts = [" ".join(rng.choices(words, k=36) + rng.choices(telling[label], k=4)) for label in labels]
     write_tsv(folder / "train.tsv", zip(texts, labels, strict=True))
     run("cooccur", "train.tsv", "--min-count", "1", "-o", "c.npz", cwd=folder)

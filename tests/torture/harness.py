@@ -1,6 +1,7 @@
 """Shared helpers of the torture tests: amounts, corpora, stages, and processes with injected faults."""
 
 import contextlib
+import functools
 import itertools
 import os
 import random
@@ -26,7 +27,7 @@ SCALE = float(os.environ.get("TORTURE_SCALE", "1"))
 TIMEOUT = 300
 COUNT = ("--min-count", "1", "--max-words", "2000")
 PCA = ("--components", "16")
-TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--heads", "2")
+TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "16", "--heads", "2")
 
 
 def amounts(quick, full):
@@ -83,17 +84,21 @@ class StageRun:
 
 
 def make_stages(folder, size):
-    """Make a corpus and the artifacts of all stages in ``folder``; return the stages by name."""
+    """Make a corpus and the artifacts of all stages in ``folder``."""
     write_corpus(folder / "corpus.txt", size, seed=1)
     write_corpus(folder / "train.tsv", size // 2, seed=2, labels=("neg", "pos"))
+    for stage in stages_in(folder).values():
+        finish(*stage.words, "-o", folder / stage.output)
+
+
+def stages_in(folder):
+    """Return the stages whose files :func:`make_stages` has made in ``folder``, by name."""
     stages = [
         StageRun("cooccur", ("cooccur", folder / "corpus.txt", *COUNT), "cooccur.npz"),
         StageRun("pca", ("pca", folder / "cooccur.npz", *PCA), "embeddings.npz"),
         StageRun("train", ("train", folder / "train.tsv", "-e", folder / "embeddings.npz", *TRAIN), "model.npz"),
         StageRun("predict", ("predict", folder / "corpus.txt", "-m", folder / "model.npz"), "scores.txt"),
     ]
-    for stage in stages:
-        finish(*stage.words, "-o", folder / stage.output)
     return {stage.name: stage for stage in stages}
 
 
@@ -208,15 +213,22 @@ class Target:
         self.words = (*stage.words, "-q", "-o", self.path)
         self.env = {"TMPDIR": str(self.temporary)}
         self.path.write_bytes(stage.old)
-        started = time.monotonic()
-        finish(*self.words, env=self.env)
-        self.seconds = time.monotonic() - started
-        self.new = self.path.read_bytes()
+        self.new, self.seconds, self._steps = undisturbed(stage)
 
     def steps(self):
         """Return the names of the steps of the final write, in order."""
-        trace = self.temporary / "trace"
-        finish(*self.words, env=self.env, trace=trace)
-        names = trace.read_text().split()
-        trace.unlink()
-        return names
+        return list(self._steps)
+
+
+@functools.cache
+def undisturbed(stage):
+    """Run a stage without faults; return its output, its running time and the names of the steps of the final write."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, trace = Path(folder, stage.output), Path(folder, "trace")
+        words = (*stage.words, "-q", "-o", path)
+        path.write_bytes(stage.old)
+        started = time.monotonic()
+        finish(*words)
+        seconds = time.monotonic() - started
+        finish(*words, trace=trace)
+        return path.read_bytes(), seconds, tuple(trace.read_text().split())

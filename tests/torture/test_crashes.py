@@ -78,13 +78,14 @@ class KilledTarget(Target):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@amounts(quick=2, full=30)
+@amounts(quick=1, full=30)
 def test_signal_at_a_random_moment(stage, amount, stages, tmp_path, tally):
     target, rng = KilledTarget(stages[stage], tmp_path, tally), seeded("moment", stage)
     for number in range(amount):
         # A quarter of the runs use a new interpreter, which may be killed while it starts.
         nlptx = NLPTX if (number + STAGES.index(stage)) % 4 == 0 else None
-        target.kill(SIGNALS[number % 3], delay=rng.uniform(0, 1.1 * target.seconds), nlptx=nlptx)
+        name = SIGNALS[(number + STAGES.index(stage)) % 3]
+        target.kill(name, delay=rng.uniform(0, 1.1 * target.seconds), nlptx=nlptx)
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -17,7 +17,7 @@ NAMES = ("cooccurrence", "embeddings", "kinds", *specimens.MODELS)
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    return specimens.make(tmp_path_factory.mktemp("specimens"))
+    return specimens.stored_specimens(tmp_path_factory)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def forged_parts(name, data, path, count, tally):
     return campaign(f"parts/{name}", count, lambda rng: specimen.mutant(rng)[0], use, allowed, tally)
 
 
-@amounts(quick=80, full=2500)
+@amounts(quick=40, full=2500)
 @pytest.mark.parametrize("name", NAMES)
 def test_damaged_bytes_are_detected_or_harmless(name, amount, made, tmp_path, tally):
     outcomes = damaged_bytes(name, made[name], tmp_path / "a.npz", amount, tally)
@@ -62,7 +62,7 @@ def test_damaged_bytes_are_detected_or_harmless(name, amount, made, tmp_path, ta
     assert outcomes["CorruptError"] > amount / 2
 
 
-@amounts(quick=80, full=5000)
+@amounts(quick=40, full=5000)
 @pytest.mark.parametrize("name", NAMES)
 def test_forged_parts_are_rejected_or_usable(name, amount, made, tmp_path, tally):
     outcomes = forged_parts(name, made[name], tmp_path / "a.npz", amount, tally)

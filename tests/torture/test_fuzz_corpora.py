@@ -5,10 +5,10 @@ from functools import partial
 
 import hostile_corpora
 import pytest
-import specimens
 from fuzzing import SECONDS, campaign
 from harness import amounts
 from mutations import mutate_bytes, mutate_json
+from specimens import stored_specimens
 from tally import Tally
 
 from nlptx.errors import DataError
@@ -19,7 +19,7 @@ ROW = {"text": "great film", "label": "pos", "id": 7, "more": [1.5, {"deep": [No
 
 @pytest.fixture(scope="session")
 def vectors(tmp_path_factory):
-    return specimens.make(tmp_path_factory.mktemp("specimens"))["vectors.txt"]
+    return stored_specimens(tmp_path_factory)["vectors.txt"]
 
 
 @pytest.fixture

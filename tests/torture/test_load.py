@@ -156,12 +156,13 @@ def test_two_training_runs_with_one_output(amount, stages, tmp_path, tally):
 
 @needs_proc
 @pytest.mark.parametrize(
-    ("defect", "message"), [("drops_texts", "not line"), ("reads_everything_first", "while nobody read")]
+    ("defect", "lines", "message"),
+    [("drops_texts", 3000, "not line"), ("reads_everything_first", 50_000, "while nobody read")],
 )
-def test_defect_is_detected(defect, message, stages, tally):
+def test_defect_is_detected(defect, lines, message, stages, tally):
     model = stages["train"].words[1].parent / "model.npz"
     with pytest.raises(AssertionError, match=message):
-        stream(50_000, model, 0.01, tally, nlptx=broken(defect), max_buffered=40_000)
+        stream(lines, model, 0.01, tally, nlptx=broken(defect), max_buffered=40_000)
 
 
 def test_different_outputs_are_detected(stages, tmp_path, tally):

@@ -69,7 +69,7 @@ def check_probabilities(model, texts, tally):
 
 
 @each_model
-@amounts(quick=300, full=10_000)
+@amounts(quick=100, full=10_000)
 def test_probabilities_lie_between_0_and_1_and_sum_to_1(path, amount, tally):
     model = Model.load(path and str(path))
     rng = seeded("probabilities")
@@ -108,7 +108,7 @@ def check_independence(path, texts, others, rng, tally, nlptx=None):
 
 
 @each_model
-@amounts(quick=300, full=10_000)
+@amounts(quick=100, full=10_000)
 def test_a_score_does_not_depend_on_other_rows(path, amount, tally):
     model = Model.load(path and str(path))
     rng = seeded("neighbours")
@@ -129,6 +129,6 @@ def test_wrong_probabilities_are_detected(factor, model, monkeypatch, tally):
 
 def test_scores_that_depend_on_the_batch_are_detected(model, tally):
     rng = seeded("noticed")
-    texts = random_texts(200, ["the", "film", "great", "awful"], rng)
+    texts = random_texts(100, ["the", "film", "great", "awful"], rng)
     with pytest.raises(AssertionError, match=r"duplicates|other texts"):
         check_independence(model, texts, texts, rng, tally, nlptx=broken("depends_on_batch"))

@@ -22,9 +22,9 @@ def tally(request):
 
 
 def amounts(stage):
-    scaled = max(40_000, round(SIZES[stage] * SCALE))
+    scaled = max(20_000, round(SIZES[stage] * SCALE))
     return [
-        pytest.param(stage, 40_000, DIAGONAL, id=f"quick-{stage}"),
+        pytest.param(stage, 20_000, DIAGONAL, id=f"quick-{stage}"),
         torture(stage, scaled, GRID, id=f"full-{stage}"),
     ]
 
@@ -33,7 +33,7 @@ def amounts(stage):
 def artifacts(tmp_path_factory):
     """A folder with embeddings and a model."""
     folder = tmp_path_factory.mktemp("artifacts")
-    write_corpus(folder / "train.tsv", 100_000, seed=3, labels=("neg", "pos"))
+    write_corpus(folder / "train.tsv", 30_000, seed=3, labels=("neg", "pos"))
     finish("cooccur", folder / "train.tsv", *COUNT, "-o", folder / "cooccur.npz")
     finish("pca", folder / "cooccur.npz", *PCA, "-o", folder / "embeddings.npz")
     finish("train", folder / "train.tsv", "-e", folder / "embeddings.npz", *TRAIN, "-o", folder / "model.npz")

@@ -9,10 +9,12 @@ import pytest
 from command import NLPTX, contents
 from harness import end, start, write_corpus
 from tally import Tally
-from watch import MAX_FILES, TIMES, measure, needs_proc
+from watch import MAX_FILES, measure, needs_proc
 
 pytestmark = needs_proc
 MEMORY = 100
+# How often the larger text repeats the smaller one.
+TIMES = 16
 OPTIONS = ("--min-count", "1", "--max-words", "1000", "--window", "10")
 
 

@@ -11,7 +11,7 @@ from command import NLPTX
 from harness import SCALE, end, members, start, torture
 
 # Size of the larger input divided by the size of the smaller one.
-TIMES = 16
+TIMES = 10
 MAX_FILES = 64
 # Minimum size of the smaller input in bytes. It must fill all pipes, buffers and batches in progress, because otherwise
 # a larger input needs more memory even if the memory is bounded.
@@ -42,7 +42,7 @@ class Watch(threading.Thread):
         self.join()
 
     def run(self):
-        while not self._ended.wait(0.005):
+        while not self._ended.wait(0.01):
             self.sample()
 
     def sample(self):
@@ -73,5 +73,5 @@ def measure(words, tally, text=None, nlptx=NLPTX):
     with Watch(process) as watch:
         done = end(process)
     assert done.code == 0, done.stderr
-    assert watch.samples > 10
+    assert watch.samples > 5
     return watch

@@ -17,7 +17,7 @@ from nlptx.training.targets import count_labels, encode_targets, strata
 from nlptx.training.thresholds import best_threshold, choose_thresholds
 
 LABELS = ["blue", "green", "red"]
-MANY = tuple(f"label{number}x" for number in range(25))
+MANY = tuple(f"label{number}x" for number in range(21))  # so many that the n-gram features are sparse
 
 
 def bytes_of(model):
@@ -122,14 +122,14 @@ def test_neither_order_nor_repetition_nor_collection_of_labels_matters():
 
 @pytest.mark.parametrize("labels", [("red", "green", "blue"), MANY], ids=["few", "many"])
 def test_the_number_of_workers_does_not_change_the_model(labels):
-    texts, sets = make_sets(120, labels)
+    texts, sets = make_sets(70, labels)
     one, two = (fit_sets(texts, sets, labels=labels, jobs=jobs)[0] for jobs in (1, 2))
     assert bytes_of(one) == bytes_of(two)
 
 
 @pytest.mark.parametrize("labels", [("red", "green", "blue"), MANY], ids=["few", "many"])
 def test_an_interrupted_training_run_gives_the_same_bytes_when_resumed(tmp_path, labels):
-    texts, sets = make_sets(120, labels)
+    texts, sets = make_sets(70, labels)
     remaining = iter(range(20))
     path = str(tmp_path / "m.npz")
     with Checkpoint(path, 0, True) as checkpoint:
@@ -145,7 +145,7 @@ def test_an_interrupted_training_run_gives_the_same_bytes_when_resumed(tmp_path,
 @pytest.mark.parametrize("float16", [False, True])
 @pytest.mark.parametrize("labels", [("red", "green", "blue"), MANY], ids=["few", "many"])
 def test_a_saved_model_makes_the_same_predictions(tmp_path, labels, float16):
-    texts, sets = make_sets(120, labels)
+    texts, sets = make_sets(70, labels)
     model, _ = fit_sets(texts, sets, replace(SETTINGS, float16=float16), labels=labels)
     model.save(tmp_path / "m.npz")
     loaded = nlptx.Model.load(tmp_path / "m.npz")
@@ -157,7 +157,7 @@ def test_a_saved_model_makes_the_same_predictions(tmp_path, labels, float16):
 
 
 def test_the_same_probabilities_whatever_the_other_texts():
-    texts, sets = make_sets(80, MANY)
+    texts, sets = make_sets(50, MANY)
     model, _ = fit_sets(texts, sets, labels=MANY)
     together = model.predict_proba([*texts, ""], jobs=1)
     assert_array_equal(together, [model.predict_proba([text], jobs=1)[0] for text in [*texts, ""]])

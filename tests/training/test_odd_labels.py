@@ -26,7 +26,7 @@ from nlptx.training.loss import balanced_weights, classify, validate
 def fit(texts, labels, valid=None, **settings):
     """Return a model and the notes, except warnings about a useless model, because some labels here are arbitrary."""
     notes = []
-    settings = TrainSettings(**{"epochs": 2, "batch": 8, "width": 0} | settings)
+    settings = TrainSettings(**{"epochs": 2, "batch": 8, "width": 0, "blocks": 1, "lsa_components": 8} | settings)
     model = nlptx.fit(texts, labels, small_embeddings(), settings, valid=valid, jobs=1, on_note=notes.append)
     assert np.isfinite(model.flat).all()
     assert np.isfinite(model.predict_proba(texts[:5], jobs=1)).all()
@@ -81,11 +81,11 @@ def test_label_weights_are_equivalent_to_repeated_texts(loss):
 
 @pytest.mark.parametrize("ngrams", [0, 3])
 def test_balanced_weights_increase_the_recall_of_a_rare_label(ngrams):
-    texts, labels = make_reviews(600, seed=2)
+    texts, labels = make_reviews(400, seed=2)
     rare = [row for row, label in enumerate(labels) if label == "pos"][::12]
     rows = sorted([row for row, label in enumerate(labels) if label == "neg"] + rare)
     held_out, truth = make_reviews(200, seed=3)
-    recall, more = {}, {"ngrams": ngrams, "epochs": 6, "lr": 0.01}
+    recall, more = {}, {"ngrams": ngrams, "epochs": 4, "lr": 0.01}
     for weight in ("none", "balanced"):
         model, _ = fit([texts[r] for r in rows], [labels[r] for r in rows], class_weight=weight, **more)
         guessed = model.predict(held_out, jobs=1)
@@ -243,22 +243,23 @@ def test_ngram_features_are_sparse_for_more_than_twenty_labels(count, sparse, tm
 
 def test_words_reveal_one_of_many_labels():
     rng = np.random.default_rng(0)
-    targets = rng.permutation(np.arange(900) % 30)
+    targets = rng.permutation(np.arange(480) % 24)
     texts = [" ".join([f"own{label}", *(f"w{word}" for word in rng.integers(0, 50, 6))]) for label in targets]
     accuracy = {}
     for ngrams in (0, 2):
         model, notes = fit(
-            texts[:600], [f"l{label}" for label in targets[:600]], epochs=2, ngrams=ngrams, new_word_min_count=2
+            texts[:360], [f"l{label}" for label in targets[:360]], epochs=2, ngrams=ngrams, new_word_min_count=2
         )
-        predicted = model.predict(texts[600:], 1)
-        accuracy[ngrams] = np.mean([label == f"l{true}" for label, true in zip(predicted, targets[600:], strict=True)])
+        predicted = model.predict(texts[360:], 1)
+        accuracy[ngrams] = np.mean([label == f"l{true}" for label, true in zip(predicted, targets[360:], strict=True)])
         assert notes == []
     assert accuracy[2] > 0.9 > accuracy[0]
 
 
 def test_the_number_of_workers_does_not_change_a_model_of_many_labels():
-    given = make_reviews(100)[0], [f"l{row % 25}" for row in range(100)], small_embeddings()
-    one, two = (nlptx.fit(*given, TrainSettings(epochs=1, width=0), jobs=jobs) for jobs in (1, 2))
+    given = make_reviews(63)[0], [f"l{row % 21}" for row in range(63)], small_embeddings()
+    settings = TrainSettings(epochs=1, width=0, blocks=1)
+    one, two = (nlptx.fit(*given, settings, jobs=jobs) for jobs in (1, 2))
     assert np.array_equal(one.flat, two.flat)
     assert np.array_equal(one.ngram_features.slopes, two.ngram_features.slopes)
 
