@@ -53,8 +53,9 @@ demo: $(INSTALLED)  ## Install, run the four stages on the bundled sentences, an
 	nlptx evaluate data/test.tsv -m build/demo/model.npz
 	nlptx predict data/examples.txt -m build/demo/model.npz
 
+# The tests start nlptx hundreds of times, which takes longer if the environment forbids storing byte code.
 test: $(INSTALLED)  ## Install and run the tests.
-	$(VENV)/bin/python -m pytest -n auto
+	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n auto
 
 # TORTURE_SCALE=0.1 runs a tenth of the repetitions; PYTEST="-k crashes" selects tests.
 torture: $(INSTALLED)  ## Inject faults into running stages, and check the results (tens of minutes).
