@@ -86,7 +86,7 @@ def _is_same_corpus(headers: list[dict[str, Any]]) -> bool:
 
 
 def _is_one_step(headers: list[dict[str, Any]]) -> bool:
-    """Return whether the last of these artifacts can also be made in one step, by ``nlptx train`` without ``-e``."""
+    """Return whether ``nlptx train`` without ``-e`` makes the last of these artifacts in a single step."""
     if not _is_same_corpus(headers):
         return False
     counts, embeddings, model = headers

@@ -21,7 +21,7 @@ from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 Function = Callable[..., Any]
 # Prefixes of the keys in ``context.meta`` for the chosen preset and effort. The name of the command follows the prefix.
 PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
-# Name of the bundled model in options, help texts and reports.
+# The word that users write instead of a path to choose the bundled model; reports show it too.
 BUNDLED = "bundled"
 
 

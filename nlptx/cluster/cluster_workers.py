@@ -31,10 +31,6 @@ class ClusterWorkers(Workers):
         self.folder = folder
         self._mapper = mapper
 
-    @property
-    def distributed(self) -> bool:
-        return True
-
     def store(self, value: T) -> Callable[[], T]:
         """Write a value to a file. Return a function that reads it. Raises OutputError if this fails."""
         return Stored.write(self.folder, "stored", value).read

@@ -55,7 +55,7 @@ class Shard:
         return cls(int(match[1]), int(match[2]))
 
     def blocks(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """Read all blocks of lines (see :mod:`nlptx.text.blocks`), and yield the lines of this shard, in blocks."""
+        """Yield the lines of this shard in blocks, given the blocks of all lines (see :mod:`nlptx.text.blocks`)."""
         done = 0  # number of documents in earlier blocks
         for block in blocks:
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1

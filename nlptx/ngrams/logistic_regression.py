@@ -20,8 +20,8 @@ from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
-# The penalty |w|^2 / (2 C) is added to the summed log-loss. These are the values of C for the model on the ratios and
-# for the model on the LSA components.
+# The linear models minimise the summed log-loss plus |w|^2 / (2 C). These are the values of C for the model on the
+# ratios and for the model on the LSA components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE.

@@ -21,7 +21,7 @@ from nlptx.ngrams.many_counts import KnownNgrams
 from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.ngrams.naive_bayes import feature_width, log_count_ratios
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.runtime.workers import Workers
+from nlptx.runtime.workers import Store
 
 
 class Fitted(NamedTuple):
@@ -70,10 +70,10 @@ class ManyModelData:
     rows: WeightedRows | None
     importance: NDArray[np.float32]
 
-    def stored(self, workers: Workers) -> ManyModelData:
+    def stored(self, store: Store) -> ManyModelData:
         """Return data that the tasks of :meth:`.Workers.map_shared` can use. Raises OutputError if this fails."""
-        rows = None if self.rows is None else replace(self.rows, blocks=self.rows.blocks.stored(workers))
-        return replace(self, blocks=self.blocks.stored(workers), rows=rows)
+        rows = None if self.rows is None else replace(self.rows, blocks=self.rows.blocks.stored(store))
+        return replace(self, blocks=self.blocks.stored(store), rows=rows)
 
 
 def fit_part_of_many(data: ManyModelData, part: int) -> Fitted:

@@ -41,8 +41,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
-# Maximum number of weights, one per n-gram and output, because L-BFGS needs 25 numbers for each weight. The maximum
-# does not apply if the user sets ``ngram_min_texts``.
+# Maximum number of weights, one per n-gram and output, because L-BFGS needs 25 numbers for each weight. It is
+# ignored if the user sets ``ngram_min_texts``.
 _MAX_WEIGHTS = 1 << 21
 
 
@@ -109,8 +109,8 @@ def fit_many_texts(
 
 def _fit_all(data: ManyModelData, parts: int, workers: Workers) -> Iterator[Fitted]:
     """Yield the models of each part of the texts. On a cluster, every part is a task."""
-    if workers.distributed:
-        yield from workers.map_shared(fit_part_of_many, data.stored(workers), range(parts))
+    if workers.store is not None:
+        yield from workers.map_shared(fit_part_of_many, data.stored(workers.store), range(parts))
     else:
         # One part after the other, because each needs much memory; the workers divide the texts.
         yield from (fit_part_of_many(data, part) for part in range(parts))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nlptx.io.spill import MemoryBudget, SpilledArray
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.occurrences import NgramSets
-from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.runtime.workers import SERIAL, Store, Workers
 
 T = TypeVar("T")
 # Approximate number of entries of a block: enough work for a thread, and little memory.
@@ -77,11 +77,11 @@ class OccurrenceBlocks:
                 start = int(ends[low - 1]) if low else 0
                 yield _Block(slice(low, high), partial(entries.read, start, int(ends[high - 1])))
 
-    def stored(self, workers: Workers) -> OccurrenceBlocks:
+    def stored(self, store: Store) -> OccurrenceBlocks:
         """Return a matrix that the tasks of :meth:`.Workers.map_shared` can use. Raises OutputError if this fails."""
         copied = copy(self)
         copied._workers = SERIAL
-        copied._blocks = [_Block(rows, workers.store(load())) for rows, load in self._blocks]
+        copied._blocks = [_Block(rows, store(load())) for rows, load in self._blocks]
         return copied
 
     def map(self, work: Callable[[slice, sp.csr_matrix], T]) -> Iterator[T]:

@@ -71,7 +71,7 @@ def ngrams_of_texts(
 
 
 def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield the texts in lists of at most ``max_texts`` texts, with about _TOGETHER words in each list."""
+    """Yield lists of at most ``max_texts`` consecutive texts. A list also ends when it has about _TOGETHER words."""
     group, words = [], 0
     for ids in texts:
         group.append(ids)
@@ -99,7 +99,7 @@ def _distinct_ngrams(
 
 
 def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
-    """Return the number of distinct n-grams of each text, (texts,)."""
+    """Return how many distinct n-grams each text has, (texts,)."""
     return np.concatenate([np.zeros(0, np.int64), *(group.sizes for group in sets)])
 
 

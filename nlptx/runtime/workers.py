@@ -25,6 +25,10 @@ R = TypeVar("R")
 K = TypeVar("K")
 S = TypeVar("S")
 
+# Function that writes a value to a place that the tasks of :meth:`Workers.map_shared` can access, and returns a
+# function with which they read it.
+Store = Callable[[Any], Callable[[], Any]]
+
 
 class Pause(Enum):
     """Marker between items: the next item may take long to arrive, so pending results should be yielded first."""
@@ -49,6 +53,9 @@ class Workers:
             but not the threads themselves, so set this argument only in programs that control all their threads,
             or that have no other threads (see :func:`.is_only_thread`).
     """
+
+    # None, because the workers share the memory of this process, or copy it. The workers of a cluster override it.
+    store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
         self.jobs = jobs or default_jobs()
@@ -158,15 +165,6 @@ class Workers:
             NlptxError: a process was killed.
         """
         return self.map(partial(work, shared), items, isolated=True)
-
-    @property
-    def distributed(self) -> bool:
-        """Whether :meth:`map_shared` uses other machines, which do not share the memory of this process."""
-        return False
-
-    def store(self, value: T) -> Callable[[], T]:
-        """Return a function that returns ``value``, and that a task of :meth:`map_shared` may call."""
-        return lambda: value
 
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.

@@ -211,8 +211,6 @@ def test_equal_texts_have_no_components(budget):
 class Elsewhere(Workers):
     """Shares no memory with its tasks: all data and results are pickled."""
 
-    distributed = True
-
     def store(self, value):
         return partial(pickle.loads, pickle.dumps(value))
 

@@ -38,7 +38,7 @@ def packed(path, *parts):
     with open(path, "wb") as file:
         file.write(b"\x1f\x8b\x08" + bytes(6) + b"\xff")
         for data, times in parts:
-            # Each part is compressed once: after a full flush, the compressed bytes can be repeated.
+            # After a full flush, compressed bytes do not refer to earlier ones, so they can be written many times.
             packer = zlib.compressobj(1, wbits=-zlib.MAX_WBITS)
             file.write((packer.compress(data) + packer.flush(zlib.Z_FULL_FLUSH)) * times)
             size += len(data) * times
