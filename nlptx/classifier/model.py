@@ -18,6 +18,7 @@ from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
 from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
+from nlptx.classifier.region_view import RegionView
 from nlptx.classifier.scoring import Scored, score
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.embeddings.embeddings import Embeddings
@@ -60,6 +61,7 @@ class Model:
             many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
         typical_surprise: distribution of surprise among the training texts; None if unknown.
         label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
+        regions: region classifier whose outputs are added to those of the network; None if there is none.
     """
 
     vocabulary: Vocabulary
@@ -80,6 +82,7 @@ class Model:
     held_out: ErrorCurve | None = None
     typical_surprise: TypicalSurprise | None = None
     label_sets: LabelSets | None = None
+    regions: RegionView | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))
@@ -95,7 +98,7 @@ class Model:
     @property
     def parameters(self) -> int:
         """Number of learned values, including the word vectors."""
-        return self.flat.size + self.table.size
+        return self.flat.size + self.table.size + (0 if self.regions is None else self.regions.classifier.parameters)
 
     def encode(self, text: str) -> NDArray[np.int32]:
         """Return the ids of the known words of a text, up to the maximum number that the network reads."""
@@ -104,7 +107,8 @@ class Model:
     def as_float64(self) -> Self:
         """Return a copy of the model that computes in float64."""
         network = copy.deepcopy(self.network)
-        return replace(self, network=network, flat=flatten(network, np.float64))
+        regions = None if self.regions is None else self.regions.as_float64()
+        return replace(self, network=network, flat=flatten(network, np.float64), regions=regions)
 
     def overflow_safe(self) -> Self:
         """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
@@ -120,7 +124,10 @@ class Model:
         known = [row for row, ids in enumerate(encoded) if len(ids)]
         if known:
             with np.errstate(all="ignore"):  # overflow is detected in the outputs
-                outputs = infer(self, [encoded[row] for row in known])
+                texts = [encoded[row] for row in known]
+                outputs = infer(self, texts)
+                if self.regions is not None:
+                    outputs = self.regions.combine(outputs, texts)
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train the model again")
             result[known] = self.as_probabilities(outputs.astype(np.float64) / self.temperature)

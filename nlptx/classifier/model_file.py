@@ -15,6 +15,7 @@ from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, unset_network
+from nlptx.classifier.region_view import RegionView
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
@@ -39,6 +40,7 @@ def details_of(model: Model) -> dict[str, Any]:
         "temperature": model.temperature,
         **({} if model.held_out is None else {"held_out": model.held_out.to_dict()}),
         **({} if model.typical_surprise is None else {"typical_surprise": model.typical_surprise.to_dict()}),
+        **({} if model.regions is None else model.regions.details()),
         "card": model.card,
         "tokenizer": tokenizer.name,
         "lowercase": tokenizer.lowercase,
@@ -101,7 +103,9 @@ def arrays_of(model: Model) -> dict[str, NDArray]:
     dtype = np.float16 if model.settings.float16 else np.float32
     table = model.table.astype(dtype, copy=False)
     arrays = {"table": table, "flat": model.flat, "priors": model.priors, **model.vocabulary.to_arrays()}
-    return arrays if model.ngram_features is None else arrays | feature_arrays(model.ngram_features, dtype)
+    if model.ngram_features is not None:
+        arrays |= feature_arrays(model.ngram_features, dtype)
+    return arrays if model.regions is None else arrays | model.regions.arrays(dtype)
 
 
 def read_arrays(artifact: Artifact) -> dict[str, Any]:
@@ -137,6 +141,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
         "made_from": artifact.made_from,
         "seed": artifact.seed,
         "ngram_features": ngram_features,
+        "regions": RegionView.read(artifact, settings.float16, len(vocabulary), network.loss.outputs),
     }
 
 
