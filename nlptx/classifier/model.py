@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
 from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
-from nlptx.classifier.region_view import RegionView
 from nlptx.classifier.scoring import Scored, score
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.embeddings.embeddings import Embeddings
@@ -30,6 +29,9 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from nlptx.classifier.region_view import RegionView
 
 KIND = "model"
 # Maximum number of labels that the repr of a model lists, and maximum number of characters of this list.
@@ -112,7 +114,8 @@ class Model:
 
     def overflow_safe(self) -> Self:
         """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
-        return self.as_float64() if can_overflow(self) else self
+        unsafe = can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
+        return self.as_float64() if unsafe else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts. A text without word ids gets the priors.

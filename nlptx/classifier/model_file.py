@@ -15,7 +15,6 @@ from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, unset_network
-from nlptx.classifier.region_view import RegionView
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
@@ -24,6 +23,7 @@ from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
+    from nlptx.classifier.region_view import RegionView
 
 
 def details_of(model: Model) -> dict[str, Any]:
@@ -141,8 +141,17 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
         "made_from": artifact.made_from,
         "seed": artifact.seed,
         "ngram_features": ngram_features,
-        "regions": RegionView.read(artifact, settings.float16, len(vocabulary), network.loss.outputs),
+        "regions": _read_regions(artifact, settings, len(vocabulary), network.loss.outputs),
     }
+
+
+def _read_regions(artifact: Artifact, settings: TrainSettings, words: int, outputs: int) -> RegionView | None:
+    """Return the region classifier, or None if there is none. Raises CorruptError if it is damaged."""
+    if not any(name.startswith("region_") for name in artifact.arrays):
+        return None
+    from nlptx.classifier.region_view import RegionView  # imports SciPy, which takes long
+
+    return RegionView.read(artifact, settings.float16, words, outputs)
 
 
 def bundled_path() -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from nlptx.artifacts.container import Artifact
+from nlptx.classifier.inference import LARGEST_WEIGHT
 from nlptx.errors import CorruptError
 from nlptx.regions import RegionClassifier, outputs_without_each, read_region_classifier, region_arrays
 
@@ -50,6 +51,10 @@ class RegionView:
         a, b = self.weights
         return a * outputs + b * of_regions
 
+    def can_overflow(self) -> bool:
+        """Return whether some weights are so large that computing in float32 may overflow."""
+        return not self.classifier.largest_weight() <= LARGEST_WEIGHT
+
     def as_float64(self) -> Self:
         """Return a copy that computes in float64."""
         return replace(self, classifier=self.classifier.as_float64())
@@ -63,8 +68,8 @@ class RegionView:
         return {_WEIGHTS: list(self.weights)}
 
     @classmethod
-    def read(cls, artifact: Artifact, float16: bool, words: int, outputs: int) -> Self | None:
-        """Return the region classifier of a model file, or None if there is none.
+    def read(cls, artifact: Artifact, float16: bool, words: int, outputs: int) -> Self:
+        """Return the region classifier of a model file.
 
         The arguments are those of :func:`nlptx.regions.serialization.read_region_classifier`.
 
@@ -72,8 +77,6 @@ class RegionView:
             CorruptError: an array or a weight is invalid.
         """
         classifier = read_region_classifier(artifact, float16, words, outputs)
-        if classifier is None:
-            return None
         weights = artifact.details.get(_WEIGHTS)
         if (
             not isinstance(weights, list)

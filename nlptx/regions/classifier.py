@@ -26,7 +26,7 @@ and "Semi-supervised Convolutional Neural Networks for Text Categorization via R
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -159,12 +159,18 @@ class RegionClassifier:
     @property
     def parameters(self) -> int:
         """Number of learned values."""
-        return sum(getattr(self, item.name).size for item in fields(self) if item.name not in ("ngrams", "table"))
+        return sum(array.size for name, array in self._arrays().items() if name != "table")
+
+    def largest_weight(self) -> float:
+        """Return the largest absolute value in all arrays."""
+        return max(float(np.abs(array).max(initial=0)) for array in self._arrays().values())
 
     def as_float64(self) -> Self:
         """Return a copy that computes in float64."""
-        arrays = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "ngrams"}
-        return replace(self, **{name: array.astype(np.float64) for name, array in arrays.items()})
+        return type(self)(self.ngrams, **{name: array.astype(np.float64) for name, array in self._arrays().items()})
+
+    def _arrays(self) -> dict[str, NDArray]:
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "ngrams"}
 
     def backward(self, dz: NDArray, cache: Responses) -> tuple[dict[str, NDArray], WordGradient]:
         """Return the gradients of all dense parameters by name, and that of the word weights.

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from nlptx.regions.spacing import in_groups
 
-# The most frequent words occur everywhere.
+# Number of words, most frequent first, that are left out because they occur everywhere; at most a tenth of all words.
 _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
-_MAX_CONTEXTS, _MIN_COUNT = 8000, 20
+_MAX_CONTEXTS, _MIN_COUNT = 8000, 5
 _POWER = 0.25
 # Approximate number of words of the texts that are counted together.
 _TOGETHER = 1 << 20
@@ -44,7 +44,8 @@ def context_weights(
         classes: C.
         text_weights: (texts,) weight of each training text, or None.
     """
-    order = np.argsort(-counts, kind="stable")[_TOO_FREQUENT : _TOO_FREQUENT + _MAX_CONTEXTS]
+    first = min(_TOO_FREQUENT, len(counts) // 10)
+    order = np.argsort(-counts, kind="stable")[first : first + _MAX_CONTEXTS]
     words = order[counts[order] >= _MIN_COUNT]
     result = np.zeros(len(counts))
     strengths = _strengths(words, len(counts), texts, targets, classes, text_weights)

@@ -26,8 +26,9 @@ _WORD_RATE = 0.1
 # Learning rates of Adam.
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-# Standard deviations of the initial weights. The word weights start at 0.
-_VECTOR_SCALE, _OUTPUT_SCALE = 0.01, 0.5
+# Standard deviations of the initial weights. The word weights start at 0, unless all vectors of n-grams are 0: then no
+# filter would respond to anything.
+_VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
 
 
 def fit_region_classifier(
@@ -82,6 +83,8 @@ def _initial(
     vector_weights = _VECTOR_SCALE * rng.standard_normal((table.shape[1], filters), np.float32)
     output_weights = _OUTPUT_SCALE * rng.standard_normal((filters, outputs), np.float32)
     none, words = np.zeros(filters, np.float32), np.zeros((ngrams.single, filters), np.float32)
+    if not table.any():
+        words += _WORD_SCALE * rng.standard_normal(words.shape, np.float32)
     return RegionClassifier(ngrams, table, words, vector_weights, none, output_weights, np.zeros(outputs, np.float32))
 
 

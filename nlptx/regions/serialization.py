@@ -40,8 +40,8 @@ def region_arrays(classifier: RegionClassifier, dtype: DTypeLike) -> dict[str, N
     return {_PREFIX + name: array for name, array in arrays.items()}
 
 
-def read_region_classifier(artifact: Artifact, float16: bool, words: int, outputs: int) -> RegionClassifier | None:
-    """Return the region classifier stored by :func:`region_arrays`, or None if there is none.
+def read_region_classifier(artifact: Artifact, float16: bool, words: int, outputs: int) -> RegionClassifier:
+    """Return the region classifier stored by :func:`region_arrays`.
 
     Args:
         artifact: the artifact.
@@ -52,8 +52,6 @@ def read_region_classifier(artifact: Artifact, float16: bool, words: int, output
     Raises:
         CorruptError: an array is invalid.
     """
-    if f"{_PREFIX}ngrams" not in artifact.arrays:
-        return None
     keys = need_array(artifact, f"{_PREFIX}ngrams", "int64", (None,))
     if (keys[1:] <= keys[:-1]).any() or (keys < 1).any():
         raise CorruptError("the n-grams of its regions are unsorted")

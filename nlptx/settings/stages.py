@@ -143,7 +143,7 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "Or squared-error, binary-cross-entropy.",
+        "squared-error or binary-cross-entropy.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
         metavar="NAME",

@@ -72,6 +72,7 @@ def without_regions(
 def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassifier | None:
     """Return a region classifier trained on the labelled texts, or None if training was stopped."""
     train, words = data.train.texts(), len(model.vocabulary)
+    weights = _loss_weights(model, train)
     sources = _some(data.unlabelled if len(data.unlabelled) else train)
     context.report("vectors of n-grams", 0)
     ngrams, counts = RegionNgrams.count(sources, words)
@@ -92,7 +93,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
     return fit_region_classifier(
         train.ids,
         train.targets,
-        _loss_weights(model, train),
+        None if weights is None else scaled_to_mean_one(weights),
         model.network.loss,
         ngrams,
         rounded(table),
@@ -108,13 +109,12 @@ def _some(texts: Examples) -> RaggedArray:
     return texts.ids[::step]
 
 
-def _loss_weights(model: Model, train: Examples) -> NDArray[np.float32] | None:
+def _loss_weights(model: Model, texts: Examples) -> NDArray[np.float64] | None:
     """Return the weight (texts,) of each text in the loss, or None if all weights are 1."""
-    weights = None if train.weights is None else scaled_to_mean_one(train.weights)
-    if model.is_balanced:
-        of_class = balanced_weights(train.targets, len(model.labels), train.weights)[train.targets]
-        weights = of_class if weights is None else weights * of_class
-    return weights
+    if not model.is_balanced:
+        return texts.weights
+    of_class = balanced_weights(texts.targets, len(model.labels), texts.weights)[texts.targets].astype(np.float64)
+    return of_class if texts.weights is None else texts.weights * of_class
 
 
 def _member_outputs(

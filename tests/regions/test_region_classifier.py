@@ -6,9 +6,15 @@ from gradcheck import GradientError, check_gradients
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.nn import BinaryCrossEntropy, CrossEntropy, SquaredError
-from nlptx.regions import RegionClassifier, RegionNgrams, fit_region_classifier, outputs_without_each
+from nlptx.regions import (
+    RegionClassifier,
+    RegionNgrams,
+    fit_region_classifier,
+    learning,
+    outputs_without_each,
+    without_each,
+)
 from nlptx.regions import classifier as module
-from nlptx.regions import learning, without_each
 from nlptx.regions import ngrams as ngram_module
 
 WORDS, COMPONENTS, FILTERS = 9, 4, 6
