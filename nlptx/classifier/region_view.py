@@ -17,8 +17,10 @@ from nlptx.classifier.inference import LARGEST_WEIGHT
 from nlptx.errors import CorruptError
 from nlptx.regions import RegionClassifier, outputs_without_each, read_region_classifier, region_arrays
 
-# Name of the weights a and b in the details of a model file, and maximum weight.
-_WEIGHTS, _LARGEST = "region_fusion", 100.0
+# Names in the details of a model file: the weights a and b, and the number of groups of filters.
+_WEIGHTS, _GROUPS = "region_fusion", "region_groups"
+# Maximum weight in a valid file.
+_LARGEST = 100.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class RegionView:
 
     def details(self) -> dict[str, Any]:
         """Return the JSON values to store."""
-        return {_WEIGHTS: list(self.weights)}
+        return {_WEIGHTS: list(self.weights), _GROUPS: self.classifier.groups}
 
     @classmethod
     def read(cls, artifact: Artifact, float16: bool, words: int, outputs: int) -> Self:
@@ -76,12 +78,13 @@ class RegionView:
         Raises:
             CorruptError: an array or a weight is invalid.
         """
-        classifier = read_region_classifier(artifact, float16, words, outputs)
-        weights = artifact.details.get(_WEIGHTS)
+        weights, groups = artifact.details.get(_WEIGHTS), artifact.details.get(_GROUPS)
+        if type(groups) is not int or groups < 1:
+            raise CorruptError(f"the number of groups of its region filters is {groups!r}")
         if (
             not isinstance(weights, list)
             or len(weights) != 2
             or not all(type(weight) is float and 0 <= weight <= _LARGEST for weight in weights)
         ):
             raise CorruptError(f"the weights of its region classifier are {weights!r}")
-        return cls(classifier, (weights[0], weights[1]))
+        return cls(read_region_classifier(artifact, float16, words, outputs, groups), (weights[0], weights[1]))

@@ -11,6 +11,8 @@ Only the strongest response in the whole text counts:
     m_f = max_p t_pf + b_f        h_f = max(m_f, 0)        n = h / sqrt(1 + |h|^2)        z = dropout(n) U + c.
 
 z are the outputs, with the same meaning as those of the network. n has a length below 1, whatever the number of words.
+A trained classifier consists of several groups of filters, trained separately; each group has its own n, and z is the
+sum over the groups.
 
 Because of the maximum, the gradient of a filter reaches one region per text, so the backward pass is cheap:
 
@@ -52,7 +54,7 @@ class Responses(NamedTuple):
         vectors: (N, R) unit vectors of the regions.
         winners: (B, F) position of the strongest region of each filter, counted through all texts.
         maxima: (B, F) m.
-        scale: (B, 1) 1 / sqrt(1 + |h|^2).
+        scale: (B, F) 1 / sqrt(1 + |h|^2).
         directions: (B, F) n.
         mask: (B, F) factor of each entry of n in dropout, or None.
         outputs: (B, outputs) z.
@@ -80,6 +82,7 @@ class RegionClassifier:
         bias: (F,) b.
         output_weights: (F, outputs) U.
         output_bias: (outputs,) c.
+        groups: number of groups of filters. They have the same size.
     """
 
     ngrams: RegionNgrams
@@ -89,6 +92,7 @@ class RegionClassifier:
     bias: NDArray
     output_weights: NDArray
     output_bias: NDArray
+    groups: int = 1
 
     def forward(
         self,
@@ -105,7 +109,7 @@ class RegionClassifier:
         t += bags @ self.word_weights
         maxima, winners = strongest(t, lengths)
         maxima += self.bias
-        directions, scale = _directions(maxima)
+        directions, scale = self._directions(maxima)
         dropped, mask = Dropout(dropout).forward(directions, None, rng)
         outputs = dropped @ self.output_weights + self.output_bias
         return Responses(bags, vectors, winners, maxima, scale, directions, mask, outputs)
@@ -119,7 +123,7 @@ class RegionClassifier:
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
         """Return the outputs (B, outputs) for the largest responses of each text, before the bias is added, (B, F)."""
-        directions, _ = _directions(maxima + self.bias)
+        directions, _ = self._directions(maxima + self.bias)
         apart = Layout(np.ones(len(directions), np.int64), apart=True)
         return apart.product(directions, self.output_weights) + self.output_bias
 
@@ -167,10 +171,24 @@ class RegionClassifier:
 
     def as_float64(self) -> Self:
         """Return a copy that computes in float64."""
-        return type(self)(self.ngrams, **{name: array.astype(np.float64) for name, array in self._arrays().items()})
+        arrays = {name: array.astype(np.float64) for name, array in self._arrays().items()}
+        return type(self)(self.ngrams, **arrays, groups=self.groups)
 
     def _arrays(self) -> dict[str, NDArray]:
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "ngrams"}
+        names = (item.name for item in fields(self))
+        return {name: getattr(self, name) for name in names if name not in ("ngrams", "groups")}
+
+    def _directions(self, maxima: NDArray) -> tuple[NDArray, NDArray]:
+        """Return n and 1 / sqrt(1 + |h|^2) for m; the shape of each is (B, F)."""
+        h = np.maximum(maxima, 0)
+        scale = 1 / np.sqrt(1 + self._inner(h, h))
+        return h * scale, scale
+
+    def _inner(self, a: NDArray, b: NDArray) -> NDArray:
+        """Return, for each text and filter, the inner product of a and b (B, F) over the filters of its group."""
+        shape = len(a), self.groups, -1
+        products = np.einsum("bgf,bgf->bg", a.reshape(shape), b.reshape(shape))
+        return np.repeat(products, a.shape[1] // self.groups, axis=1)
 
     def backward(self, dz: NDArray, cache: Responses) -> tuple[dict[str, NDArray], WordGradient]:
         """Return the gradients of all dense parameters by name, and that of the word weights.
@@ -183,7 +201,7 @@ class RegionClassifier:
         dn = dz @ self.output_weights.T
         if mask is not None:
             dn *= mask
-        dh = (dn - n * np.einsum("bf,bf->b", dn, n)[:, None]) * cache.scale
+        dh = (dn - n * self._inner(dn, n)) * cache.scale
         dm = np.where(cache.maxima > 0, dh, 0)
         gradients = {
             "output_weights": (n if mask is None else n * mask).T @ dz,
@@ -192,13 +210,6 @@ class RegionClassifier:
             "vector_weights": vector_gradient(dm, cache.winners, cache.vectors),
         }
         return gradients, word_gradient(dm, cache.winners, cache.bags)
-
-
-def _directions(maxima: NDArray) -> tuple[NDArray, NDArray]:
-    """Return n (B, F) and 1 / sqrt(1 + |h|^2) (B, 1) for m (B, F)."""
-    h = np.maximum(maxima, 0)
-    scale = 1 / np.sqrt(1 + np.einsum("bf,bf->b", h, h))[:, None]
-    return h * scale, scale
 
 
 def _chunks(lengths: NDArray[np.integer]) -> Iterator[list[tuple[int, int, int]]]:

@@ -40,7 +40,9 @@ def region_arrays(classifier: RegionClassifier, dtype: DTypeLike) -> dict[str, N
     return {_PREFIX + name: array for name, array in arrays.items()}
 
 
-def read_region_classifier(artifact: Artifact, float16: bool, words: int, outputs: int) -> RegionClassifier:
+def read_region_classifier(
+    artifact: Artifact, float16: bool, words: int, outputs: int, groups: int
+) -> RegionClassifier:
     """Return the region classifier stored by :func:`region_arrays`.
 
     Args:
@@ -48,6 +50,7 @@ def read_region_classifier(artifact: Artifact, float16: bool, words: int, output
         float16: whether the learned weights are stored as float16.
         words: vocabulary size.
         outputs: number of outputs.
+        groups: number of groups of filters.
 
     Raises:
         CorruptError: an array is invalid.
@@ -60,7 +63,9 @@ def read_region_classifier(artifact: Artifact, float16: bool, words: int, output
     bias = artifact.arrays.get(f"{_PREFIX}bias")
     filters = len(bias) if bias is not None and bias.ndim else 0
     sizes = {"W": ngrams.single, "R": table.shape[1], "F": filters, "E": outputs}
-    return RegionClassifier(ngrams, table, **_learned(artifact, float16, sizes))
+    if filters % groups:
+        raise CorruptError(f"its {filters} region filters are not divisible into {groups} groups")
+    return RegionClassifier(ngrams, table, **_learned(artifact, float16, sizes), groups=groups)
 
 
 def _learned(artifact: Artifact, float16: bool, sizes: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:

@@ -21,7 +21,15 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.region_view import RegionView
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import LARGEST_VOCABULARY
-from nlptx.regions import RegionClassifier, RegionNgrams, context_weights, fit_region_classifier, fit_vectors, rounded
+from nlptx.regions import (
+    RegionClassifier,
+    RegionNgrams,
+    TrainingTexts,
+    context_weights,
+    fit_region_classifier,
+    fit_vectors,
+    rounded,
+)
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
@@ -29,6 +37,8 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, outputs_of
 from nlptx.training.sample_weights import scaled_to_mean_one
 
+# Number of groups of filters. Two cores train them in the time of one.
+_GROUPS = 2
 # A, B and S.
 _NETWORK_WEIGHT, _REGION_WEIGHT, _DEVIATION = 0.6, 0.35, 0.15
 # Approximate maximum number of words in the texts from which the vectors are made; the time is proportional to it.
@@ -91,14 +101,13 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
         return not context.stop_requested()
 
     return fit_region_classifier(
-        train.ids,
-        train.targets,
-        None if weights is None else scaled_to_mean_one(weights),
+        TrainingTexts(train.ids, train.targets, None if weights is None else scaled_to_mean_one(weights)),
         model.network.loss,
         ngrams,
         rounded(table),
         model.settings.region_filters,
-        generator(context.seed, Stream.REGIONS),
+        [generator(context.seed, Stream.REGIONS, group) for group in range(_GROUPS)],
+        context.workers,
         go_on,
     )
 

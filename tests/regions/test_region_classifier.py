@@ -9,6 +9,7 @@ from nlptx.nn import BinaryCrossEntropy, CrossEntropy, SquaredError
 from nlptx.regions import (
     RegionClassifier,
     RegionNgrams,
+    TrainingTexts,
     fit_region_classifier,
     learning,
     outputs_without_each,
@@ -16,6 +17,7 @@ from nlptx.regions import (
 )
 from nlptx.regions import classifier as module
 from nlptx.regions import ngrams as ngram_module
+from nlptx.runtime.workers import Workers
 
 WORDS, COMPONENTS, FILTERS = 9, 4, 6
 
@@ -30,7 +32,7 @@ def some_texts(count=20, longest=14, seed=0):
     return [rng.integers(0, WORDS, rng.integers(1, longest + 1)).astype(np.int32) for _ in range(count)]
 
 
-def a_classifier(outputs=3, dtype=np.float64):
+def a_classifier(outputs=3, dtype=np.float64, groups=1):
     rng = np.random.default_rng(1)
     ngrams, _ = RegionNgrams.count(some_texts(), WORDS)
     shapes = (
@@ -41,7 +43,7 @@ def a_classifier(outputs=3, dtype=np.float64):
         (FILTERS, outputs),
         (outputs,),
     )
-    return RegionClassifier(ngrams, *(rng.standard_normal(shape).astype(dtype) for shape in shapes))
+    return RegionClassifier(ngrams, *(rng.standard_normal(shape).astype(dtype) for shape in shapes), groups)
 
 
 def plain_outputs(classifier, ids):
@@ -75,9 +77,9 @@ def test_no_bit_of_the_outputs_depends_on_other_texts(monkeypatch, chunk):
 
 
 @pytest.mark.parametrize("loss", [CrossEntropy(3), BinaryCrossEntropy(3), SquaredError(2)])
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_gradients(loss, dropout):
-    classifier, texts = a_classifier(loss.outputs), some_texts(6, seed=3)
+@pytest.mark.parametrize(("dropout", "groups"), [(0.0, 1), (0.5, 1), (0.5, 2)])
+def test_gradients(loss, dropout, groups):
+    classifier, texts = a_classifier(loss.outputs, groups=groups), some_texts(6, seed=3)
     rng = np.random.default_rng(4)
     targets = rng.random((6, 3)) < 0.5 if loss.independent else rng.integers(0, loss.classes, 6)
 
@@ -129,11 +131,13 @@ def order_task(count, seed):
     return texts, targets
 
 
-def learned(texts, targets, weights=None, go_on=lambda fraction: True):
+def learned(texts, targets, weights=None, go_on=lambda fraction: True, groups=1, jobs=1):
     ngrams, _ = RegionNgrams.count(texts, WORDS)
     table = np.random.default_rng(0).standard_normal((len(ngrams), 16), np.float32)
-    loss = CrossEntropy(2)
-    return fit_region_classifier(texts, targets, weights, loss, ngrams, table, 16, np.random.default_rng(1), go_on)
+    rngs = [np.random.default_rng(group) for group in range(groups)]
+    data = TrainingTexts(texts, targets, weights)
+    with Workers(jobs, processes=jobs == 2) as workers:
+        return fit_region_classifier(data, CrossEntropy(2), ngrams, table, 16, rngs, workers, go_on)
 
 
 def test_learns_what_a_bag_of_words_cannot(monkeypatch):
@@ -161,6 +165,30 @@ def test_training_can_be_stopped():
     assert learned(*order_task(40, 0), go_on=go_on) is None
     assert fractions[0] == 0
     assert fractions == sorted(fractions)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_the_outputs_are_the_mean_over_groups_whatever_the_number_of_workers(jobs):
+    texts, targets = order_task(60, 0)
+    both = learned(texts, targets, groups=2, jobs=jobs)
+    assert both.groups == 2
+    first = learned(texts, targets)
+    assert_array_equal(both.word_weights[:, :16], first.word_weights)
+    assert_array_equal(both.bias[:16], first.bias)
+    halves = [
+        RegionClassifier(
+            both.ngrams,
+            both.table,
+            both.word_weights[:, half],
+            both.vector_weights[:, half],
+            both.bias[half],
+            2 * both.output_weights[half],
+            both.output_bias,
+        )
+        for half in (slice(0, 16), slice(16, 32))
+    ]
+    assert_allclose(both.outputs(texts), np.mean([half.outputs(texts) for half in halves], axis=0), atol=1e-6)
+    assert not np.allclose(*(half.outputs(texts) for half in halves), atol=1e-3)
 
 
 def test_a_text_keeps_at_least_one_word(monkeypatch):

@@ -238,6 +238,14 @@ def test_damaged_weights_are_refused(weights):
         RegionView.read(artifact, False, len(trained().vocabulary), 2)
 
 
+@pytest.mark.parametrize("groups", [None, 0, 5, 2.0])
+def test_a_damaged_number_of_groups_is_refused(groups):
+    artifact = trained().to_artifact()
+    artifact.details["region_groups"] = groups
+    with pytest.raises(CorruptError, match="groups"):
+        nlptx.Model.from_artifact(artifact)
+
+
 def test_huge_weights_are_computed_in_float64():
     artifact = trained().to_artifact()
     artifact.arrays["region_word_weights"] = artifact.arrays["region_word_weights"] * np.float32(1e30)
