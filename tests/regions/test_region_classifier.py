@@ -155,7 +155,8 @@ def test_a_text_of_weight_0_teaches_nothing():
     assert not classifier.output_bias.any()
 
 
-def test_training_can_be_stopped():
+def test_training_can_be_stopped(monkeypatch):
+    monkeypatch.setattr(learning, "_TOGETHER", 1)
     fractions = []
 
     def go_on(fraction):

@@ -11,7 +11,7 @@ import nlptx
 from nlptx.artifacts import container
 from nlptx.classifier.region_view import RegionView
 from nlptx.errors import CorruptError
-from nlptx.regions import ngrams
+from nlptx.regions import learning, ngrams
 from nlptx.settings import TrainSettings
 from nlptx.training import regions
 from nlptx.training.checkpoint import Checkpoint
@@ -195,7 +195,8 @@ def stop_after(count):
     return lambda: next(calls) >= count
 
 
-def test_a_stopped_run_has_no_region_filters_and_can_be_resumed(tmp_path):
+def test_a_stopped_run_has_no_region_filters_and_can_be_resumed(tmp_path, monkeypatch):
+    monkeypatch.setattr(learning, "_TOGETHER", 1)
     steps = trained().history["steps"]
     notes = []
     with Checkpoint(str(tmp_path / "m.npz"), 0, True, lambda note: None) as checkpoint:
