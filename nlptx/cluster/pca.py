@@ -4,8 +4,8 @@ The transformed counts X are cut into slices of rows X_i, in a way that depends 
 in a folder that all workers can access. For each product with X, this process writes the block of vectors b to the
 folder, each task computes X_i b for one slice, and this process joins the results. X is symmetric, so X^T X b is the
 product with X, computed twice. With standardisation or smoothing, X is not symmetric; each task then computes
-X_i^T (X_i b), and this process adds the results in the order of the slices, as on one machine. Everything else, such as
-the orthogonalisation of the vectors, happens in this process.
+X_i^T (X_i b), and this process adds the results in pairs, as on one machine. Everything else, such as the
+orthogonalisation of the vectors, happens in this process.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import fit_operator
-from nlptx.pca.operators import Multiply, RowOperator, Slice, scale_rows
+from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
 from nlptx.settings import PcaSettings
 
@@ -113,12 +112,9 @@ def _operator(
     prepared = list(run("transforming counts", _transform, (job, totals)))
     slices = [part for part, _ in prepared]
 
-    def multiply(product: Multiply, block: NDArray) -> Iterator[Any]:
-        return workers.map_shared(partial(_multiply, product), block, slices)
-
     squares = sum(squares for _, squares in prepared)
     symmetric = is_symmetric(job.settings.transform, job.settings.smoothing) and not job.settings.standardize
-    return RowOperator(counts.matrix.shape, job.dtype, squares, multiply, symmetric)
+    return RowOperator(counts.matrix.shape, job.dtype, squares, slices, workers, symmetric)
 
 
 def _totals(job: PcaJob, rows: Rows) -> NDArray:
@@ -136,8 +132,3 @@ def _transform(shared: tuple[PcaJob, NDArray | None], rows: Rows) -> tuple[Slice
         part = transform_with(matrix, settings.transform, settings.smoothing, totals)[range_]
         scaled, shift, squares = scale_rows(part, settings.standardize, job.dtype)
     return Slice(range_, Stored.write(job.folder, "slice", scaled).read, shift), squares
-
-
-def _multiply(product: Multiply, block: NDArray, part: Slice) -> Any:
-    """Call ``product`` with its arguments in the opposite order, as :meth:`ClusterWorkers.map_shared` passes them."""
-    return product(part, block)

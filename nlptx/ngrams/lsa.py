@@ -44,6 +44,9 @@ ROUNDING = 1e-5
 _MIN_IMPORTANCE = 0.1
 # Number of columns that are multiplied at a time.
 _COLUMNS = 32
+# Minimum number of entries of a matrix whose products are computed by a cluster. Products with a smaller matrix take
+# less time than the exchange of their data.
+_CLUSTER_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -130,12 +133,13 @@ def find_components(
         rows: (texts, G) float32 rows of the texts.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads to use; they do not change the result.
+        workers: threads, or a cluster, which computes the products with a large matrix; they do not change the result.
         on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 
     Raises:
         NlptxError: the power iteration does not converge.
+        OutputError: the rows cannot be stored for the cluster.
     """
     texts, grams = rows.shape
     components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
@@ -143,7 +147,10 @@ def find_components(
         return None
     # For the transposed rows, RowOperator computes products with X X' / G.
     roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
-    gram = RowOperator.of((rows if roots is None else _scaled(rows, roots)).T.tocsr(), False, np.float32, workers)
+    grams_by_texts = (rows if roots is None else _scaled(rows, roots)).T.tocsr()
+    multipliers = workers if rows.nnz >= _CLUSTER_ENTRIES else workers.on_this_machine()
+    gram = RowOperator.of(grams_by_texts, False, np.float32, multipliers)
+    del grams_by_texts
     converged = multiplied = 0
 
     def product(block: NDArray) -> NDArray:

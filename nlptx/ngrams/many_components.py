@@ -12,7 +12,7 @@ X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nlptx.ngrams.lsa import FIRST_CHECK, ROUNDING, TEXTS_PER_COMPONENT, TOLERANCE_OF_MANY
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.pca.power_iteration import power_iteration
-from nlptx.runtime.workers import Workers
+from nlptx.runtime.workers import SERIAL, Store, Workers
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,23 @@ class WeightedRows:
         """Return X' D X b, (G, K), for b (G, K)."""
         inner = self.importance[:, None] * b
         scale = (self.lengths * self.lengths * self.text_weights)[:, None]
-
-        def work(rows: slice, block: sp.csr_matrix) -> NDArray[np.float32]:
-            return block.T @ (block @ inner * scale[rows])
-
-        total = np.zeros(b.shape)
-        for part in self.blocks.map(work):
-            total += part
-        return total * self.importance[:, None]
+        return self.blocks.sum(_moments_of, (inner, scale), b.shape) * self.importance[:, None]
 
     def forward(self, b: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return X b, (texts, K), for b (G, K)."""
         return self.blocks.forward(self.importance[:, None] * b) * self.lengths[:, None]
+
+    def stored(self, store: Store, workers: Workers = SERIAL) -> WeightedRows:
+        """Return the matrix with its blocks in files; see :meth:`.OccurrenceBlocks.stored`."""
+        return replace(self, blocks=self.blocks.stored(store, workers))
+
+
+def _moments_of(
+    shared: tuple[NDArray[np.float32], NDArray[np.float32]], rows: slice, block: sp.csr_matrix
+) -> NDArray[np.float32]:
+    """Return N_i' D S^2 N_i b, (G, K), for a block N_i of rows, given b (G, K) and D S^2 (texts, 1)."""
+    b, scale = shared
+    return block.T @ (block @ b * scale[rows])
 
 
 @dataclass(frozen=True)
@@ -115,11 +120,12 @@ def find_many_components(
         parts: rows of texts with and without labels.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads to use; they do not change the result.
+        workers: threads, or a cluster, which computes the products; they do not change the result.
         on_progress: called with the completed fraction and a description of the progress.
 
     Raises:
         NlptxError: the power iteration does not converge.
+        OutputError: the rows cannot be stored for the cluster.
     """
     texts = sum(int(np.count_nonzero(part.lengths)) for part in parts)
     total = float(sum(part.text_weights[part.lengths > 0].sum(dtype=np.float64) for part in parts))
@@ -127,6 +133,8 @@ def find_many_components(
     components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
     if not components or not total:
         return None
+    if workers.store is not None:
+        parts = [part.stored(workers.store, workers) for part in parts]
     converged = multiplied = 0
 
     def product(block: NDArray) -> NDArray:

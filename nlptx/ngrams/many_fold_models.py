@@ -72,7 +72,7 @@ class ManyModelData:
 
     def stored(self, store: Store) -> ManyModelData:
         """Return data that the tasks of :meth:`.Workers.map_shared` can use. Raises OutputError if this fails."""
-        rows = None if self.rows is None else replace(self.rows, blocks=self.rows.blocks.stored(store))
+        rows = None if self.rows is None else self.rows.stored(store)
         return replace(self, blocks=self.blocks.stored(store), rows=rows)
 
 

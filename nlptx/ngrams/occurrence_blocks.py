@@ -1,8 +1,8 @@
 """Stores which texts contain which n-grams: a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
 
 Let N be this matrix, (texts, G). All matrices of texts by n-grams have the form S N W with diagonal matrices S and W,
-so only the columns of the entries of N are stored. Sums over the texts are sums over the blocks, in order, so they do
-not depend on the number of workers. The blocks do not depend on the memory limit.
+so only the columns of the entries of N are stored. Sums over the texts are sums over the blocks, in an order that does
+not depend on the workers. The blocks do not depend on the memory limit.
 """
 
 from __future__ import annotations
@@ -19,18 +19,33 @@ from numpy.typing import NDArray
 from nlptx.io.spill import MemoryBudget, SpilledArray
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.occurrences import NgramSets
+from nlptx.pca.pairwise_sum import pairwise_sum
 from nlptx.runtime.workers import SERIAL, Store, Workers
 
 T = TypeVar("T")
+S = TypeVar("S")
 # Approximate number of entries of a block: enough work for a thread, and little memory.
 _ENTRIES = 1 << 21
+# Maximum number of groups of blocks whose sums are computed separately. On a cluster, each of these sums is sent to the
+# machine of the command, and takes much more memory than a block.
+_GROUPS = 32
 
 
 class _Block(NamedTuple):
-    """A range of rows of N, and a function that returns the columns of their entries."""
+    """Some rows of N.
+
+    Args:
+        rows: range of rows.
+        load: function that returns the row bounds (rows + 1,) of these rows and the columns of their entries.
+    """
 
     rows: slice
-    load: Callable[[], NDArray[np.int32]]
+    load: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]]]
+
+    def matrix(self, grams: int, ones: NDArray[np.float32]) -> sp.csr_matrix:
+        """Return the rows; ``ones`` has at least one 1 for each entry."""
+        indptr, columns = self.load()
+        return sp.csr_matrix((ones[: len(columns)], columns, indptr), (len(indptr) - 1, grams), copy=False)
 
 
 class OccurrenceBlocks:
@@ -63,37 +78,50 @@ class OccurrenceBlocks:
         for columns, of_texts in workers.map(columns_of, sets):
             entries.append(columns)
             counts.append(of_texts)
-        self._counts = np.concatenate(counts)
-        self.shape = len(self._counts), len(known)
-        self._blocks = list(self._cut(entries))
-        largest = max((int(self._counts[block.rows].sum()) for block in self._blocks), default=0)
+        of_texts = np.concatenate(counts)
+        self.shape = len(of_texts), len(known)
+        self._blocks = list(_cut(entries, of_texts))
+        largest = max((int(of_texts[block.rows].sum()) for block in self._blocks), default=0)
         self._ones = np.ones(largest, np.float32)
 
-    def _cut(self, entries: SpilledArray) -> Iterator[_Block]:
-        ends = np.cumsum(self._counts, dtype=np.int64)
-        last = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
-        for low, high in zip([0, *last.tolist()], [*last.tolist(), len(ends)], strict=True):
-            if low < high:
-                start = int(ends[low - 1]) if low else 0
-                yield _Block(slice(low, high), partial(entries.read, start, int(ends[high - 1])))
+    def stored(self, store: Store, workers: Workers = SERIAL) -> OccurrenceBlocks:
+        """Return a matrix that the tasks of :meth:`.Workers.map_shared` can use, with its blocks in files.
 
-    def stored(self, store: Store) -> OccurrenceBlocks:
-        """Return a matrix that the tasks of :meth:`.Workers.map_shared` can use. Raises OutputError if this fails."""
+        Args:
+            store: function that stores a block.
+            workers: workers of the new matrix. A matrix that is passed to a task must not have a cluster.
+
+        Raises:
+            OutputError: a block cannot be stored.
+        """
         copied = copy(self)
-        copied._workers = SERIAL
+        copied._workers = workers
         copied._blocks = [_Block(rows, store(load())) for rows, load in self._blocks]
         return copied
 
     def map(self, work: Callable[[slice, sp.csr_matrix], T]) -> Iterator[T]:
         """Yield ``work(rows, block)`` for each block, in order; ``block`` contains the rows of N in the slice."""
+        return self._workers.map(lambda block: work(block.rows, block.matrix(self.shape[1], self._ones)), self._blocks)
 
-        def load(block: _Block) -> T:
-            indptr = np.append(np.int32(0), np.cumsum(self._counts[block.rows], dtype=np.int32))
-            columns = block.load()
-            shape = len(indptr) - 1, self.shape[1]
-            return work(block.rows, sp.csr_matrix((self._ones[: len(columns)], columns, indptr), shape, copy=False))
+    def sum(
+        self, work: Callable[[S, slice, sp.csr_matrix], NDArray], shared: S, shape: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """Return the sum of ``work(shared, rows, block)`` over all blocks, an array of this shape.
 
-        return self._workers.map(load, self._blocks)
+        A cluster can compute the sum of each group of blocks.
+
+        Args:
+            work: function at the top level of a module, as for :meth:`.Workers.map_shared`.
+            shared: data that all blocks need.
+            shape: shape of the results.
+        """
+        size = max(1, -(-len(self._blocks) // _GROUPS))
+        starts = range(0, len(self._blocks), size)
+        groups = [_Group(self.shape[1], len(self._ones), self._blocks[start : start + size]) for start in starts]
+        total = np.zeros(shape)
+        for part in self._workers.map_shared(_sum_of_group, (work, shared), groups, in_memory=True):
+            total += part
+        return total
 
     def forward(self, u: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return N u, (texts, K), for u (G, K)."""
@@ -112,3 +140,34 @@ class OccurrenceBlocks:
         for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
             total += part
         return total
+
+
+class _Group(NamedTuple):
+    """Consecutive blocks, the number of their columns, and the maximum number of entries of a block."""
+
+    grams: int
+    largest: int
+    blocks: list[_Block]
+
+
+def _sum_of_group(shared: tuple[Callable[[S, slice, sp.csr_matrix], NDArray], S], group: _Group) -> NDArray:
+    work, data = shared
+    ones = np.ones(group.largest, np.float32)
+    return pairwise_sum(work(data, block.rows, block.matrix(group.grams, ones)) for block in group.blocks)
+
+
+def _cut(entries: SpilledArray, of_texts: NDArray[np.int32]) -> Iterator[_Block]:
+    """Yield the blocks, given the columns of all entries and the number of entries of each text."""
+    ends = np.cumsum(of_texts, dtype=np.int64)
+    last = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
+    for low, high in zip([0, *last.tolist()], [*last.tolist(), len(ends)], strict=True):
+        if low < high:
+            start = int(ends[low - 1]) if low else 0
+            yield _Block(slice(low, high), partial(_read, entries, of_texts[low:high], start, int(ends[high - 1])))
+
+
+def _read(
+    entries: SpilledArray, of_texts: NDArray[np.int32], start: int, stop: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the row bounds of a block and the columns of its entries, ``entries[start:stop]``."""
+    return np.append(np.int32(0), np.cumsum(of_texts, dtype=np.int32)), entries.read(start, stop)

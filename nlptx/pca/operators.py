@@ -5,14 +5,15 @@ V is the number of words, and k the number of vectors in the block to be multipl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from nlptx.pca.pairwise_sum import pairwise_sum
 from nlptx.pca.spilled_slices import Load, in_memory
 from nlptx.pca.transform import Rows, even_slices
 from nlptx.runtime.workers import SERIAL, Workers
@@ -41,15 +42,11 @@ class Slice:
         product -= np.multiply.outer(self.shift, block.sum(axis=0))
         return product
 
-    def transposed(self, scaled: sp.csr_matrix, block: NDArray) -> tuple[NDArray, NDArray]:
-        """Return S^T b, (V, k), and shift^T b, (k,). Subtracting the second from each row of the first gives X^T b."""
-        return scaled.T @ block, self.shift @ block
-
-
-# Function that returns a product of a slice and a block of vectors.
-Multiply = Callable[[Slice, NDArray], Any]
-# Function that yields this product for each slice, in order.
-MultiplyAll = Callable[[Multiply, NDArray], Iterator[Any]]
+    def transposed(self, scaled: sp.csr_matrix, block: NDArray) -> NDArray:
+        """Return X^T b, (V, k), for b (rows, k); ``scaled`` is what ``load`` returns."""
+        product = scaled.T @ block
+        product -= self.shift @ block
+        return product
 
 
 class RowOperator:
@@ -65,24 +62,30 @@ class RowOperator:
 
     The rows are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and both products consist of the rows
     that the slices contribute. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for
-    both products.
+    both products. The slices determine the order of all additions.
 
     Args:
         shape: (n, V).
         dtype: float32 or float64, the dtype of all products.
         squares: sum of all squared entries of X.
-        multiply: function that yields ``product(slice, block)`` for each slice, given ``product`` and ``block``. The
-            results are in the order of the slices, so the result does not depend on where they are computed.
+        slices: the slices of X, in order. On a cluster, its workers must be able to load them.
+        workers: threads, or a cluster, which compute the products of the slices; they do not change the result.
         symmetric: whether X is exactly symmetric.
     """
 
     def __init__(
-        self, shape: tuple[int, int], dtype: DTypeLike, squares: float, multiply: MultiplyAll, symmetric: bool = False
+        self,
+        shape: tuple[int, int],
+        dtype: DTypeLike,
+        squares: float,
+        slices: Sequence[Slice],
+        workers: Workers = SERIAL,
+        symmetric: bool = False,
     ) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self.trace = squares / shape[0]
-        self._multiply = multiply
+        self._slices, self._workers = slices, workers
         self._symmetric = symmetric
 
     @classmethod
@@ -95,20 +98,22 @@ class RowOperator:
         store: Callable[[sp.csr_matrix], Load] = in_memory,
         symmetric: bool = False,
     ) -> Self:
-        """Return the operator of a matrix, with products computed on this machine.
+        """Return the operator of a matrix.
 
         Args:
             matrix: (n, V) sparse M. Its rows are read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
-            workers: threads; they do not change the result.
-            store: function that stores a slice of S, and returns a function that loads the slice.
+            workers: threads, or a cluster; they do not change the result.
+            store: function that stores a slice of S, and returns a function that loads the slice. A cluster stores the
+                slices itself.
             symmetric: whether M is exactly symmetric.
 
         Raises:
             OutputError: a slice cannot be stored.
         """
         dtype = np.dtype(dtype)
+        store = workers.store or store
         slices: list[Slice] = []
         squares = 0.0
         for rows, (scaled, shift, sum_of_squares) in workers.map_pairs(
@@ -116,11 +121,7 @@ class RowOperator:
         ):
             slices.append(Slice(rows, store(scaled), shift))
             squares += sum_of_squares
-
-        def multiply(product: Multiply, block: NDArray) -> Iterator[Any]:
-            return workers.map(lambda part: product(part, block), slices)
-
-        return cls(matrix.shape, dtype, squares, multiply, symmetric and not standardize)
+        return cls(matrix.shape, dtype, squares, slices, workers, symmetric and not standardize)
 
     def forward(self, block: NDArray) -> NDArray:
         """Return X b, (n, k), for b of shape (V, k)."""
@@ -128,34 +129,31 @@ class RowOperator:
 
     def transposed(self, block: NDArray) -> NDArray:
         """Return X^T b, (V, k), for b of shape (n, k)."""
-        return self._sum_transposed(_transposed, block)
+        return pairwise_sum(self._multiply(_transposed, block))
 
     def moments(self, block: NDArray) -> NDArray:
         """Return C b = X^T (X b) / n, (V, k), for b of shape (V, k)."""
-        product = self.forward(self.forward(block)) if self._symmetric else self._sum_transposed(_moments, block)
+        if self._symmetric:
+            product = self.forward(self.forward(block))
+        else:
+            product = pairwise_sum(self._multiply(_moments, block))
         product /= self.shape[0]
         return product
 
-    def _sum_transposed(self, multiply: Multiply, block: NDArray) -> NDArray:
-        """Return the sum of S^T b over the slices, added in order, minus the sum of shift^T b."""
-        product = np.zeros((self.shape[1], block.shape[1]), self.dtype)
-        shift = np.zeros(block.shape[1], self.dtype)
-        for scaled, shifted in self._multiply(multiply, block):
-            product += scaled
-            shift += shifted
-        product -= shift
-        return product
+    def _multiply(self, product: Callable[[NDArray, Slice], NDArray], block: NDArray) -> Iterator[NDArray]:
+        """Yield the product of the block and each slice, in order."""
+        return self._workers.map_shared(product, block, self._slices, in_memory=True)
 
 
-def _forward(part: Slice, block: NDArray) -> NDArray:
+def _forward(block: NDArray, part: Slice) -> NDArray:
     return part.forward(part.load(), block)
 
 
-def _transposed(part: Slice, block: NDArray) -> tuple[NDArray, NDArray]:
+def _transposed(block: NDArray, part: Slice) -> NDArray:
     return part.transposed(part.load(), block[part.rows])
 
 
-def _moments(part: Slice, block: NDArray) -> tuple[NDArray, NDArray]:
+def _moments(block: NDArray, part: Slice) -> NDArray:
     scaled = part.load()  # loaded only once, because it may be in a file
     return part.transposed(scaled, part.forward(scaled, block))
 

@@ -85,6 +85,10 @@ class Workers:
         """Return a pool with the same kind of workers, but at most ``jobs`` of them."""
         return Workers(min(self.jobs, jobs), processes=self.processes)
 
+    def on_this_machine(self) -> Workers:
+        """Return workers that run only on this machine. Only :class:`.ClusterWorkers` has others."""
+        return self
+
     def __enter__(self) -> Self:
         from threadpoolctl import threadpool_limits
 
@@ -151,7 +155,9 @@ class Workers:
                 for _, future in waiting:
                     future.cancel()
 
-    def map_shared(self, work: Callable[[S, T], R], shared: S, items: Iterable[T]) -> Iterator[R]:
+    def map_shared(
+        self, work: Callable[[S, T], R], shared: S, items: Iterable[T], *, in_memory: bool = False
+    ) -> Iterator[R]:
         """Yield ``work(shared, item)`` for each item, in order.
 
         The workers of a cluster can do this too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
@@ -160,11 +166,12 @@ class Workers:
             work: function at the top level of a module. It must not modify ``shared``.
             shared: data that all items need. It must be possible to pickle it, like the items and the results.
             items: items, iterated over one at a time.
+            in_memory: whether to use threads on this machine, because they access the items without copying them.
 
         Raises:
             NlptxError: a process was killed.
         """
-        return self.map(partial(work, shared), items, isolated=True)
+        return self.map(partial(work, shared), items, isolated=not in_memory)
 
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.

@@ -1,6 +1,5 @@
 """N-gram features of many texts: the same quantities as for few texts, computed in another way."""
 
-import pickle
 from functools import partial
 
 import numpy as np
@@ -21,6 +20,7 @@ from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import count_occurrences, frequent_ngrams, ngrams_of_texts, presence
 from nlptx.runtime.workers import SERIAL, Workers
+from tests.helpers.elsewhere import Elsewhere
 
 RNG = np.random.default_rng(6)
 WORDS = 12
@@ -72,6 +72,27 @@ def test_products_with_blocks(budget, monkeypatch):
     u, a = RNG.random((len(KEYS), 3)).astype(np.float32), RNG.random((len(TEXTS), 2))
     assert_allclose(blocks.forward(u), expected @ u, rtol=1e-5)
     assert_allclose(blocks.transposed(lambda rows: a[rows], 2), expected.T @ a, rtol=1e-5)
+
+
+def product_of(a, rows, block):
+    """Return the contribution of a block to N' a."""
+    return block.T @ a[rows]
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 100])
+def test_sums_of_groups_of_blocks(groups, budget, monkeypatch):
+    monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 40)
+    monkeypatch.setattr(occurrence_blocks, "_GROUPS", groups)
+    blocks, a = blocks_of(TEXTS, KEYS, budget), RNG.random((len(TEXTS), 2)).astype(np.float32)
+    number, elsewhere = len(list(blocks.map(lambda rows, block: None))), Elsewhere(2)
+    found = blocks.sum(product_of, a, (len(KEYS), 2))
+    assert_allclose(found, dense_presence(TEXTS, KEYS).T @ a, rtol=1e-5)
+    assert_array_equal(blocks.stored(elsewhere.store, elsewhere).sum(product_of, a, (len(KEYS), 2)), found)
+    assert elsewhere.tasks == -(-number // -(-number // groups))
+
+
+def test_the_sum_of_no_texts_is_zero(budget):
+    assert_array_equal(blocks_of([], KEYS, budget).sum(product_of, None, (len(KEYS), 2)), np.zeros((len(KEYS), 2)))
 
 
 @pytest.mark.parametrize("memory", [1, 3_000, 1 << 30])
@@ -208,19 +229,6 @@ def test_equal_texts_have_no_components(budget):
 # ---------------------------------------------------------------- all features
 
 
-class Elsewhere(Workers):
-    """Shares no memory with its tasks: all data and results are pickled."""
-
-    def store(self, value):
-        return partial(pickle.loads, pickle.dumps(value))
-
-    def map_shared(self, work, shared, items):
-        pickled = pickle.dumps((work, shared))
-        for item in items:
-            task, data = pickle.loads(pickled)
-            yield pickle.loads(pickle.dumps(task(data, item)))
-
-
 @pytest.fixture
 def both(monkeypatch):
     """Return a function that fits the features of few and of many texts."""
@@ -275,7 +283,9 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
         return [array.tobytes() for array in [*found, of_texts.text_features()]]
 
     expected = arrays(SERIAL, None)
-    assert arrays(Elsewhere(2), None) == expected
+    elsewhere = Elsewhere(2)
+    assert arrays(elsewhere, None) == expected
+    assert elsewhere.tasks > 10  # three parts of the texts for the linear models, and the products for the components
     for jobs, memory in ((1, 1), (3, 1), (3, 1 << 30)):
         with Workers(jobs) as workers, MemoryBudget(memory) as budget:
             assert arrays(workers, budget) == expected

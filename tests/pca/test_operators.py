@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.transform import is_symmetric, transform
-from nlptx.runtime.workers import Workers
+from nlptx.runtime.workers import SERIAL, Workers
+from tests.helpers.elsewhere import Elsewhere
 
 
 def sparse(rows, columns, seed=0, density=0.4):
@@ -124,6 +125,15 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
     assert one.forward(block).tobytes() == many.forward(block).tobytes()
     X = standardized(matrix.toarray())
     assert np.allclose(many.moments(block), X.T @ (X @ block) / 3000, atol=1e-3)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_workers_without_shared_memory_change_no_bit(standardize):
+    block, elsewhere = np.random.default_rng(1).standard_normal((30, 4)), Elsewhere(2)
+    here, there = (RowOperator.of(sparse(30, 30), standardize, np.float64, workers) for workers in (SERIAL, elsewhere))
+    for product in (RowOperator.forward, RowOperator.transposed, RowOperator.moments):
+        assert product(there, block).tobytes() == product(here, block).tobytes()
+    assert elsewhere.tasks == 3 * 8
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 40)])
