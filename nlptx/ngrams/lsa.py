@@ -33,7 +33,7 @@ _MANY_TEXTS = 10_000
 # distinguish texts as well as accurate components.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 # Approximate number of basis vectors per eigenpair when the power iteration first checks the residuals.
-FIRST_CHECK = 1.7
+FIRST_CHECK = 1.6
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
 # A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
@@ -41,7 +41,7 @@ ROUNDING = 1e-5
 # If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
 # make up a quarter of the entries, and hardly change the rows. If there are few texts, no n-grams are left out, because
 # most words may be that frequent.
-_MIN_IMPORTANCE = 0.1
+_MIN_IMPORTANCE = 0.2
 # Number of columns that are multiplied at a time. With many texts, the power iteration also has blocks of this width: a
 # vector of a block of 32 takes less time than one of a block of 16, and hardly more vectors are needed.
 _COLUMNS = 32
