@@ -33,7 +33,7 @@ _MANY_TEXTS = 10_000
 # distinguish texts as well as accurate components.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 # Approximate number of basis vectors per eigenpair when the power iteration first checks the residuals.
-FIRST_CHECK = 1.6
+FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
 # A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
