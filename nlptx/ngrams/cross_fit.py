@@ -8,14 +8,12 @@ used only to find the LSA components.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.io.ragged_array import RaggedArray
@@ -27,27 +25,19 @@ from nlptx.ngrams.feature_settings import (
     FeatureSettings,
     OnProgress,
     groups_of,
-    is_long,
-    min_texts_of_components,
     step_counter,
 )
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.fold_models import ModelData, fit_part
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
 from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import (
-    NgramSets,
-    count_occurrences,
     divided_by_root,
-    frequent_ngrams,
     ngrams_of_texts,
-    presence,
-    sizes_of,
     words_of,
 )
-from nlptx.runtime.allocator import return_freed_memory
+from nlptx.ngrams.text_rows import text_rows, unit_rows
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
@@ -104,10 +94,9 @@ def fit_ngram_features(
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
     unread = counted(unlabelled, on_count, len(texts))
-    known, weights, components, rows, row_of = _components(
-        sets, unread, shape, rng, workers, on_progress, text_weights, budget
-    )
-    scaled = divided_by_root(presence(_look_up(sets, on_progress), known, workers), words_of(texts))
+    found = text_rows(sets, unread, shape, rng, workers, on_progress, text_weights, budget)
+    known, weights, presence, rows, components, row_of = found
+    scaled = divided_by_root(presence, words_of(texts))
     of_lexicon = None if lexicon is None else lexicon.rows(sets, texts)
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
@@ -136,7 +125,7 @@ def fit_ngram_features(
             return np.zeros(len(passages), np.float32)
         of_passages = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
-        overlaps = _rows(of_passages, known, weights, workers, on_progress).multiply(of_text)
+        overlaps = unit_rows(of_passages, known, weights, workers).multiply(of_text)
         return np.asarray(overlaps.sum(axis=1), np.float32).ravel()
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
@@ -188,65 +177,3 @@ class _Fitted(NamedTuple):
     features: NgramFeatures
     self_outputs: NDArray[np.float32]
     outputs: NDArray[np.float32]
-
-
-def _components(
-    sets: list[NgramSets],
-    unlabelled: Iterable[NDArray[np.integer]],
-    shape: FeatureSettings,
-    rng: np.random.Generator,
-    workers: Workers,
-    on_progress: OnProgress,
-    text_weights: NDArray[np.float64] | None,
-    budget: MemoryBudget,
-) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, sp.csr_matrix, NDArray[np.intp]]:
-    """Return the known n-grams (G,), their importance (G,), the components, and two values for the labelled texts.
-
-    The first value is the rows of the texts, before they are multiplied by V (see :mod:`nlptx.ngrams.lsa`). The second
-    is the row number of each text in the components, where labelled texts come first. A text that is too short for the
-    components has row number -1.
-    """
-    texts = len(sizes_of(sets))
-    labelled = count_occurrences(sets, text_weights, workers)
-    if not shape.components:
-        frequent = labelled[0][labelled[1] >= shape.min_texts]
-        weights = np.zeros(len(frequent), np.float32)
-        return frequent, weights, None, sp.csr_matrix((texts, 0), dtype=np.float32), np.full(texts, -1)
-    more = ngrams_of_texts(unlabelled, shape.order, shape.words, workers, budget)
-    others = len(sizes_of(more))
-    total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
-    min_texts = min_texts_of_components(total)
-    known, seen = frequent_ngrams(labelled, count_occurrences(more, None, workers), shape.min_texts, min_texts)
-    weights = importance(seen, total, min_texts)
-    long = is_long(sizes_of([*sets, *more]))
-    rows = _rows([*sets, *more], known, weights, workers, on_progress)
-    del more, labelled
-    return_freed_memory()
-    row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
-    report = partial(on_progress, "components of texts (LSA)")
-    of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
-    components = find_components(
-        rows if long.all() else rows[long], shape.components, rng, workers, report, of_long
-    )
-    return known, weights, components, rows[:texts], row_of
-
-
-def _rows(
-    sets: list[NgramSets],
-    known: NDArray[np.int64],
-    weights: NDArray[np.float32],
-    workers: Workers,
-    on_progress: OnProgress,
-) -> sp.csr_matrix:
-    """Return a matrix with one row per text, which contains the importance of each n-gram of the text.
-
-    Each row is scaled to length 1. N-grams of importance 0 have no column.
-    """
-    important = weights > 0
-    values = unit_length(weights[important])
-    return presence(_look_up(sets, on_progress), known[important], workers, values)
-
-
-def _look_up(sets: list[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
-    """Iterate over groups of texts, and report progress."""
-    return counted(sets, step_counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)

@@ -1,9 +1,9 @@
 """Products with X X', where X is a sparse matrix of texts by n-grams, by workers that divide X into tiles.
 
-In X' b, each entry of X reads a row of b in random order. In X (X' b), it writes a row of the result in random order.
-Both are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts, whose rows of b and
-of the result fit in the cache, and each slice is stored column by column. The slices are cut into ranges of n-grams too,
-so that each worker computes a part of the product completely, and no parts have to be added at the end.
+In X' b, each entry of X reads a row of b in random order. In X (X' b), it changes a row of the result in random order.
+Both are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts, whose rows fit in
+the cache, and each slice is stored column by column. Slices are cut into ranges of n-grams too, so that each worker
+computes some rows of a product completely.
 """
 
 from __future__ import annotations
