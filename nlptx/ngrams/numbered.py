@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex, hash_keys
-from nlptx.ngrams.occurrences import NgramSets
+from nlptx.ngrams.occurrences import NgramSets, positions_of
 from nlptx.runtime.workers import SERIAL, Workers
 
 # Number of counters that the n-grams without a number share when they are counted roughly.
@@ -137,9 +137,9 @@ class NumberIndex:
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
         # The last entry of both arrays is for n-grams without a column, and the number -1 refers to it.
-        self._of_listed = np.append(KeyIndex(known).find(listed), len(known)).astype(np.int32)
-        others = np.setdiff1d(np.arange(len(known), dtype=np.int32), self._of_listed)
-        self._of_others = np.append(others, np.int32(len(known)))
+        self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
+        others = np.flatnonzero(positions_of(known, listed) == len(listed))
+        self._of_others = np.append(others, len(known)).astype(np.int32)
         self._others = KeyIndex(known[others])
 
     def find(self, group: NumberedSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

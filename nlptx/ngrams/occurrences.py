@@ -161,19 +161,29 @@ def frequent_ngrams(
     """
     # To be kept, an n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` other texts.
     low = min(min_labelled, min_total)
-    keys = np.union1d(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
+    keys = union_of_sorted(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
     with_label = counts_of(keys, *labelled)
     total = with_label + counts_of(keys, *unlabelled)
     kept = (with_label >= min_labelled) | (total >= min_total)
     return keys[kept], total[kept]
 
 
+def union_of_sorted(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the union of two arrays of distinct sorted keys, sorted. It is much faster than ``np.union1d``."""
+    new = second[positions_of(second, first) == len(first)]
+    return np.insert(first, np.searchsorted(first, new), new)
+
+
+def positions_of(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of sorted keys in the sorted array ``known``, with its length for unknown keys."""
+    index = np.searchsorted(known, keys)
+    index[np.append(known, -1)[index] != keys] = len(known)
+    return index
+
+
 def counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
-    """Return the entries of ``seen`` that belong to the keys, with 0 for unknown keys."""
-    if not len(known):
-        return np.zeros(len(keys), seen.dtype)
-    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[index] == keys, seen[index], 0)
+    """Return the entries of ``seen`` that belong to sorted keys, with 0 for unknown keys."""
+    return np.append(seen, np.zeros(1, seen.dtype))[positions_of(keys, known)]
 
 
 def presence(
