@@ -33,9 +33,7 @@ from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import (
-    divided_by_root,
     ngrams_of_texts,
-    words_of,
 )
 from nlptx.ngrams.text_rows import text_rows, unit_rows
 from nlptx.runtime.progress import counted
@@ -89,15 +87,10 @@ def fit_ngram_features(
     if len(texts) + len(unlabelled) >= MANY_TEXTS:
         given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
         return fit_many_texts(*given)
-    on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
-    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
-    unread = counted(unlabelled, on_count, len(texts))
-    found = text_rows(sets, unread, shape, rng, workers, on_progress, text_weights, budget)
-    known, weights, presence, rows, components, row_of = found
-    scaled = divided_by_root(presence, words_of(texts))
-    of_lexicon = None if lexicon is None else lexicon.rows(sets, texts)
+    found = text_rows(texts, unlabelled, shape, rng, workers, on_progress, text_weights, lexicon, budget)
+    known, weights, scaled, of_lexicon, rows, components, row_of = found
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 

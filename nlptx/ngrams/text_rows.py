@@ -10,18 +10,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, is_long, min_texts_of_components, step_counter
+from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
 from nlptx.ngrams.numbered import NumberIndex, count_numbered, number_ngrams
 from nlptx.ngrams.occurrences import (
     NgramSets,
     count_occurrences,
+    divided_by_root,
     frequent_ngrams,
     ngrams_of_texts,
     presence,
     rows_of_columns,
     sizes_of,
+    words_of,
 )
 from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
@@ -34,7 +38,8 @@ class TextRows(NamedTuple):
     Args:
         known: (G,) sorted known n-grams.
         importance: (G,) float32 importance of each n-gram for the components.
-        presence: (T, G) float32 matrix that is 1 where a text contains an n-gram.
+        scaled: (T, G) float32 matrix that is 1 / sqrt(W) where a text of W words contains an n-gram, and 0 elsewhere.
+        of_lexicon: (T, 1) lexicon feature of each text, or None.
         rows: (T, n-grams with an importance) float32 matrix of the importance of each n-gram of a text, in which each
             row has the length 1.
         components: LSA components of the long texts, labelled texts first; None if there are none.
@@ -43,69 +48,75 @@ class TextRows(NamedTuple):
 
     known: NDArray[np.int64]
     importance: NDArray[np.float32]
-    presence: sp.csr_matrix
+    scaled: sp.csr_matrix
+    of_lexicon: sp.csr_matrix | None
     rows: sp.csr_matrix
     components: TextComponents | None
     row_of: NDArray[np.intp]
 
 
 def text_rows(
-    sets: list[NgramSets],
-    unlabelled: Iterable[NDArray[np.integer]],
+    labelled: RaggedArray,
+    unlabelled: Sequence[NDArray[np.integer]],
     shape: FeatureSettings,
     rng: np.random.Generator,
     workers: Workers,
     on_progress: OnProgress,
     text_weights: NDArray[np.float64] | None,
+    lexicon: LexiconPrior | None,
     budget: MemoryBudget,
 ) -> TextRows:
     """Find the known n-grams, and compute the matrices and the components.
 
     Args:
-        sets: n-grams of the labelled texts.
+        labelled: word ids of the labelled texts.
         unlabelled: word ids of the texts without labels; not read if there are no components.
         shape: settings of the features.
         rng: source of randomness for the initial vectors of the power iteration.
         workers: threads to use; they do not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (T,) weight of each labelled text, or None.
+        lexicon: prior of the first linear model, or None.
         budget: memory limit; it does not change the result.
     """
-    texts = len(sizes_of(sets))
-    labelled = count_occurrences(sets, text_weights, workers)
+    texts, words = len(labelled), words_of(labelled)
+    on_count = step_counter("counting n-grams", texts + len(unlabelled), on_progress)
+    sets = ngrams_of_texts(counted(labelled, on_count), shape.order, shape.words, workers, budget)
+    of_lexicon = None if lexicon is None else lexicon.rows(sets, labelled)
+    counts = count_occurrences(sets, text_weights, workers)
     if not shape.components:
-        frequent = labelled[0][labelled[1] >= shape.min_texts]
-        contained = presence(_look_up(sets, on_progress), frequent, workers)
-        none = sp.csr_matrix((texts, 0), dtype=np.float32)
-        return TextRows(frequent, np.zeros(len(frequent), np.float32), contained, none, None, np.full(texts, -1))
-    more = ngrams_of_texts(unlabelled, shape.order, shape.words, workers, budget)
+        frequent = counts[0][counts[1] >= shape.min_texts]
+        scaled = divided_by_root(presence(_look_up(sets, on_progress), frequent, workers), words)
+        of_ngrams, none = np.zeros(len(frequent), np.float32), sp.csr_matrix((texts, 0), dtype=np.float32)
+        return TextRows(frequent, of_ngrams, scaled, of_lexicon, none, None, np.full(texts, -1))
+    more = ngrams_of_texts(counted(unlabelled, on_count, texts), shape.order, shape.words, workers, budget)
     sizes = sizes_of([*sets, *more])
     others = len(sizes) - texts
     total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
     min_texts = min_texts_of_components(total)
     # N-grams in fewer labelled texts are known only if they occur in many other texts.
     low = min(shape.min_texts, min_texts)
-    listed = labelled[0][labelled[1] >= low]
+    listed = counts[0][counts[1] >= low]
     numbered = number_ngrams(_look_up([*sets, *more], on_progress), listed, workers, budget)
-    del more
-    unlabelled_counts = count_numbered(numbered[len(sets) :], listed, min_texts - low + 1, workers)
-    known, seen = frequent_ngrams(labelled, unlabelled_counts, shape.min_texts, min_texts)
-    del labelled
+    of_labelled, of_others = numbered[: len(sets)], numbered[len(sets) :]
+    del sets, more
+    other_counts = count_numbered(of_others, listed, min_texts - low + 1, workers)
+    known, seen = frequent_ngrams(counts, other_counts, shape.min_texts, min_texts)
+    del counts, other_counts
     weights = importance(seen, total, min_texts)
     important = weights > 0
-    contained = rows_of_columns(numbered[: len(sets)], NumberIndex(listed, known).find, len(known), workers)
+    scaled = divided_by_root(rows_of_columns(of_labelled, NumberIndex(listed, known).find, len(known), workers), words)
     index = NumberIndex(listed, known[important])
     rows = rows_of_columns(numbered, index.find, int(important.sum()), workers, unit_length(weights[important]))
     long = is_long(sizes)
-    del numbered
+    del numbered, of_labelled, of_others, index
     return_freed_memory()
     row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
     report = partial(on_progress, "components of texts (LSA)")
     of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
-    of_labelled = rows[:texts]
-    rows = rows if long.all() else rows[long]
-    components = find_components(rows, shape.components, rng, workers, report, of_long)
-    return TextRows(known, weights, contained, of_labelled, components, row_of)
+    of_all = rows if long.all() else rows[long]
+    components = find_components(of_all, shape.components, rng, workers, report, of_long)
+    return TextRows(known, weights, scaled, of_lexicon, rows[:texts], components, row_of)
 
 
 def unit_rows(
