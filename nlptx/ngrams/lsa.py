@@ -84,7 +84,7 @@ class TextComponents:
 def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float32]:
     """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
 
-    If there are many texts, n-grams in more than about a thirteenth of them have the importance 0 too.
+    If there are many texts, n-grams in more than about a fortieth of them have the importance 0 too.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
