@@ -33,8 +33,8 @@ def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
 
 
 def test_very_frequent_ngrams_of_many_texts_have_no_importance():
-    # log(10000 / 10)^2 is 47.7, a tenth of it 4.77, and log(10000 / n)^2 is larger if n is at most 1125.
-    seen = np.array([9, 10, 1125, 1126, 9998])
+    # log(10000 / 10)^2 is 47.7, a fifth of it 9.54, and log(10000 / n)^2 is larger if n is at most 455.
+    seen = np.array([9, 10, 455, 456, 9998])
     assert (importance(seen, 9999, 10) > 0).tolist() == [False, True, True, True, True]
     assert (importance(seen, 10000, 10) > 0).tolist() == [False, True, True, False, False]
 
