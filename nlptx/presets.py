@@ -6,8 +6,8 @@ Presets are the settings used in two articles:
   with the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
-Efforts trade training time against accuracy: ``fast`` trains only the linear models on n-grams, and ``best`` makes more
-passes over the texts than the default settings.
+Efforts trade training time against accuracy: ``fast`` trains only the linear models on n-grams; ``best`` also trains
+a second classifier, which looks for the strongest regions of a text.
 """
 
 from __future__ import annotations
@@ -92,5 +92,5 @@ PRESETS = {"goldstraw": _GOLDSTRAW, "bloem": _BLOEM}
 EFFORTS: dict[str, dict[str, dict[str, Any]]] = {
     "fast": {"train": {"epochs": 0}},
     "default": {},
-    "best": {"train": {"epochs": 4, "distill": 2, "embedding_lr": 1.0}},
+    "best": {"train": {"region_filters": 256}},
 }

@@ -86,6 +86,7 @@ ROOMS = [
     "metrics",
     "nn",
     "ngrams",
+    "regions",
     "classifier",
     "training",
     "plots",

@@ -79,6 +79,9 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
         raise CorruptError("the loss curve in its history is damaged")
     if any(after[0] < before[0] for before, after in pairwise(curve)):
         raise CorruptError("the steps of the loss curve in its history decrease")
+    regions = history.get("regions", {})
+    if not isinstance(regions, dict) or not _numbers(regions.values()):
+        raise CorruptError("the record of the region filters in its history is damaged")
     warnings = history.get("warnings", [])
     if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
         raise CorruptError("the warnings in its history are damaged")

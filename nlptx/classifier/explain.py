@@ -115,6 +115,8 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
     else:
         read, windows = known, Layout(np.array([count]), model.settings.attention_window).windows
     outputs = outputs_without_each(model, read, windows)[:count]
+    if model.regions is not None:
+        outputs = model.regions.combine_without_each(outputs, read, count)
     if not np.isfinite(outputs).all():
         raise ArtifactError("the model's weights overflow on this text; train the model again")
     return model.as_probabilities(outputs.astype(np.float64) / model.temperature)

@@ -24,7 +24,7 @@ CHUNK = 2048
 SPAN = 1 << 14
 # Maximum absolute value of the weights for computing in float32. With larger weights, an overflow could go unnoticed,
 # because layer norm would turn its result into 0. Trained weights are far smaller, but a file may contain any weights.
-_LARGEST_WEIGHT = 1e4
+LARGEST_WEIGHT = 1e4
 
 
 class TrainedNetwork(Protocol):
@@ -52,7 +52,7 @@ class NetworkInputs(NamedTuple):
 def can_overflow(model: TrainedNetwork) -> bool:
     """Return whether some weights are so large that computing in float32 may overflow."""
     arrays = [model.flat, model.table] + ([] if model.ngram_features is None else [model.ngram_features.ratios])
-    return not max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays) <= _LARGEST_WEIGHT
+    return not max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays) <= LARGEST_WEIGHT
 
 
 def network_inputs(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from nlptx.classifier.region_view import RegionView
 
 KIND = "model"
 # Maximum number of labels that the repr of a model lists, and maximum number of characters of this list.
@@ -60,6 +63,7 @@ class Model:
             many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
         typical_surprise: distribution of surprise among the training texts; None if unknown.
         label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
+        regions: region classifier whose outputs are added to those of the network; None if there is none.
     """
 
     vocabulary: Vocabulary
@@ -80,6 +84,7 @@ class Model:
     held_out: ErrorCurve | None = None
     typical_surprise: TypicalSurprise | None = None
     label_sets: LabelSets | None = None
+    regions: RegionView | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))
@@ -95,7 +100,7 @@ class Model:
     @property
     def parameters(self) -> int:
         """Number of learned values, including the word vectors."""
-        return self.flat.size + self.table.size
+        return self.flat.size + self.table.size + (0 if self.regions is None else self.regions.classifier.parameters)
 
     def encode(self, text: str) -> NDArray[np.int32]:
         """Return the ids of the known words of a text, up to the maximum number that the network reads."""
@@ -104,11 +109,13 @@ class Model:
     def as_float64(self) -> Self:
         """Return a copy of the model that computes in float64."""
         network = copy.deepcopy(self.network)
-        return replace(self, network=network, flat=flatten(network, np.float64))
+        regions = None if self.regions is None else self.regions.as_float64()
+        return replace(self, network=network, flat=flatten(network, np.float64), regions=regions)
 
     def overflow_safe(self) -> Self:
         """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
-        return self.as_float64() if can_overflow(self) else self
+        unsafe = can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
+        return self.as_float64() if unsafe else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts. A text without word ids gets the priors.
@@ -120,7 +127,10 @@ class Model:
         known = [row for row, ids in enumerate(encoded) if len(ids)]
         if known:
             with np.errstate(all="ignore"):  # overflow is detected in the outputs
-                outputs = infer(self, [encoded[row] for row in known])
+                texts = [encoded[row] for row in known]
+                outputs = infer(self, texts)
+                if self.regions is not None:
+                    outputs = self.regions.combine(outputs, texts)
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train the model again")
             result[known] = self.as_probabilities(outputs.astype(np.float64) / self.temperature)

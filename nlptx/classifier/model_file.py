@@ -23,6 +23,7 @@ from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
+    from nlptx.classifier.region_view import RegionView
 
 
 def details_of(model: Model) -> dict[str, Any]:
@@ -39,6 +40,7 @@ def details_of(model: Model) -> dict[str, Any]:
         "temperature": model.temperature,
         **({} if model.held_out is None else {"held_out": model.held_out.to_dict()}),
         **({} if model.typical_surprise is None else {"typical_surprise": model.typical_surprise.to_dict()}),
+        **({} if model.regions is None else model.regions.details()),
         "card": model.card,
         "tokenizer": tokenizer.name,
         "lowercase": tokenizer.lowercase,
@@ -101,7 +103,9 @@ def arrays_of(model: Model) -> dict[str, NDArray]:
     dtype = np.float16 if model.settings.float16 else np.float32
     table = model.table.astype(dtype, copy=False)
     arrays = {"table": table, "flat": model.flat, "priors": model.priors, **model.vocabulary.to_arrays()}
-    return arrays if model.ngram_features is None else arrays | feature_arrays(model.ngram_features, dtype)
+    if model.ngram_features is not None:
+        arrays |= feature_arrays(model.ngram_features, dtype)
+    return arrays if model.regions is None else arrays | model.regions.arrays(dtype)
 
 
 def read_arrays(artifact: Artifact) -> dict[str, Any]:
@@ -137,7 +141,17 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
         "made_from": artifact.made_from,
         "seed": artifact.seed,
         "ngram_features": ngram_features,
+        "regions": _read_regions(artifact, settings, len(vocabulary), network.loss.outputs),
     }
+
+
+def _read_regions(artifact: Artifact, settings: TrainSettings, words: int, outputs: int) -> RegionView | None:
+    """Return the region classifier, or None if there is none. Raises CorruptError if it is damaged."""
+    if not any(name.startswith("region_") for name in artifact.arrays):
+        return None
+    from nlptx.classifier.region_view import RegionView  # imports SciPy, which takes long
+
+    return RegionView.read(artifact, settings.float16, words, outputs)
 
 
 def bundled_path() -> str:

@@ -14,7 +14,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
 from nlptx.cli.reporter import print_json
-from nlptx.training.history import loss_curve, reason_for_best
+from nlptx.training.history import best_measures, loss_curve, reason_for_best
 
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
@@ -98,7 +98,11 @@ def _draw(
     if found.kind == "model":
         card = {name: value for name, value in found.details["card"].items() if name not in _FIRST}
         reporter.facts(path, [*_rows(_purpose(found.details)), *facts])
-        for title, entries in (("card", card), ("calibration", _calibration(found))):
+        for title, entries in (
+            ("card", card),
+            ("region filters", _recorded(found, "regions")),
+            ("calibration", _recorded(found, "calibration")),
+        ):
             if entries:
                 reporter.facts(title, _rows(entries))
         if 0 < len(found.details.get("thresholds", ())) <= _MAX_THRESHOLDS:
@@ -143,20 +147,18 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
         "labels": ", ".join(labels),
     }
     history = details["history"]
-    epoch: dict[str, Any] = next(
-        (epoch for epoch in history.get("epochs", []) if epoch["epoch"] == history["best_epoch"]), {}
-    )
-    if "valid_accuracy" in epoch:
+    measures = best_measures(history)
+    if "valid_accuracy" in measures:
         texts = history.get("valid_texts")
         held_out = f"{texts:,} held-out texts" if type(texts) is int else "held-out texts"
         all_labels = " have exactly the predicted labels" if sets else ""
-        entries["accuracy"] = f"{epoch['valid_accuracy']:.2%} of {held_out}{all_labels}"
+        entries["accuracy"] = f"{measures['valid_accuracy']:.2%} of {held_out}{all_labels}"
     return {name: details["card"].get(name, value) for name, value in entries.items()}
 
 
-def _calibration(found: Artifact) -> dict[str, Any]:
-    """Return the results of the calibration that were recorded during training."""
-    entries = found.details["history"].get("calibration", {})
+def _recorded(found: Artifact, step: str) -> dict[str, Any]:
+    """Return the results of a step of training that the history records."""
+    entries = found.details["history"].get(step, {})
     return entries if isinstance(entries, dict) else {}
 
 

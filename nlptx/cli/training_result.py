@@ -8,7 +8,7 @@ from nlptx.cli.stage_run import StageRun
 from nlptx.cli.training_progress import resume_hint
 from nlptx.corpus.training_data import TrainingTexts
 from nlptx.errors import OutputError
-from nlptx.training.history import reason_for_best
+from nlptx.training.history import best_measures, reason_for_best
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
@@ -41,7 +41,7 @@ def keep(
     if not history["interrupted"]:
         checkpoint.remove()
     if best:
-        chosen = history["epochs"][best - 1]
+        chosen = best_measures(history)
         stage.finish(
             "model",
             {

@@ -27,6 +27,8 @@ class Stream(IntEnum):
     DISTILLATION_WORDS = 10  # distillation: words dropped from the texts, by step
     DISTILLATION_DROPOUT = 11  # distillation: entries dropped in the network, by step
     PASSAGES = 12  # passages drawn from long texts
+    REGION_VECTORS = 13  # vectors of n-grams for the region classifier: start of the power iteration
+    REGIONS = 14  # region classifier, by group of filters: initial weights, order of the texts, dropout
 
 
 def seed_sequence(seed: int, stream: Stream, index: int = 0) -> np.random.SeedSequence:

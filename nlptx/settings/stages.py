@@ -143,9 +143,10 @@ class NetworkSettings(Settings):
     )
     loss: str = setting(
         "cross-entropy",
-        "Multi-label: binary-cross-entropy.",
+        "squared-error or binary-cross-entropy.",
         "Network",
         choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
+        metavar="NAME",
     )
     dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", low=0, high=0.95)
 
@@ -183,6 +184,7 @@ class TrainSettings(NetworkSettings):
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(1, "Number of distillation epochs on unlabelled texts.", "N-grams", low=0)
+    region_filters: int = setting(0, "Filters of the region classifier; 0: none.", "N-grams", low=0, high=4096)
     batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
     optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)

@@ -82,10 +82,12 @@ def encode(
     for note in weight_notes(given.weights):
         context.on_note(note)
     valid_texts, valid_names = given.valid or ([], [])
-    if unlabelled and not (settings.ngrams and (settings.lsa_components or settings.distill)):
+    used = settings.region_filters or (settings.ngrams and (settings.lsa_components or settings.distill))
+    if unlabelled and not used:
         unlabelled = []
         context.on_note(
-            "texts without labels are not used: only `lsa_components` and `distill` use them, and both need `ngrams`"
+            "texts without labels are not used: only `region_filters`, `lsa_components` and `distill` use them, and the"
+            " last two need `ngrams`"
         )
     total = len(texts) + len(valid_texts) + len(unlabelled)
 

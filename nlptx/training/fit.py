@@ -34,6 +34,7 @@ from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
+from nlptx.training.regions import add_regions, without_regions
 from nlptx.training.start import settings_from, start_from
 from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
@@ -134,6 +135,7 @@ def fit(
         check_lexicon_use(given, settings, start)
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
+            start, settings = without_regions(start, settings, on_note)
         if not settings.epochs:
             if start is not None:
                 raise SettingsError("`start` continues to train a network, but `epochs` is 0, so no network is trained")
@@ -173,6 +175,8 @@ def fit(
             else:
                 model.history = combine_linear_models(model, data, context)
             model.settings = settings
+            if model.history["best_epoch"]:
+                add_regions(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
                 _measure(model, data, context)
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
@@ -223,6 +227,8 @@ def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dic
 def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
     """Calibrate a trained model on the held-out texts, measure its errors there, and warn if it is useless."""
     outputs = outputs_of(model, data.valid, context.workers)
+    if model.regions is not None:
+        outputs = model.regions.combine(outputs, list(data.valid.ids))
     calibrate(model, outputs, data.valid)
     model.held_out = measure_errors(model, outputs, data.valid)
     if warning := find_uselessness(model, data, outputs):

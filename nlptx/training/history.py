@@ -24,6 +24,17 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
     return [(end, loss) for _, end, loss in joined]
 
 
+def best_measures(history: dict[str, Any]) -> dict[str, Any]:
+    """Return the losses and accuracies of the best epoch, empty if there is none.
+
+    If the model also has a region classifier, the validation measures are those of the complete model.
+    """
+    epochs = history.get("epochs", [])
+    best: dict[str, Any] = next((epoch for epoch in epochs if epoch["epoch"] == history["best_epoch"]), {})
+    complete = history.get("regions", {})
+    return {**best, **{name: complete[name] for name in ("valid_loss", "valid_accuracy") if name in complete}}
+
+
 def reason_for_best(history: dict[str, Any]) -> str:
     """Return the reason for keeping the weights of the best epoch."""
     validated = any("valid_loss" in epoch for epoch in history["epochs"])

@@ -44,10 +44,22 @@ def test_default_is_the_default(table):
     assert settings_of(table, "--effort", "default") == settings_of(table)
 
 
-def test_best_makes_more_passes_and_explicit_options_take_precedence(table):
-    best, changed = settings_of(table, "--effort", "best"), settings_of(table, "--effort", "best", "--epochs", "1")
-    assert best.epochs > settings_of(table).epochs
-    assert (changed.epochs, changed.distill) == (1, best.distill)
+def test_best_trains_region_filters_and_explicit_options_take_precedence(table):
+    default, best = settings_of(table), settings_of(table, "--effort", "best")
+    changed = settings_of(table, "--effort", "best", "--region-filters", "4", "--epochs", "1")
+    assert best.region_filters > default.region_filters == 0
+    assert (changed.epochs, changed.region_filters) == (1, 4)
+    told = call("info", "m.npz").stdout.decode()
+    assert "region filters" in told
+    assert "region_word_weights" in told
+    assert call("predict", "-m", "m.npz", "--details", stdin="great lovely superb film\n").rows[0][0] == "pos"
+    assert b"great" in call("explain", "-m", "m.npz", "a great film").stdout
+    assert json.loads(call("evaluate", table, "-m", "m.npz", "--json").stdout)["accuracy"] > 0.9
+
+
+def test_best_makes_a_note_when_starting_from_a_model(table):
+    done = call("train", table, "--effort", "best", "--start", "bundled", "--epochs", "1", "-o", "m.npz")
+    assert "no region filters" in done.stderr
 
 
 @pytest.mark.parametrize(

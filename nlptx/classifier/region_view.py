@@ -1,0 +1,90 @@
+"""A region classifier (:mod:`nlptx.regions`) as a part of the model.
+
+With the outputs x of the network and the outputs y of the region classifier, the outputs of the model are a x + b y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from nlptx.artifacts.container import Artifact
+from nlptx.classifier.inference import LARGEST_WEIGHT
+from nlptx.errors import CorruptError
+from nlptx.regions import RegionClassifier, outputs_without_each, read_region_classifier, region_arrays
+
+# Names in the details of a model file: the weights a and b, and the number of groups of filters.
+_WEIGHTS, _GROUPS = "region_fusion", "region_groups"
+# Maximum weight in a valid file.
+_LARGEST = 100.0
+
+
+@dataclass(frozen=True)
+class RegionView:
+    """A region classifier, and the weights with which its outputs are combined with those of the network.
+
+    Args:
+        classifier: the region classifier.
+        weights: a and b.
+    """
+
+    classifier: RegionClassifier
+    weights: tuple[float, float]
+
+    def combine(self, outputs: NDArray, texts: Sequence[NDArray[np.integer]]) -> NDArray:
+        """Return the outputs (B, outputs) of the model, given those of the network and the word ids of each text."""
+        return self._sum(outputs, self.classifier.outputs(texts))
+
+    def combine_without_each(self, outputs: NDArray, ids: NDArray[np.integer], count: int) -> NDArray:
+        """Return the outputs of the model for a text without each of its first ``count`` words in turn.
+
+        Args:
+            outputs: (count, outputs) outputs of the network.
+            ids: word ids of the text, at least two.
+            count: number of words to leave out.
+        """
+        return self._sum(outputs, outputs_without_each(self.classifier, ids)[:count])
+
+    def _sum(self, outputs: NDArray, of_regions: NDArray) -> NDArray:
+        a, b = self.weights
+        return a * outputs + b * of_regions
+
+    def can_overflow(self) -> bool:
+        """Return whether some weights are so large that computing in float32 may overflow."""
+        return not self.classifier.largest_weight() <= LARGEST_WEIGHT
+
+    def as_float64(self) -> Self:
+        """Return a copy that computes in float64."""
+        return replace(self, classifier=self.classifier.as_float64())
+
+    def arrays(self, dtype: DTypeLike) -> dict[str, NDArray]:
+        """Return the arrays to store, with learned weights of type ``dtype``."""
+        return region_arrays(self.classifier, dtype)
+
+    def details(self) -> dict[str, Any]:
+        """Return the JSON values to store."""
+        return {_WEIGHTS: list(self.weights), _GROUPS: self.classifier.groups}
+
+    @classmethod
+    def read(cls, artifact: Artifact, float16: bool, words: int, outputs: int) -> Self:
+        """Return the region classifier of a model file.
+
+        The arguments are those of :func:`nlptx.regions.serialization.read_region_classifier`.
+
+        Raises:
+            CorruptError: an array or a weight is invalid.
+        """
+        weights, groups = artifact.details.get(_WEIGHTS), artifact.details.get(_GROUPS)
+        if type(groups) is not int or groups < 1:
+            raise CorruptError(f"the number of groups of its region filters is {groups!r}")
+        if (
+            not isinstance(weights, list)
+            or len(weights) != 2
+            or not all(type(weight) is float and 0 <= weight <= _LARGEST for weight in weights)
+        ):
+            raise CorruptError(f"the weights of its region classifier are {weights!r}")
+        return cls(read_region_classifier(artifact, float16, words, outputs, groups), (weights[0], weights[1]))

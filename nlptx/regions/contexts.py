@@ -1,0 +1,89 @@
+"""Which words tell n-grams apart if they occur nearby, and how much each of them counts.
+
+A context word with the relative frequency f counts
+
+    s f^-0.25,    where s = max(|r| - e, 0) and r = log p(word | class) - log p(word | other classes).
+
+p is the fraction of the training texts that contain the word, and e the standard error of r. So the vectors of n-grams
+that are surrounded by the same opinions are similar, while all other differences between n-grams count little. With
+more than two classes, s is the root mean square over the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.regions.spacing import in_groups
+
+# Number of words, most frequent first, that are left out because they occur everywhere; at most a tenth of all words.
+_TOO_FREQUENT = 30
+# Maximum number of context words, and minimum number of occurrences of each.
+_MAX_CONTEXTS, _MIN_COUNT = 8000, 5
+_POWER = 0.25
+# Approximate number of words of the texts that are counted together.
+_TOGETHER = 1 << 20
+
+
+def context_weights(
+    counts: NDArray[np.int64],
+    texts: Sequence[NDArray[np.integer]],
+    targets: NDArray,
+    classes: int,
+    text_weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return how much each word counts as a context word, (V,); 0 for most words.
+
+    Args:
+        counts: (V,) number of occurrences of each word in the texts from which the vectors are made.
+        texts: word ids of each training text.
+        targets: (texts,) class of each training text; for multi-label texts, (texts, C) bool.
+        classes: C.
+        text_weights: (texts,) weight of each training text, or None.
+    """
+    first = min(_TOO_FREQUENT, len(counts) // 10)
+    order = np.argsort(-counts, kind="stable")[first : first + _MAX_CONTEXTS]
+    words = order[counts[order] >= _MIN_COUNT]
+    result = np.zeros(len(counts))
+    strengths = _strengths(words, len(counts), texts, targets, classes, text_weights)
+    if not strengths.any():  # too few training texts to say
+        strengths = np.ones(len(words))
+    result[words] = strengths * (counts[words] / max(counts.sum(), 1)) ** -_POWER
+    return result
+
+
+def _strengths(
+    words: NDArray[np.int64],
+    size: int,
+    texts: Sequence[NDArray[np.integer]],
+    targets: NDArray,
+    classes: int,
+    text_weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return s for each of ``words`` (K,); the vocabulary size is ``size``, the rest as for :func:`context_weights`."""
+    column = np.full(size, len(words), np.int32)
+    column[words] = np.arange(len(words))
+    has_class = np.eye(classes)[targets] if targets.ndim == 1 else targets.astype(np.float64)  # (texts, C)
+    weights = np.ones(len(targets)) if text_weights is None else text_weights
+    has_class = has_class * weights[:, None]
+    of_class, seen = np.zeros((len(words), classes)), np.zeros(len(words))
+    row = 0
+    for group in in_groups(texts, _TOGETHER):
+        columns = column[np.concatenate(group)]
+        text = np.repeat(np.arange(len(group)), [len(ids) for ids in group])
+        known = columns < len(words)
+        pairs = np.unique(text[known] * len(words) + columns[known])
+        present = sp.csr_matrix(
+            (np.ones(len(pairs)), np.divmod(pairs, max(len(words), 1))), shape=(len(group), len(words))
+        )
+        rows = slice(row, row + len(group))
+        of_class += present.T @ has_class[rows]
+        seen += present.T @ weights[rows]
+        row += len(group)
+    rest, total = seen[:, None] - of_class, has_class.sum(axis=0)
+    ratio = np.log((of_class + 1) / (total + 2)) - np.log((rest + 1) / (weights.sum() - total + 2))
+    error = np.sqrt(1 / (of_class + 1) + 1 / (rest + 1))
+    return np.sqrt((np.maximum(np.abs(ratio) - error, 0) ** 2).mean(axis=1))

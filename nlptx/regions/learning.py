@@ -1,0 +1,192 @@
+"""Training of the region classifier by gradient descent.
+
+The word weights are updated by Adagrad (Duchi et al. 2011), in which the rate of each weight falls with the sum s of
+its squared gradients. If a word is never in a winning region of a filter, its weight stays 0:
+
+    s += g^2,  w -= r g / sqrt(s),    where s starts at 1.
+
+All other parameters are updated by Adam (Kingma & Ba 2015). The learning rates fall linearly to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.nn.losses import Loss
+from nlptx.regions.classifier import RegionClassifier
+from nlptx.regions.ngrams import RegionNgrams
+from nlptx.regions.winners import WordGradient
+from nlptx.runtime.workers import Workers
+
+_EPOCHS, _BATCH = 10, 20
+# Number of steps between two reports of the progress.
+_TOGETHER = 50
+# Asks for the parameters instead of more steps.
+_RESULT = -1
+_DROPOUT, _WORD_DROPOUT = 0.5, 0.2
+_WORD_RATE = 0.1
+# Learning rates of Adam.
+_RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+# Standard deviations of the initial weights. The word weights start at 0, unless all vectors of n-grams are 0: then no
+# filter would respond to anything.
+_VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
+
+
+def fit_region_classifier(
+    data: TrainingTexts,
+    loss: Loss,
+    ngrams: RegionNgrams,
+    table: NDArray[np.float32],
+    filters: int,
+    rngs: Sequence[np.random.Generator],
+    workers: Workers,
+    go_on: Callable[[float], bool] = lambda fraction: True,
+) -> RegionClassifier | None:
+    """Train a region classifier on labelled texts.
+
+    Args:
+        data: the training texts.
+        loss: the loss; it determines the number of outputs.
+        ngrams: known n-grams.
+        table: (G, R) vectors of the n-grams.
+        filters: number of filters of each group.
+        rngs: source of randomness for each group. The groups differ only in their random numbers.
+        workers: workers to use, at most one per group; they do not change the result.
+        go_on: called before and between the steps with the completed fraction; if it returns False, training stops.
+
+    Returns:
+        The classifier, or None if training was stopped.
+    """
+    team = _Team([_Learner(data, loss, _initial(ngrams, table, filters, loss.outputs, rng), rng) for rng in rngs])
+    steps = _EPOCHS * -(-len(data.texts) // _BATCH)
+    with workers.at_most(len(rngs)) as own:
+        team.jobs = own.jobs
+        for start in range(0, steps, _TOGETHER):
+            if not go_on(start / steps):
+                return None
+            own.run_all(team.take_steps, min(start + _TOGETHER, steps))
+        found = [part for parts in own.run_all(team.take_steps, _RESULT) for part in parts]
+    in_order = sorted(found, key=lambda part: part[0])
+    return _joined([RegionClassifier(ngrams, table, **arrays, groups=1) for _, arrays in in_order])
+
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """Labelled texts.
+
+    Args:
+        texts: word ids of each text, at least one per text.
+        targets: (texts,) class of each text, or (texts, C) bool for multi-label texts.
+        weights: (texts,) weight of each text in the loss, or None.
+    """
+
+    texts: Sequence[NDArray[np.integer]]
+    targets: NDArray
+    weights: NDArray[np.float32] | None = None
+
+
+class _Team:
+    """Several learners, divided among the ranks of :class:`nlptx.runtime.workers.Workers`."""
+
+    def __init__(self, learners: list[_Learner]) -> None:
+        self.learners = learners
+        self.jobs = 1
+
+    def take_steps(self, until: int, rank: int) -> list[tuple[int, dict[str, NDArray]]]:
+        """Let the learners of a rank continue to the given step. If ``until`` is _RESULT, return their parameters."""
+        own = range(rank, len(self.learners), self.jobs)
+        if until == _RESULT:
+            return [(number, self.learners[number].parameters()) for number in own]
+        for number in own:
+            self.learners[number].take_steps(until)
+        return []
+
+
+def _joined(classifiers: Sequence[RegionClassifier]) -> RegionClassifier:
+    """Return a classifier whose outputs are the mean outputs of several classifiers, each of which becomes a group."""
+    first, count = classifiers[0], len(classifiers)
+    return RegionClassifier(
+        first.ngrams,
+        first.table,
+        np.concatenate([each.word_weights for each in classifiers], axis=1),
+        np.concatenate([each.vector_weights for each in classifiers], axis=1),
+        np.concatenate([each.bias for each in classifiers]),
+        np.concatenate([each.output_weights for each in classifiers]) / np.float32(count),
+        np.sum([each.output_bias for each in classifiers], axis=0) / np.float32(count),
+        count,
+    )
+
+
+def _initial(
+    ngrams: RegionNgrams, table: NDArray[np.float32], filters: int, outputs: int, rng: np.random.Generator
+) -> RegionClassifier:
+    vector_weights = _VECTOR_SCALE * rng.standard_normal((table.shape[1], filters), np.float32)
+    output_weights = _OUTPUT_SCALE * rng.standard_normal((filters, outputs), np.float32)
+    none, words = np.zeros(filters, np.float32), np.zeros((ngrams.single, filters), np.float32)
+    if not table.any():
+        words += _WORD_SCALE * rng.standard_normal(words.shape, np.float32)
+    return RegionClassifier(ngrams, table, words, vector_weights, none, output_weights, np.zeros(outputs, np.float32))
+
+
+def _without_some(ids: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.integer]:
+    """Leave out each word with probability _WORD_DROPOUT, unless no word would remain."""
+    kept = rng.random(len(ids), np.float32) >= _WORD_DROPOUT
+    return ids[kept] if kept.any() else ids
+
+
+class _Learner:
+    """Trains the filters of one group. The parameters of the classifier are updated in place."""
+
+    def __init__(self, data: TrainingTexts, loss: Loss, classifier: RegionClassifier, rng: np.random.Generator) -> None:
+        self._data, self._loss, self._classifier, self._rng = data, loss, classifier, rng
+        self._dense = {name: getattr(classifier, name) for name in _RATES}
+        self._moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in self._dense.items()}
+        self._words = classifier.word_weights.reshape(-1)
+        self._squares = np.ones_like(self._words)
+        self._order = np.zeros(0, np.int64)
+        self._steps = 0
+
+    def parameters(self) -> dict[str, NDArray]:
+        """Return the parameters of the classifier, by name."""
+        return {"word_weights": self._classifier.word_weights, **self._dense}
+
+    def take_steps(self, until: int) -> None:
+        """Take steps until their total number is ``until``."""
+        data, rng = self._data, self._rng
+        per_epoch = -(-len(data.texts) // _BATCH)
+        while self._steps < until:
+            number = self._steps % per_epoch
+            if number == 0:
+                self._order = rng.permutation(len(data.texts))
+            chosen = self._order[number * _BATCH : (number + 1) * _BATCH]
+            texts = [_without_some(data.texts[int(row)], rng) for row in chosen]
+            found = self._classifier.forward(texts, _DROPOUT, rng)
+            _, dz = self._loss.value_and_gradient(found.outputs, data.targets[chosen])
+            if data.weights is not None:
+                dz *= data.weights[chosen, None]
+            self._update(*self._classifier.backward(dz, found), len(chosen), 1 - self._steps / (_EPOCHS * per_epoch))
+
+    def _update(self, gradients: dict[str, NDArray], words: WordGradient, texts: int, rate: float) -> None:
+        """Update the parameters.
+
+        Args:
+            gradients: gradients of the sum of the losses, by name of the parameter.
+            words: gradient of the word weights.
+            texts: number of texts. Adam uses the gradient of the mean loss.
+            rate: factor of all learning rates.
+        """
+        self._steps += 1
+        for name, gradient in gradients.items():
+            m, v = self._moments[name]
+            gradient = gradient / texts
+            m += (1 - _BETA1) * (gradient - m)
+            v += (1 - _BETA2) * (gradient * gradient - v)
+            size = np.sqrt(v / (1 - _BETA2**self._steps)) + _EPSILON
+            self._dense[name] -= (_RATES[name] * rate / (1 - _BETA1**self._steps)) * m / size
+        self._squares[words.places] += words.values**2
+        self._words[words.places] -= _WORD_RATE * rate * words.values / np.sqrt(self._squares[words.places])

@@ -1,0 +1,140 @@
+"""The known n-grams of a text, and the regions that contain them, as sparse matrices.
+
+A region is a run of consecutive words. The matrices have one row per position of the texts and one column per known
+n-gram, so a product with a table of n-gram vectors is the sum of the vectors of the n-grams in each region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from nlptx.ngrams.key_index import KeyIndex
+from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.regions.spacing import in_groups, with_gaps
+
+# Length of the longest n-grams.
+ORDER = 3
+# Number of words in the bag of a region, from its position on.
+BAG = 3
+# Number of words before and after a position whose n-grams belong to its region.
+AROUND = 2
+# Maximum number of words among the n-grams.
+_MAX_WORDS = 30_000
+# Minimum number of occurrences of a word, and of a longer n-gram. Fewer would say little about an n-gram.
+_MIN_WORD_COUNT, _MIN_COUNT = 2, 15
+# Approximate number of words whose n-grams are counted together.
+_TOGETHER = 1 << 20
+
+
+class RegionNgrams:
+    """The n-grams that regions may contain: words, and pairs and triples of consecutive words.
+
+    Args:
+        keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. The keys of the W
+            words come first.
+        words: vocabulary size V.
+    """
+
+    def __init__(self, keys: NDArray[np.int64], words: int) -> None:
+        self.keys, self.words = keys, words
+        # The keys of pairs have two digits in base V + 2, and their first digit is not 0.
+        self.single = int(np.searchsorted(keys, words + 2))
+
+    @classmethod
+    def count(cls, texts: Sequence[NDArray[np.integer]], words: int) -> tuple[RegionNgrams, NDArray[np.int64]]:
+        """Return the frequent n-grams of texts, and the number of occurrences (V,) of each word.
+
+        Args:
+            texts: word ids of each text, below ``words``.
+            words: vocabulary size V.
+        """
+        counts = np.zeros(words, np.int64)
+        keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        for group in in_groups(texts, _TOGETHER):
+            found = ngram_keys(np.concatenate(group), ORDER, words, [len(ids) for ids in group])
+            counts += np.bincount(found[:, 0] - 1, minlength=words)
+            longer = found[:, 1:]
+            more = np.unique(longer[longer >= 0], return_counts=True)
+            keys, totals = _add_counts(keys, totals, *more)
+        frequent = np.argsort(-counts, kind="stable")[:_MAX_WORDS]
+        frequent = np.sort(frequent[counts[frequent] >= _MIN_WORD_COUNT])
+        return cls(np.concatenate([frequent + 1, keys[totals >= _MIN_COUNT]]), words), counts
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
+
+    def find(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return (N, ORDER) indices of the n-grams that end at each word; G for unknown n-grams.
+
+        Args:
+            ids: (N,) word ids of the texts, concatenated.
+            lengths: (B,) number of words in each text.
+        """
+        return self._index.find(ngram_keys(ids, ORDER, self.words, lengths)).astype(np.int32)
+
+    def bags(
+        self, found: NDArray[np.int32], lengths: NDArray[np.integer], dtype: DTypeLike = np.float32
+    ) -> sp.csr_matrix:
+        """Return (N, W): how often each word occurs in the bag of BAG words that starts at each position.
+
+        Args:
+            found: (N, ORDER) indices from :meth:`find`.
+            lengths: (B,) number of words in each text.
+            dtype: dtype of the matrix.
+        """
+        ends = [(0, offset) for offset in range(BAG)]
+        return _matrix(found[:, :1], lengths, ends, self.single, dtype)
+
+    def around(
+        self, found: NDArray[np.int32], lengths: NDArray[np.integer], dtype: DTypeLike = np.float32
+    ) -> sp.csr_matrix:
+        """Return (N, G): how often each n-gram occurs in the words up to AROUND positions from each position.
+
+        The arguments are those of :meth:`bags`.
+        """
+        ends = [(n, offset) for n in range(ORDER) for offset in range(n - AROUND, AROUND + 1)]
+        return _matrix(found, lengths, ends, len(self.keys), dtype)
+
+
+def _matrix(
+    found: NDArray[np.int32],
+    lengths: NDArray[np.integer],
+    ends: list[tuple[int, int]],
+    columns: int,
+    dtype: DTypeLike,
+) -> sp.csr_matrix:
+    """Return (N, columns): row p contains the n-grams of n + 1 words that end at p + offset, for each (n, offset).
+
+    N-grams with indices of at least ``columns`` are left out.
+    """
+    spaced, places = with_gaps(found, lengths, max(BAG - 1, AROUND), columns)
+    entries = np.stack([spaced[places + offset, n] for n, offset in ends], axis=1)
+    return sparse_rows(entries, columns, dtype)
+
+
+def sparse_rows(entries: NDArray[np.integer], columns: int, dtype: DTypeLike = np.float32) -> sp.csr_matrix:
+    """Return (N, columns) with a one for each entry of ``entries`` (N, K) below ``columns``; equal entries add up."""
+    known = entries < columns
+    starts = np.zeros(len(entries) + 1, np.int64)
+    np.cumsum(known.sum(axis=1), out=starts[1:])
+    chosen = entries[known]
+    return sp.csr_matrix((np.ones(len(chosen), dtype), chosen, starts), shape=(len(entries), columns))
+
+
+def _add_counts(*parts: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sorted distinct keys of two tables (keys, counts, more keys, more counts), and their total counts."""
+    keys, counts = np.concatenate(parts[::2]), np.concatenate(parts[1::2])
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], np.add.reduceat(counts, first) if len(first) else counts

@@ -1,0 +1,201 @@
+"""Vectors of n-grams, counted from the words near them.
+
+The context of an n-gram consists of the words at distances of NEAR to FAR before and after it. With the diagonal matrix
+D of the weights of the context words (:mod:`nlptx.regions.contexts`), and the vector c_g of the relative frequencies of
+the context words near n-gram g, minus those near any word, let
+
+    x_g = D c_g.
+
+The components are the leading eigenvectors U of X' N X, where the rows of X are the x_g of frequent words, and N
+contains their numbers of context words. If L are the eigenvalues, the vector of n-gram g is
+
+    n_g / (n_g + n_0) x_g U L^(-1/4),
+
+where the first factor, with the number n_g of context words of the n-gram, makes the vectors of rare n-grams short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.pca.power_iteration import power_iteration
+from nlptx.regions.ngrams import ORDER, RegionNgrams, sparse_rows
+from nlptx.regions.spacing import in_groups, with_gaps
+from nlptx.runtime.progress import counted
+from nlptx.runtime.workers import Workers
+
+NEAR, FAR = 2, 10
+# Maximum number of components.
+COMPONENTS = 256
+# Maximum number of words, most frequent first, from which the components are computed.
+_MAX_ROWS = 8000
+# n_0, which corresponds to 30 occurrences of the n-gram.
+_SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
+# Maximum relative residual of the eigenvectors; their exact directions do not matter.
+_TOLERANCE = 0.05
+# Approximate number of words whose contexts are counted, and whose context vectors are summed, at a time.
+_COUNTED_TOGETHER, _SUMMED_TOGETHER = 1 << 18, 1 << 13
+
+Report = Callable[[float], None]
+
+
+def fit_vectors(
+    texts: Sequence[NDArray[np.integer]],
+    ngrams: RegionNgrams,
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    rng: np.random.Generator,
+    workers: Workers,
+    report: Report = lambda fraction: None,
+) -> NDArray[np.float32]:
+    """Return the vectors (G, R) of n-grams, scaled so that the mean square length of the vectors of words is 1.
+
+    Args:
+        texts: word ids of each text.
+        ngrams: the G n-grams.
+        counts: (V,) number of occurrences of each word in the texts.
+        weights: (V,) weights of the context words; 0 for other words.
+        rng: source of randomness for the power iteration.
+        workers: threads to use; they do not change the result.
+        report: callback for the completed fraction.
+    """
+    contexts = np.flatnonzero(weights)
+    if not len(contexts):
+        return np.zeros((len(ngrams), 1), np.float32)
+    components = _components(texts, counts, contexts, weights[contexts], rng, workers, lambda x: report(x / 4))
+    of_words = np.zeros((len(weights) + 1, components.shape[1] + 1), np.float32)
+    of_words[contexts, :-1] = components
+    of_words[:-1, -1] = 1  # the last component counts the context words
+    sums = _sums(texts, ngrams, of_words, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
+    numbers = sums[:, -1:]
+    mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
+    table = sums[:, :-1] / np.maximum(numbers, 1) - (mean[:-1] / max(mean[-1], 1)).astype(np.float32)
+    table *= numbers / (numbers + _SHRINKAGE)
+    square = float(np.mean(np.square(table[: ngrams.single], dtype=np.float64).sum(axis=1)))
+    return table / np.float32(np.sqrt(square) or 1)
+
+
+def _components(
+    texts: Sequence[NDArray[np.integer]],
+    counts: NDArray[np.int64],
+    contexts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    rng: np.random.Generator,
+    workers: Workers,
+    report: Report,
+) -> NDArray[np.float32]:
+    """Return D U L^(-1/4) for the K context words ``contexts``, (K, R)."""
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_ROWS])
+    row, column = (_positions(words, len(counts)) for words in (frequent, contexts))
+
+    def work(group: list[NDArray[np.integer]]) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
+        lengths = np.array([len(ids) for ids in group])
+        ids, places = with_gaps(np.concatenate(group), lengths, FAR, len(counts))
+        places = places[row[ids[places]] < len(frequent)]
+        near = np.stack([ids[places + sign * d] for d in range(NEAR, FAR + 1) for sign in (-1, 1)], axis=1)
+        rows = row[ids[places]]
+        of_rows = sparse_rows(rows[:, None], len(frequent)).T.tocsr()
+        numbers = np.bincount(rows, (near < len(counts)).sum(axis=1), len(frequent)).astype(np.float64)
+        return of_rows @ sparse_rows(column[near], len(contexts)), numbers
+
+    x, numbers = np.zeros((len(frequent), len(contexts)), np.float32), np.zeros(len(frequent))
+    done = 0
+    total = int(counts.sum())
+    for part, of_part in workers.map(work, in_groups(texts, _COUNTED_TOGETHER)):
+        rows = np.repeat(np.arange(len(frequent)), np.diff(part.indptr))
+        x[rows, part.indices] += part.data
+        numbers += of_part
+        done += _COUNTED_TOGETHER
+        report(min(done / total, 1))
+    mean = x.sum(axis=0, dtype=np.float64) / max(numbers.sum(), 1)
+    x /= np.maximum(numbers, 1).astype(np.float32)[:, None]
+    x -= mean.astype(np.float32)
+    x *= np.sqrt(numbers).astype(np.float32)[:, None]
+    x *= weights.astype(np.float32)
+    gram = x.T @ x
+    pairs = power_iteration(
+        lambda block: gram @ block,
+        len(contexts),
+        min(COMPONENTS, len(contexts)),
+        tolerance=_TOLERANCE,
+        rng=rng,
+        dtype=np.float32,
+        workers=workers,
+    )
+    kept = pairs.values > 1e-6 * pairs.values[0]
+    return weights[:, None].astype(np.float32) * pairs.vectors[:, kept] / pairs.values[kept] ** 0.25
+
+
+def _sums(
+    texts: Sequence[NDArray[np.integer]],
+    ngrams: RegionNgrams,
+    of_words: NDArray[np.float32],
+    total: int,
+    workers: Workers,
+    report: Report,
+) -> NDArray[np.float32]:
+    """Return, for each n-gram, the sum of the vectors ``of_words`` (V + 1, K) of its context words, (G, K).
+
+    ``total`` is the number of words in the texts, for progress reports.
+    """
+    unknown = len(of_words) - 1
+
+    def work(group: list[NDArray[np.integer]]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        lengths = np.array([len(ids) for ids in group])
+        words = np.concatenate(group)
+        found = ngrams.find(words, lengths)
+        ids, places = with_gaps(words, lengths, FAR + ORDER, unknown)
+        runs = _sums_of_runs(of_words[ids])
+        after = runs[places + NEAR]
+        parts = []
+        for n in range(ORDER):  # n-grams of n + 1 words
+            distinct, rows = _grouped(found[:, n], len(ngrams))
+            parts.append((distinct, rows @ (after + runs[places - n - FAR])))
+        return parts
+
+    sums = np.zeros((len(ngrams), of_words.shape[1]), np.float32)
+    groups = in_groups(texts, _SUMMED_TOGETHER)
+    groups = counted(groups, lambda done: report(min(done * _SUMMED_TOGETHER / total, 1)), every=64)
+    for parts in workers.map(work, groups):
+        for distinct, of_part in parts:
+            sums[distinct] += of_part
+    return sums
+
+
+def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return, for each row, the sum of the FAR - NEAR + 1 rows from there on. Rows after the last one count as 0."""
+    size, done = FAR - NEAR + 1, 0
+    power, width = vectors, 1  # sums of `width` rows
+    result = np.zeros_like(vectors)
+    while size:
+        if size & 1:
+            result[: len(result) - done] += power[done:]
+            done += width
+        size >>= 1
+        if size:
+            doubled = power.copy()
+            doubled[:-width] += power[width:]
+            power, width = doubled, 2 * width
+    return result
+
+
+def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
+    """Return the distinct indices in ``found`` (N,) below ``known``, and a matrix (distinct, N) that sums by index."""
+    order = np.argsort(found, kind="stable")
+    order = order[: int(np.searchsorted(found[order], known))]
+    values = found[order]
+    first = np.flatnonzero(np.diff(values, prepend=-1))
+    starts = np.append(first, len(values))
+    rows = sp.csr_matrix((np.ones(len(values), np.float32), order, starts), shape=(len(first), len(found)))
+    return values[first], rows
+
+
+def _positions(words: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+    """Return the position of each word id in ``words``, (size + 1,); len(words) for other ids."""
+    positions = np.full(size + 1, len(words), np.int32)
+    positions[words] = np.arange(len(words))
+    return positions

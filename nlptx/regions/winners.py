@@ -1,0 +1,71 @@
+"""The strongest region of each text for each filter, and the gradients that reach only these regions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+class WordGradient(NamedTuple):
+    """The derivatives of the word weights that are not 0.
+
+    Args:
+        places: (K,) distinct indices in the flattened word weights (W F,).
+        values: (K,) derivatives.
+    """
+
+    places: NDArray[np.int64]
+    values: NDArray
+
+
+def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return the largest response of each text to each filter, (B, F), and the first row of ``t`` (N, F) with it."""
+    maxima = np.empty((len(lengths), t.shape[1]), t.dtype)
+    winners = np.empty(maxima.shape, np.int64)
+    start = 0
+    for text, length in enumerate(lengths.tolist()):
+        responses = t[start : start + length]
+        responses.max(axis=0, out=maxima[text])
+        row, column = np.nonzero(responses == maxima[text])
+        winners[text, column[::-1]] = start + row[::-1]  # the first of equal responses is assigned last
+        start += length
+    return maxima, winners
+
+
+def vector_gradient(dm: NDArray, winners: NDArray[np.int64], vectors: NDArray) -> NDArray:
+    """Return dq (R, F): the sum over the texts of the winning region's vector times dm.
+
+    Args:
+        dm: (B, F) derivative of the loss with respect to the largest responses.
+        winners: (B, F) winning rows of ``vectors``.
+        vectors: (N, R) vectors of the regions.
+    """
+    texts, filters = dm.shape
+    starts = np.arange(0, texts * filters + 1, texts)
+    chosen = sp.csr_matrix((dm.T.ravel(), winners.T.ravel(), starts), shape=(filters, len(vectors)))
+    return (chosen @ vectors).T
+
+
+def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: sp.csr_matrix) -> WordGradient:
+    """Return dw: the sum of dm over the occurrences of each word in the winning bags.
+
+    Args:
+        dm: (B, F) derivative of the loss with respect to the largest responses.
+        winners: (B, F) winning rows of ``bags``.
+        bags: (N, W) words of the bags.
+    """
+    filters = dm.shape[1]
+    text, column = np.nonzero(dm)
+    rows = winners[text, column]
+    starts, ends = bags.indptr[rows], bags.indptr[rows + 1]
+    counts = ends - starts
+    entries = np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    places = bags.indices[entries].astype(np.int64) * filters + np.repeat(column, counts)
+    values = np.repeat(dm[text, column], counts)
+    order = np.argsort(places, kind="stable")
+    places, values = places[order], values[order]
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    return WordGradient(places[first], np.add.reduceat(values, first) if len(first) else values)

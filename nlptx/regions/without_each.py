@@ -1,0 +1,53 @@
+"""Leave-one-out: computes the outputs of a region classifier for a text without each of its words in turn.
+
+Without word t, only the regions that contained it change: those at the AROUND positions before and after it. For each
+filter, the strongest of the other regions is known from the largest responses before and after these positions. The
+time is therefore proportional to the length of the text.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.regions.classifier import RegionClassifier
+from nlptx.regions.ngrams import AROUND, BAG
+
+# Number of positions next to the left-out word whose regions change.
+_REACH = max(AROUND, BAG - 1)
+# Number of words that are left out together.
+_TOGETHER = 256
+
+
+def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
+    """Return the outputs (T, outputs) for a text of T words without word 0, 1, ... T - 1; T is at least 2."""
+    count = len(ids)
+    responses = np.concatenate([t for _, t in classifier.responses(ids, np.array([count]))])  # (T, F)
+    lowest = np.full((1, responses.shape[1]), -np.inf, responses.dtype)
+    before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: largest of the first t
+    after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: largest from t on
+    maxima = np.empty_like(responses)
+    for first in range(0, count, _TOGETHER):
+        left_out = np.arange(first, min(first + _TOGETHER, count))
+        parts = [_around(ids, t) for t in left_out.tolist()]
+        lengths = np.array([len(part) for part, _ in parts])
+        for number, t in classifier.responses(np.concatenate([part for part, _ in parts]), lengths):
+            changed = parts[number][1]
+            maxima[left_out[number]] = t[changed].max(axis=0)
+    words = np.arange(count)
+    np.maximum(maxima, before[np.maximum(words - _REACH, 0)], out=maxima)
+    np.maximum(maxima, after[np.minimum(words + _REACH + 1, count)], out=maxima)
+    return classifier.outputs_of(maxima)
+
+
+def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer], slice]:
+    """Return the part of the text without word ``left_out`` that determines the changed regions, and their positions.
+
+    The changed regions need AROUND more words on each side. An n-gram that begins before the part belongs to none of
+    them, so the start of the part may be mistaken for the start of a text.
+    """
+    start = max(left_out - _REACH - AROUND, 0)
+    part = np.concatenate([ids[start:left_out], ids[left_out + 1 : left_out + 1 + _REACH + AROUND]])
+    first = max(left_out - _REACH, 0) - start
+    last = min(left_out - start + _REACH, len(part))
+    return part, slice(first, last)

@@ -1,0 +1,168 @@
+"""Last step of training: a region classifier (:mod:`nlptx.regions`), trained apart from the network and added to it.
+
+The outputs of the model are a x + b y, where x are the outputs of the network and y those of the region classifier. The
+two agree less than two networks would, because they are trained separately, and the region classifier sees neither
+n-gram features nor soft labels. With the log-losses l_n of the held-out texts, the weights minimise
+
+    sum_n l_n + ((a - A)^2 + (b - B)^2) / (2 S^2).
+
+So they are A and B if there are no held-out texts, and are determined by the texts if there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model
+from nlptx.classifier.region_view import RegionView
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.ngrams import LARGEST_VOCABULARY
+from nlptx.regions import (
+    RegionClassifier,
+    RegionNgrams,
+    TrainingTexts,
+    context_weights,
+    fit_region_classifier,
+    fit_vectors,
+    rounded,
+)
+from nlptx.sampling.rng_streams import Stream, generator
+from nlptx.settings import TrainSettings
+from nlptx.training.context import TrainingContext
+from nlptx.training.dataset import Dataset, Examples
+from nlptx.training.loss import balanced_weights, outputs_of
+from nlptx.training.sample_weights import scaled_to_mean_one
+
+# Number of groups of filters. Two cores train them in the time of one.
+_GROUPS = 2
+# A, B and S.
+_NETWORK_WEIGHT, _REGION_WEIGHT, _DEVIATION = 0.6, 0.35, 0.15
+# Approximate maximum number of words in the texts from which the vectors are made; the time is proportional to it.
+_MAX_WORDS = 1 << 26
+
+
+def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
+    """Train a region classifier and add it to a trained model, unless the settings disable it.
+
+    If training was stopped, no region classifier is added.
+    """
+    if not model.settings.region_filters or context.interrupted:
+        return
+    words = len(model.vocabulary)
+    if words > LARGEST_VOCABULARY:
+        context.on_note(f"no region filters: {words:,} words are more than the maximum of {LARGEST_VOCABULARY:,}")
+        return
+    classifier = _fit(model, data, context)
+    if classifier is None:
+        context.on_note("no region filters, because training was stopped before they were trained")
+        model.history["interrupted"] = True
+        return
+    members = _member_outputs(model, classifier, data.valid, context) if len(data.valid) else None
+    weights = _fusion_weights(model, members, data.valid)
+    model.regions = RegionView(classifier, weights)
+    record = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
+    model.history["regions"] = record if members is None else record | _measures(model, members, data.valid, weights)
+
+
+def without_regions(
+    start: Model, settings: TrainSettings, on_note: Callable[[str], None]
+) -> tuple[Model, TrainSettings]:
+    """Return a model to start from, and the settings, without a region classifier."""
+    if start.regions is not None:
+        on_note("the region filters of the model are left out, because they cannot be trained further")
+    elif settings.region_filters:
+        on_note("no region filters: they are not trained if training starts from a model")
+    return replace(start, regions=None), replace(settings, region_filters=0)
+
+
+def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassifier | None:
+    """Return a region classifier trained on the labelled texts, or None if training was stopped."""
+    train, words = data.train.texts(), len(model.vocabulary)
+    weights = _loss_weights(model, train)
+    sources = _some(data.unlabelled if len(data.unlabelled) else train)
+    context.report("vectors of n-grams", 0)
+    ngrams, counts = RegionNgrams.count(sources, words)
+    table = fit_vectors(
+        sources,
+        ngrams,
+        counts,
+        context_weights(counts, train.ids, train.targets, len(model.labels), train.weights),
+        generator(context.seed, Stream.REGION_VECTORS),
+        context.workers,
+        lambda fraction: context.report("vectors of n-grams", fraction),
+    )
+
+    def go_on(fraction: float) -> bool:
+        context.report("region filters", fraction)
+        return not context.stop_requested()
+
+    return fit_region_classifier(
+        TrainingTexts(train.ids, train.targets, None if weights is None else scaled_to_mean_one(weights)),
+        model.network.loss,
+        ngrams,
+        rounded(table),
+        model.settings.region_filters,
+        [generator(context.seed, Stream.REGIONS, group) for group in range(_GROUPS)],
+        context.workers,
+        go_on,
+    )
+
+
+def _some(texts: Examples) -> RaggedArray:
+    """Return all texts, or every k-th text if there are too many."""
+    step = max(1, -(-int(texts.ids.lengths.sum(dtype=np.int64)) // _MAX_WORDS))
+    return texts.ids[::step]
+
+
+def _loss_weights(model: Model, texts: Examples) -> NDArray[np.float64] | None:
+    """Return the weight (texts,) of each text in the loss, or None if all weights are 1."""
+    if not model.is_balanced:
+        return texts.weights
+    of_class = balanced_weights(texts.targets, len(model.labels), texts.weights)[texts.targets].astype(np.float64)
+    return of_class if texts.weights is None else texts.weights * of_class
+
+
+def _member_outputs(
+    model: Model, classifier: RegionClassifier, valid: Examples, context: TrainingContext
+) -> NDArray[np.float64]:
+    """Return the outputs of the network and of the region classifier for the held-out texts, (2, texts, outputs)."""
+    of_network = outputs_of(model, valid, context.workers)
+    return np.stack([of_network, classifier.outputs(list(valid.ids))]).astype(np.float64)
+
+
+def _fusion_weights(model: Model, members: NDArray[np.float64] | None, valid: Examples) -> tuple[float, float]:
+    """Return a and b, given the outputs from :func:`_member_outputs`; None if there are no held-out texts."""
+    from scipy.optimize import minimize  # slow to import, so imported only when needed
+
+    prior = np.array([_NETWORK_WEIGHT, _REGION_WEIGHT])
+    if members is None:
+        return _NETWORK_WEIGHT, _REGION_WEIGHT
+    weights = _loss_weights(model, valid)
+
+    def loss_and_gradient(chosen: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        losses, dz = model.network.loss.value_and_gradient(np.tensordot(chosen, members, 1), valid.targets)
+        if weights is not None:
+            losses, dz = losses * weights, dz * weights[:, None]
+        off = (chosen - prior) / _DEVIATION**2
+        return float(losses.sum() + off @ (chosen - prior) / 2), (members * dz).sum(axis=(1, 2)) + off
+
+    a, b = minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=[(0, None)] * 2).x
+    return round(float(a), 4), round(float(b), 4)
+
+
+def _measures(
+    model: Model, members: NDArray[np.float64], valid: Examples, weights: tuple[float, float]
+) -> dict[str, float]:
+    """Return the loss and the accuracy of the combination on the held-out texts, and the loss of each member."""
+    outputs = {"valid_loss": np.tensordot(weights, members, 1), "network_loss": members[0], "region_loss": members[1]}
+    loss = model.network.loss
+    correct = loss.correct(outputs["valid_loss"], valid.targets)
+    losses = {name: loss.value_and_gradient(z, valid.targets)[0] for name, z in outputs.items()}
+    return {
+        name: round(float(np.average(values, weights=valid.weights)), 5)
+        for name, values in {**losses, "valid_accuracy": correct}.items()
+    }

@@ -1,0 +1,198 @@
+"""The region classifier: its equations, its gradients, scoring, and learning."""
+
+import numpy as np
+import pytest
+from gradcheck import GradientError, check_gradients
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nlptx.nn import BinaryCrossEntropy, CrossEntropy, SquaredError
+from nlptx.regions import (
+    RegionClassifier,
+    RegionNgrams,
+    TrainingTexts,
+    fit_region_classifier,
+    learning,
+    outputs_without_each,
+    without_each,
+)
+from nlptx.regions import classifier as module
+from nlptx.regions import ngrams as ngram_module
+from nlptx.runtime.workers import Workers
+
+WORDS, COMPONENTS, FILTERS = 9, 4, 6
+
+
+@pytest.fixture(autouse=True)
+def few_occurrences(monkeypatch):
+    monkeypatch.setattr(ngram_module, "_MIN_COUNT", 2)
+
+
+def some_texts(count=20, longest=14, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, WORDS, rng.integers(1, longest + 1)).astype(np.int32) for _ in range(count)]
+
+
+def a_classifier(outputs=3, dtype=np.float64, groups=1):
+    rng = np.random.default_rng(1)
+    ngrams, _ = RegionNgrams.count(some_texts(), WORDS)
+    shapes = (
+        (len(ngrams), COMPONENTS),
+        (ngrams.single, FILTERS),
+        (COMPONENTS, FILTERS),
+        (FILTERS,),
+        (FILTERS, outputs),
+        (outputs,),
+    )
+    return RegionClassifier(ngrams, *(rng.standard_normal(shape).astype(dtype) for shape in shapes), groups)
+
+
+def plain_outputs(classifier, ids):
+    """Return the outputs for one text by the equations, one position and filter at a time."""
+    lengths = np.array([len(ids)])
+    found = classifier.ngrams.find(ids, lengths)
+    bags, around = classifier.ngrams.bags(found, lengths).toarray(), classifier.ngrams.around(found, lengths).toarray()
+    h = np.full(FILTERS, -np.inf)
+    for position in range(len(ids)):
+        v = around[position] @ classifier.table
+        v = v / np.sqrt(v @ v + 1e-6)
+        h = np.maximum(h, bags[position] @ classifier.word_weights + v @ classifier.vector_weights)
+    h = np.maximum(h + classifier.bias, 0)
+    return h / np.sqrt(1 + h @ h) @ classifier.output_weights + classifier.output_bias
+
+
+def test_forward_and_outputs_are_those_of_the_equations():
+    classifier, texts = a_classifier(), some_texts(seed=2)
+    expected = [plain_outputs(classifier, ids) for ids in texts]
+    assert_allclose(classifier.forward(texts).outputs, expected, atol=1e-12)
+    assert_allclose(classifier.outputs(texts), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 4096])
+def test_no_bit_of_the_outputs_depends_on_other_texts(monkeypatch, chunk):
+    monkeypatch.setattr(module, "_CHUNK", chunk)
+    classifier, texts = a_classifier(dtype=np.float32), some_texts(seed=2)
+    together = classifier.outputs(texts)
+    assert_array_equal(together, np.concatenate([classifier.outputs([ids]) for ids in texts]))
+    assert together.dtype == np.float32
+
+
+@pytest.mark.parametrize("loss", [CrossEntropy(3), BinaryCrossEntropy(3), SquaredError(2)])
+@pytest.mark.parametrize(("dropout", "groups"), [(0.0, 1), (0.5, 1), (0.5, 2)])
+def test_gradients(loss, dropout, groups):
+    classifier, texts = a_classifier(loss.outputs, groups=groups), some_texts(6, seed=3)
+    rng = np.random.default_rng(4)
+    targets = rng.random((6, 3)) < 0.5 if loss.independent else rng.integers(0, loss.classes, 6)
+
+    def forward():
+        return classifier.forward(texts, dropout, np.random.default_rng(5))
+
+    def total():
+        return float(loss.value_and_gradient(forward().outputs, targets)[0].sum())
+
+    found = forward()
+    gradients, of_words = classifier.backward(loss.value_and_gradient(found.outputs, targets)[1], found)
+    dense = np.zeros(classifier.word_weights.size)
+    dense[of_words.places] = of_words.values
+    gradients["word_weights"] = dense.reshape(classifier.word_weights.shape)
+    assert set(gradients) == {"word_weights", "vector_weights", "bias", "output_weights", "output_bias"}
+    check_gradients(total, {name: (getattr(classifier, name), value) for name, value in gradients.items()})
+    gradients["word_weights"][:] *= 1.01
+    with pytest.raises(GradientError):
+        check_gradients(total, {"word_weights": (classifier.word_weights, gradients["word_weights"])})
+
+
+def test_of_equal_regions_the_first_one_wins():
+    classifier = a_classifier()
+    ids = np.array([3, 3, 3, 3, 3, 3, 3, 3, 3], np.int32)  # the inner regions are equal
+    winners = classifier.forward([ids]).winners
+    assert winners.max() <= 8
+    assert not np.isin(winners, [3, 4]).any()  # same region as position 2, or later
+
+
+@pytest.mark.parametrize("together", [3, 256])
+def test_without_each_word(monkeypatch, together):
+    monkeypatch.setattr(without_each, "_TOGETHER", together)
+    classifier = a_classifier()
+    for ids in some_texts(30, seed=6):
+        if len(ids) > 1:
+            expected = classifier.outputs([np.delete(ids, word) for word in range(len(ids))])
+            assert_allclose(outputs_without_each(classifier, ids), expected, atol=1e-12)
+
+
+def order_task(count, seed):
+    """Return texts in which word 0 directly before word 1 means class 1, and the reverse order class 0."""
+    rng = np.random.default_rng(seed)
+    texts, targets = [], rng.integers(0, 2, count)
+    for target in targets:
+        ids = rng.integers(2, WORDS, 12)
+        at = rng.integers(0, 11)
+        ids[at : at + 2] = (0, 1) if target else (1, 0)
+        texts.append(ids.astype(np.int32))
+    return texts, targets
+
+
+def learned(texts, targets, weights=None, go_on=lambda fraction: True, groups=1, jobs=1):
+    ngrams, _ = RegionNgrams.count(texts, WORDS)
+    table = np.random.default_rng(0).standard_normal((len(ngrams), 16), np.float32)
+    rngs = [np.random.default_rng(group) for group in range(groups)]
+    data = TrainingTexts(texts, targets, weights)
+    with Workers(jobs, processes=jobs == 2) as workers:
+        return fit_region_classifier(data, CrossEntropy(2), ngrams, table, 16, rngs, workers, go_on)
+
+
+def test_learns_what_a_bag_of_words_cannot(monkeypatch):
+    monkeypatch.setattr(learning, "_WORD_DROPOUT", 0.0)
+    classifier = learned(*order_task(1500, 0))
+    texts, targets = order_task(300, 1)
+    assert (classifier.outputs(texts).argmax(axis=1) == targets).mean() > 0.9
+
+
+def test_a_text_of_weight_0_teaches_nothing():
+    texts, targets = order_task(40, 0)
+    weights = np.zeros(40, np.float32)
+    classifier = learned(texts, targets, weights)
+    assert not classifier.word_weights.any()
+    assert not classifier.output_bias.any()
+
+
+def test_training_can_be_stopped(monkeypatch):
+    monkeypatch.setattr(learning, "_TOGETHER", 1)
+    fractions = []
+
+    def go_on(fraction):
+        fractions.append(fraction)
+        return fraction < 0.5
+
+    assert learned(*order_task(40, 0), go_on=go_on) is None
+    assert fractions[0] == 0
+    assert fractions == sorted(fractions)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_the_outputs_are_the_mean_over_groups_whatever_the_number_of_workers(jobs):
+    texts, targets = order_task(60, 0)
+    both = learned(texts, targets, groups=2, jobs=jobs)
+    assert both.groups == 2
+    first = learned(texts, targets)
+    assert_array_equal(both.word_weights[:, :16], first.word_weights)
+    assert_array_equal(both.bias[:16], first.bias)
+    halves = [
+        RegionClassifier(
+            both.ngrams,
+            both.table,
+            both.word_weights[:, half],
+            both.vector_weights[:, half],
+            both.bias[half],
+            2 * both.output_weights[half],
+            both.output_bias,
+        )
+        for half in (slice(0, 16), slice(16, 32))
+    ]
+    assert_allclose(both.outputs(texts), np.mean([half.outputs(texts) for half in halves], axis=0), atol=1e-6)
+    assert not np.allclose(*(half.outputs(texts) for half in halves), atol=1e-3)
+
+
+def test_a_text_keeps_at_least_one_word(monkeypatch):
+    monkeypatch.setattr(learning, "_WORD_DROPOUT", 1.0)
+    texts, targets = order_task(20, 0)
+    assert np.isfinite(learned(texts, targets).output_weights).all()

@@ -1,0 +1,101 @@
+"""The n-grams of regions, compared with plain loops."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from nlptx.regions import RegionNgrams
+from nlptx.regions import ngrams as module
+from nlptx.regions.spacing import in_groups, with_gaps
+
+WORDS = 7
+
+
+@pytest.fixture(autouse=True)
+def few_occurrences(monkeypatch):
+    monkeypatch.setattr(module, "_MIN_COUNT", 2)
+
+
+def some_texts(count=30, longest=12, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, WORDS, rng.integers(1, longest + 1)).astype(np.int32) for _ in range(count)]
+
+
+def key_of(words, starts_text=False):
+    key = WORDS + 1 if starts_text else 0
+    for word in words:
+        key = key * (WORDS + 2) + word + 1
+    return key
+
+
+def test_words_come_first_and_rare_ngrams_are_left_out():
+    texts = some_texts()
+    ngrams, counts = RegionNgrams.count(texts, WORDS)
+    every = np.concatenate(texts)
+    assert_array_equal(counts, np.bincount(every, minlength=WORDS))
+    assert_array_equal(ngrams.keys[: ngrams.single], np.arange(1, WORDS + 1))
+    pairs = [key_of(ids[at : at + 2]) for ids in texts for at in range(len(ids) - 1)]
+    expected = {key for key in pairs if pairs.count(key) >= 2}
+    # pairs without the start of the text
+    found = {int(key) for key in ngrams.keys[ngrams.single :] if (WORDS + 2) <= key < (WORDS + 1) * (WORDS + 2)}
+    assert found == expected
+
+
+def test_counting_in_several_groups_changes_nothing(monkeypatch):
+    texts = some_texts()
+    at_once = RegionNgrams.count(texts, WORDS)[0].keys
+    monkeypatch.setattr(module, "_TOGETHER", 10)
+    assert_array_equal(RegionNgrams.count(texts, WORDS)[0].keys, at_once)
+
+
+def test_only_the_most_frequent_words_are_kept(monkeypatch):
+    monkeypatch.setattr(module, "_MAX_WORDS", 2)
+    ngrams, counts = RegionNgrams.count(some_texts(), WORDS)
+    assert_array_equal(np.sort(ngrams.keys[:2] - 1), np.sort(np.argsort(-counts, kind="stable")[:2]))
+    assert ngrams.single == 2
+
+
+def test_regions_contain_the_ngrams_around_a_position_and_no_others():
+    texts = some_texts(8)
+    ngrams, _ = RegionNgrams.count(texts * 2, WORDS)
+    index = {int(key): column for column, key in enumerate(ngrams.keys)}
+    lengths = np.array([len(ids) for ids in texts])
+    found = ngrams.find(np.concatenate(texts), lengths)
+    bags, around = ngrams.bags(found, lengths).toarray(), ngrams.around(found, lengths).toarray()
+    row = 0
+    for ids in texts:
+        for position in range(len(ids)):
+            bag, region = np.zeros(ngrams.single), np.zeros(len(ngrams))
+            for word in ids[position : position + 3]:
+                bag[word] += 1
+            for start in range(position - 2, position + 3):
+                for end in range(start, position + 3):
+                    words = ids[max(start, 0) : end + 1]
+                    if end - start > 2 or end >= len(ids) or start < -1 or end < 0:
+                        continue
+                    column = index.get(key_of(words, starts_text=start == -1))
+                    if column is not None:
+                        region[column] += 1
+            assert_array_equal(bags[row], bag)
+            assert_array_equal(around[row], region)
+            row += 1
+
+
+def test_unknown_words_are_in_no_region():
+    ngrams = RegionNgrams(np.array([1, 3]), WORDS)  # words 0 and 2
+    ids, lengths = np.array([0, 1, 2]), np.array([3])
+    found = ngrams.find(ids, lengths)
+    assert_array_equal(ngrams.bags(found, lengths).toarray(), [[1, 1], [0, 1], [0, 1]])
+    assert_array_equal(ngrams.around(found, lengths).toarray(), [[1, 1]] * 3)
+
+
+def test_gaps():
+    spaced, places = with_gaps(np.array([5, 6, 7]), np.array([1, 2]), 2, 0)
+    assert_array_equal(spaced, [0, 0, 5, 0, 0, 6, 7, 0, 0])
+    assert_array_equal(places, [2, 5, 6])
+
+
+def test_groups_keep_the_order_and_skip_empty_texts():
+    texts = [np.arange(n) for n in (2, 0, 3, 1, 4)]
+    assert [[len(ids) for ids in group] for group in in_groups(texts, 4)] == [[2, 3], [1, 4]]
+    assert list(in_groups([], 4)) == []

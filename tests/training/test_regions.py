@@ -1,0 +1,256 @@
+"""Training with region filters: how they are combined with the network, stored, and left out."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.artifacts import container
+from nlptx.classifier.region_view import RegionView
+from nlptx.errors import CorruptError
+from nlptx.regions import learning, ngrams
+from nlptx.settings import TrainSettings
+from nlptx.training import regions
+from nlptx.training.checkpoint import Checkpoint
+from nlptx.training.dataset import Examples
+
+TEXTS, LABELS = make_reviews(60)
+UNLABELLED = make_reviews(80, seed=3)[0]
+NEW = make_reviews(12, seed=4)[0]
+SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4}
+SETTINGS = TrainSettings(**SHAPE, region_filters=6)
+
+
+def fit(labels=LABELS, settings=SETTINGS, jobs=1, **more):
+    return nlptx.fit(TEXTS, labels, small_embeddings(), settings, unlabelled=UNLABELLED, jobs=jobs, **more)
+
+
+@cache
+def trained():
+    return fit()
+
+
+def in_three():
+    return ["neu" if number % 3 == 0 else label for number, label in enumerate(LABELS)]
+
+
+def test_the_outputs_are_added_with_the_weights():
+    model = trained()
+    without = nlptx.fit(TEXTS, LABELS, small_embeddings(), TrainSettings(**SHAPE), unlabelled=UNLABELLED, jobs=1)
+    assert_array_equal(model.flat, without.flat)  # the network is the same
+    encoded = [model.vocabulary.encode(text) for text in NEW]
+    without.temperature = 1.0
+    a, b = model.regions.weights
+    network = np.log(without.probabilities(encoded))
+    z = a * (network[:, 1] - network[:, 0]) + b * np.diff(model.regions.classifier.outputs(encoded), axis=1)[:, 0]
+    p = model.predict_proba(NEW)
+    assert_allclose(np.log(p[:, 1] / p[:, 0]) * model.temperature, z, atol=1e-4)
+
+
+def test_files_keep_every_bit(tmp_path):
+    model = trained()
+    model.save(tmp_path / "m.npz")
+    read = nlptx.Model.load(tmp_path / "m.npz")
+    assert_array_equal(read.predict_proba(NEW), model.predict_proba(NEW))
+    assert read.history["regions"] == model.history["regions"]
+    assert read.parameters == model.parameters > fit(settings=TrainSettings(**SHAPE)).parameters
+    read.save(tmp_path / "again.npz")
+    assert (tmp_path / "m.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
+
+
+def test_any_number_of_jobs_gives_the_same_bytes(tmp_path):
+    trained().save(tmp_path / "1.npz")
+    fit(jobs=3).save(tmp_path / "3.npz")
+    assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "3.npz").read_bytes()
+
+
+def test_float16(tmp_path):
+    model = fit(settings=TrainSettings(**SHAPE, region_filters=6, float16=True))
+    model.save(tmp_path / "m.npz")
+    assert container.read(tmp_path / "m.npz").arrays["region_word_weights"].dtype == np.float16
+    assert_allclose(nlptx.Model.load(tmp_path / "m.npz").predict_proba(NEW), model.predict_proba(NEW), atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings"),
+    [
+        (in_three(), {}),
+        ([[label] if number % 4 else [] for number, label in enumerate(in_three())], {}),
+        (LABELS, {"class_weight": "balanced"}),
+        (LABELS, {"loss": "squared-error"}),
+        (LABELS, {"epochs": 0}),
+        (LABELS, {"ngrams": 0}),
+        (LABELS, {"valid_share": 0.0}),
+        (LABELS, {"long_texts": "head", "attention_window": 6}),
+    ],
+    ids=["three", "several", "balanced", "one output", "no network", "no n-grams", "none held out", "head"],
+)
+def test_works_with_other_settings(labels, settings, tmp_path):
+    model = fit(labels, TrainSettings(**SHAPE | {"region_filters": 6} | settings))
+    model.save(tmp_path / "m.npz")
+    p = nlptx.Model.load(tmp_path / "m.npz").predict_proba(NEW)
+    assert_array_equal(p, model.predict_proba(NEW))
+    assert np.isfinite(p).all()
+
+
+def test_without_unlabelled_texts_the_training_texts_are_counted():
+    model = nlptx.fit(TEXTS, LABELS, small_embeddings(), SETTINGS, jobs=1)
+    assert len(model.regions.classifier.ngrams)
+
+
+def test_sample_weights_and_short_texts():
+    texts, labels = ["good", "bad", "very good film", "very bad film"] * 6, ["pos", "neg"] * 12
+    weights = [1.0, 2.0] * 12
+    model = nlptx.fit(texts, labels, settings=SETTINGS, sample_weight=weights, jobs=1)
+    assert model.regions is not None
+    assert np.isfinite(model.predict_proba(["good", "bad film"])).all()
+
+
+def test_explanations_are_about_the_complete_model():
+    model = trained()
+    text = NEW[0]
+    seen = nlptx.explain(model, text, "pos", attention=False)
+    words = [model.vocabulary.words[i] for i in model.vocabulary.encode(text)]
+    without = [" ".join(words[:at] + words[at + 1 :]) for at in range(len(words))]
+    worth = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
+    no_regions = nlptx.explain(fit(settings=TrainSettings(**SHAPE)), text, "pos", attention=False)
+    assert not np.allclose(seen.worth, no_regions.worth, atol=1e-3)
+    # windows stay the same and repeated n-grams count differently in an explanation
+    assert np.corrcoef(seen.worth, worth)[0, 1] > 0.9
+
+
+def test_starting_from_the_model_leaves_the_region_filters_out():
+    notes = []
+    settings = TrainSettings(epochs=1, lr=0.0)
+    model = nlptx.fit(TEXTS, LABELS, settings=settings, start=trained(), jobs=1, on_note=notes.append)
+    assert model.regions is None
+    assert any("region filters of the model are left out" in note for note in notes)
+    p, before = model.predict_proba(NEW)[:, 1], trained().predict_proba(NEW)[:, 1]
+    assert np.corrcoef(p, before)[0, 1] > 0.8
+
+
+def test_region_filters_are_not_trained_when_starting_from_a_model():
+    start = nlptx.fit(TEXTS, LABELS, small_embeddings(), TrainSettings(**SHAPE), jobs=1)
+    notes = []
+    settings = TrainSettings(epochs=1, region_filters=6)
+    model = nlptx.fit(TEXTS, LABELS, settings=settings, start=start, jobs=1, on_note=notes.append)
+    assert model.regions is None
+    assert model.settings.region_filters == 0
+    assert any("no region filters" in note for note in notes)
+
+
+def test_with_too_many_words_there_are_no_region_filters(monkeypatch):
+    monkeypatch.setattr(regions, "LARGEST_VOCABULARY", 5)
+    notes = []
+    assert fit(on_note=notes.append).regions is None
+    assert any("no region filters" in note and "the maximum of 5" in note for note in notes)
+
+
+def test_if_there_are_many_texts_only_some_are_counted(monkeypatch):
+    monkeypatch.setattr(regions, "_MAX_WORDS", 100)
+    monkeypatch.setattr(ngrams, "_MIN_WORD_COUNT", 1)
+    assert len(fit().regions.classifier.ngrams) < len(trained().regions.classifier.ngrams)
+
+
+def combined_weights(members, targets, weights=None):
+    return regions._fusion_weights(trained(), members, Examples(None, targets, weights=weights))
+
+
+def test_weights_of_the_combination():
+    rng = np.random.default_rng(0)
+    targets = rng.integers(0, 2, 4000)
+    sign = 2 * targets - 1
+
+    def outputs(strength):
+        z = strength * sign + rng.standard_normal(len(targets)) * np.sqrt(2 * strength)
+        return np.stack([-z / 2, z / 2], axis=1)
+
+    good, useless = outputs(1.5), outputs(1e-9)
+    a, b = combined_weights(np.stack([good, useless]), targets)
+    assert_allclose(a, 1, atol=0.1)
+    assert b < 0.6  # nothing is known about it, so it stays near its prior
+    a, b = combined_weights(np.stack([good, rng.standard_normal((len(targets), 2))]), targets)
+    assert (a > 0.9, b < 0.1) == (True, True)
+    few = slice(0, 3)
+    a, b = combined_weights(np.stack([good, useless])[:, few], targets[few])
+    assert_allclose([a, b], [0.6, 0.35], atol=0.1)
+    assert combined_weights(None, targets[:0]) == (0.6, 0.35)
+
+
+def test_text_weights_count_in_the_combination():
+    rng = np.random.default_rng(0)
+    targets = rng.integers(0, 2, 400)
+    members = rng.standard_normal((2, 400, 2)) + 2 * np.eye(2)[targets]
+    twice = np.concatenate([np.arange(400), np.arange(200)])
+    weights = np.where(np.arange(400) < 200, 2.0, 1.0)
+    by_rows = combined_weights(members[:, twice], targets[twice])
+    assert_allclose(combined_weights(members, targets, weights), by_rows, atol=2e-4)
+
+
+def stop_after(count):
+    calls = iter(range(10**9))
+    return lambda: next(calls) >= count
+
+
+def test_a_stopped_run_has_no_region_filters_and_can_be_resumed(tmp_path, monkeypatch):
+    monkeypatch.setattr(learning, "_TOGETHER", 1)
+    steps = trained().history["steps"]
+    notes = []
+    with Checkpoint(str(tmp_path / "m.npz"), 0, True, lambda note: None) as checkpoint:
+        stopped = fit(checkpoint=checkpoint, stop=stop_after(steps + 20), on_note=notes.append)
+    assert stopped.regions is None
+    assert stopped.history["interrupted"]
+    assert any("stopped before" in note for note in notes)
+    with Checkpoint(str(tmp_path / "m.npz"), 0, True, lambda note: None) as checkpoint:
+        resumed = fit(checkpoint=checkpoint)
+    resumed.save(tmp_path / "resumed.npz")
+    trained().save(tmp_path / "expected.npz")
+    assert (tmp_path / "resumed.npz").read_bytes() == (tmp_path / "expected.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("array", "value"),
+    [
+        ("region_ngrams", np.array([5, 3])),
+        ("region_table", np.zeros((2, 2), np.float16)),
+        ("region_bias", np.zeros((), np.float32)),
+        ("region_word_weights", np.zeros((1, 1), np.float32)),
+        ("region_output_weights", None),
+    ],
+)
+def test_damaged_arrays_are_refused(array, value):
+    artifact = trained().to_artifact()
+    if value is None:
+        del artifact.arrays[array]
+    else:
+        artifact.arrays[array] = value
+    with pytest.raises(CorruptError):
+        nlptx.Model.from_artifact(artifact)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0], [1.0, -1.0], [1.0, float("nan")], [1, 1], "ab", [1.0, 1e9]])
+def test_damaged_weights_are_refused(weights):
+    artifact = trained().to_artifact()
+    artifact.details["region_fusion"] = weights
+    with pytest.raises(CorruptError, match="region classifier"):
+        RegionView.read(artifact, False, len(trained().vocabulary), 2)
+
+
+@pytest.mark.parametrize("groups", [None, 0, 5, 2.0])
+def test_a_damaged_number_of_groups_is_refused(groups):
+    artifact = trained().to_artifact()
+    artifact.details["region_groups"] = groups
+    with pytest.raises(CorruptError, match="groups"):
+        nlptx.Model.from_artifact(artifact)
+
+
+def test_huge_weights_are_computed_in_float64():
+    artifact = trained().to_artifact()
+    artifact.arrays["region_word_weights"] = artifact.arrays["region_word_weights"] * np.float32(1e30)
+    model = nlptx.Model.from_artifact(artifact)
+    assert model.overflow_safe().regions.classifier.table.dtype == np.float64
+    assert trained().overflow_safe() is trained()
+    assert_allclose(model.predict_proba(NEW), model.as_float64().predict_proba(NEW))
