@@ -39,9 +39,9 @@ TEXTS_PER_COMPONENT = 4
 # A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
 ROUNDING = 1e-5
 # If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
-# make up a quarter of the entries, and hardly change the rows. If there are few texts, no n-grams are left out, because
-# most words may be that frequent.
-_MIN_IMPORTANCE = 0.2
+# make up a quarter of the entries, and hardly change the rows. Long texts need even fewer n-grams. If there are few
+# texts, no n-grams are left out, because most words may be that frequent.
+_MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, the power iteration also has blocks of this width: a
 # vector of a block of 32 takes less time than one of a block of 16, and hardly more vectors are needed.
 _COLUMNS = 32
@@ -84,19 +84,22 @@ class TextComponents:
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
 
 
-def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float32]:
+def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:
     """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
 
-    If there are many texts, n-grams in more than about a fortieth of them have the importance 0 too.
+    If there are many texts, n-grams in more than about a thirteenth of them have the importance 0 too; if these texts
+    are long, those in more than about a fortieth of them.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
         texts: N, the total number of texts, or the sum of their weights.
         min_texts: minimum number of texts that must contain an n-gram.
+        long: whether the texts are long.
     """
     weights = np.where(seen >= min_texts, np.log((texts + 1) / np.maximum(seen, 1)) ** 2, 0)
     if texts >= _MANY_TEXTS:
-        weights[weights < _MIN_IMPORTANCE * weights.max(initial=0)] = 0
+        fraction = _MIN_IMPORTANCE_IN_LONG if long else _MIN_IMPORTANCE
+        weights[weights < fraction * weights.max(initial=0)] = 0
     return weights.astype(np.float32)
 
 

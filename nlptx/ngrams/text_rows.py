@@ -31,6 +31,9 @@ from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
+# Texts are long if at least half of them have this number of distinct n-grams. A sentence has about 50, a review 500.
+_NGRAMS_OF_LONG_TEXTS = 200
+
 
 class TextRows(NamedTuple):
     """Matrices of the T labelled texts, and the components of all texts.
@@ -103,7 +106,7 @@ def text_rows(
     other_counts = count_numbered(of_others, listed, min_texts - low + 1, workers)
     known, seen = frequent_ngrams(counts, other_counts, shape.min_texts, min_texts)
     del counts, other_counts
-    weights = importance(seen, total, min_texts)
+    weights = importance(seen, total, min_texts, long=bool(np.median(sizes) >= _NGRAMS_OF_LONG_TEXTS))
     important = weights > 0
     scaled = divided_by_root(rows_of_columns(of_labelled, NumberIndex(listed, known).find, len(known), workers), words)
     index = NumberIndex(listed, known[important])

@@ -32,11 +32,13 @@ def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
     assert_allclose(importance(np.array([1, 2, 50, 99]), 99, 2), expected, rtol=1e-5)
 
 
-def test_very_frequent_ngrams_of_many_texts_have_no_importance():
-    # log(10000 / 10)^2 is 47.7, a fifth of it 9.54, and log(10000 / n)^2 is larger if n is at most 455.
-    seen = np.array([9, 10, 455, 456, 9998])
-    assert (importance(seen, 9999, 10) > 0).tolist() == [False, True, True, True, True]
-    assert (importance(seen, 10000, 10) > 0).tolist() == [False, True, True, False, False]
+# log(10000 / 10)^2 is 47.7. log(10000 / n)^2 is more than a tenth of it if n is at most 1125, and more than a fifth if
+# n is at most 455.
+@pytest.mark.parametrize(("long", "largest"), [(False, 1125), (True, 455)])
+def test_very_frequent_ngrams_of_many_texts_have_no_importance(long, largest):
+    seen = np.array([9, 10, largest, largest + 1, 9998])
+    assert (importance(seen, 9999, 10, long=long) > 0).tolist() == [False, True, True, True, True]
+    assert (importance(seen, 10000, 10, long=long) > 0).tolist() == [False, True, True, False, False]
 
 
 def unit_rows(presence, weights):
