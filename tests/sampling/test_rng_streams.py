@@ -39,5 +39,7 @@ def test_the_numbers_of_the_streams_never_change():
         "DISTILLATION_WORDS",
         "DISTILLATION_DROPOUT",
         "PASSAGES",
+        "REGION_VECTORS",
+        "REGIONS",
     ]
     assert [int(stream) for stream in Stream] == list(range(13))
