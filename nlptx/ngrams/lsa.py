@@ -45,9 +45,6 @@ _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, the power iteration also has blocks of this width: a
 # vector of a block of 32 takes less time than one of a block of 16, and hardly more vectors are needed.
 _COLUMNS = 32
-# Minimum number of entries of a matrix whose products are computed by a cluster. Products with a smaller matrix take
-# less time than the exchange of their data.
-_CLUSTER_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -137,13 +134,12 @@ def find_components(
         rows: (texts, G) float32 rows of the texts.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads, or a cluster, which computes the products with a large matrix; they do not change the result.
+        workers: threads to use; they do not change the result.
         on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 
     Raises:
         NlptxError: the power iteration does not converge.
-        OutputError: the rows cannot be stored for the cluster.
     """
     texts, grams = rows.shape
     components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
@@ -151,10 +147,7 @@ def find_components(
         return None
     many = texts >= _MANY_TEXTS
     roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
-    tiles = Tiles(
-        rows if roots is None else _scaled(rows, roots),
-        workers if rows.nnz >= _CLUSTER_ENTRIES else workers.on_this_machine(),
-    )
+    tiles = Tiles(rows if roots is None else _scaled(rows, roots), workers)
     converged = multiplied = 0
 
     def product(block: NDArray) -> NDArray:

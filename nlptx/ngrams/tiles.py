@@ -8,32 +8,25 @@ computes some rows of a product completely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.pca.spilled_slices import in_memory
 from nlptx.runtime.workers import Workers
 
 # Maximum number of slices of texts, and of ranges of n-grams; a tile has about this number of entries or more.
 _PIECES, _TILE_ENTRIES = 8, 1 << 14
 
-# Function that returns a tile.
-Load = Callable[[], sp.csc_matrix]
-
 
 class Tiles:
-    """A matrix X (texts, G), cut into tiles. The tiles depend only on the matrix, not on the workers.
+    """A matrix X (texts, G), cut into tiles. The tiles depend only on the matrix, not on the number of workers.
 
     Args:
         rows: the matrix X.
-        workers: threads, or a cluster, which stores the tiles in files; they do not change the result.
-
-    Raises:
-        OutputError: a tile cannot be stored for the cluster.
+        workers: threads to use; they do not change the result.
     """
 
     def __init__(self, rows: sp.csr_matrix, workers: Workers) -> None:
@@ -41,20 +34,19 @@ class Tiles:
         pieces = max(1, min(_PIECES, int((rows.nnz / _TILE_ENTRIES) ** 0.5)))
         self._texts = _even_slices(np.diff(rows.indptr), pieces)
         grams = _even_slices(np.bincount(rows.indices, minlength=rows.shape[1]), pieces)
-        store = workers.store or in_memory
 
-        def cut(texts: slice) -> list[Load]:
+        def cut(texts: slice) -> list[sp.csc_matrix]:
             by_column = rows[texts].tocsc()
-            return [store(by_column[:, some]) for some in grams]
+            return [by_column[:, some] for some in grams]
 
-        self._by_texts = list(workers.map(cut, self._texts))  # one list per slice of texts
-        self._by_grams = [list(tiles) for tiles in zip(*self._by_texts, strict=True)]  # one list per range of n-grams
+        self._tiles = list(workers.map(cut, self._texts))  # one list per slice of texts
 
     def gram(self, block: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return X X' b, (texts, k), for b (texts, k)."""
         parts = [block[texts] for texts in self._texts]
-        of_grams = list(self._workers.map_shared(_transposed, parts, self._by_grams, in_memory=True))
-        return np.concatenate(list(self._workers.map_shared(_forward, of_grams, self._by_texts, in_memory=True)))
+        by_grams = list(zip(*self._tiles, strict=True))  # one list per range of n-grams
+        of_grams = list(self._workers.map(lambda tiles: _sum_of_products([tile.T for tile in tiles], parts), by_grams))
+        return np.concatenate(list(self._workers.map(lambda tiles: _sum_of_products(tiles, of_grams), self._tiles)))
 
 
 def _even_slices(entries: NDArray[np.integer], count: int) -> list[slice]:
@@ -64,19 +56,9 @@ def _even_slices(entries: NDArray[np.integer], count: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise([0, *cuts, len(ends)])]
 
 
-def _forward(blocks: Sequence[NDArray[np.float32]], tiles: Sequence[Load]) -> NDArray[np.float32]:
-    """Return the sum of the products of each tile and its block."""
-    return _sum(load() @ block for load, block in zip(tiles, blocks, strict=True))
-
-
-def _transposed(blocks: Sequence[NDArray[np.float32]], tiles: Sequence[Load]) -> NDArray[np.float32]:
-    """Return the sum of the products of each transposed tile and its block."""
-    return _sum(load().T @ block for load, block in zip(tiles, blocks, strict=True))
-
-
-def _sum(products: Iterator[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Return the sum of some arrays, added in order."""
-    total = next(products)
-    for product in products:
-        total += product
+def _sum_of_products(matrices: Sequence[sp.spmatrix], blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the sum of the products of each matrix and its block, added in order."""
+    total = matrices[0] @ blocks[0]
+    for matrix, block in zip(matrices[1:], blocks[1:], strict=True):
+        total += matrix @ block
     return total

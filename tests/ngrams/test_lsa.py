@@ -5,14 +5,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.ngrams import lsa
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
 from nlptx.ngrams.lsa import find_components, importance, unit_length
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
-from tests.helpers.elsewhere import Elsewhere
 
 
 def random_presence(texts=60, grams=40, share=0.2, seed=1):
@@ -238,18 +236,3 @@ def test_the_number_of_threads_changes_no_bit():
     for name in ("keys", "ratios", "slopes", "bias", "latent", "importance"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert all(np.array_equal(a.text_features, b.text_features) for a, b in zip(train_features, others, strict=True))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("limit", "is_used"), [(0, True), (1 << 30, False)])
-def test_a_cluster_computes_only_products_with_a_large_matrix_and_changes_no_bit(limit, is_used, weighted, monkeypatch):
-    monkeypatch.setattr(lsa, "_CLUSTER_ENTRIES", limit)
-    elsewhere, rows = Elsewhere(2), unit_rows(random_presence(), np.ones(40))
-    weights = np.arange(1.0, 61) if weighted else None
-    here, there = (
-        find_components(rows, 5, np.random.default_rng(1), workers, text_weights=weights)
-        for workers in (Workers(2), elsewhere)
-    )
-    for name in ("scores", "lift", "mean"):
-        assert_array_equal(getattr(there, name), getattr(here, name))
-    assert (elsewhere.tasks > 0) == is_used

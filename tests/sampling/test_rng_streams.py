@@ -42,4 +42,4 @@ def test_the_numbers_of_the_streams_never_change():
         "REGION_VECTORS",
         "REGIONS",
     ]
-    assert [int(stream) for stream in Stream] == list(range(13))
+    assert [int(stream) for stream in Stream] == list(range(15))
