@@ -31,10 +31,6 @@ class ClusterWorkers(Workers):
         self.folder = folder
         self._mapper = mapper
 
-    def on_this_machine(self) -> Workers:
-        """Return the workers of this machine."""
-        return self.at_most(self.jobs)
-
     def store(self, value: T) -> Callable[[], T]:
         """Write a value to a file. Return a function that reads it. Raises OutputError if this fails."""
         return Stored.write(self.folder, "stored", value).read

@@ -8,13 +8,12 @@ used only to find the LSA components.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.io.ragged_array import RaggedArray
@@ -26,27 +25,17 @@ from nlptx.ngrams.feature_settings import (
     FeatureSettings,
     OnProgress,
     groups_of,
-    is_long,
-    min_texts_of_components,
     step_counter,
 )
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.fold_models import ModelData, fit_part
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
 from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import (
-    NgramSets,
-    count_occurrences,
-    divided_by_root,
-    frequent_ngrams,
     ngrams_of_texts,
-    presence,
-    sizes_of,
-    words_of,
 )
-from nlptx.runtime.allocator import return_freed_memory
+from nlptx.ngrams.text_rows import text_rows, unit_rows
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
@@ -98,40 +87,39 @@ def fit_ngram_features(
     if len(texts) + len(unlabelled) >= MANY_TEXTS:
         given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
         return fit_many_texts(*given)
-    on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
-    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
     folds = min(shape.folds, len(texts))
     fold = assign_folds(len(texts), folds, rng)
-    unread = counted(unlabelled, on_count, len(texts))
-    known, weights, components, row_of = _components(
-        sets, unread, shape, rng, workers, on_progress, text_weights, budget
-    )
-    scaled = divided_by_root(presence(_look_up(sets, on_progress), known, workers), words_of(texts))
-    of_lexicon = None if lexicon is None else lexicon.rows(sets, texts)
+    found = text_rows(texts, unlabelled, shape, rng, workers, on_progress, text_weights, lexicon, budget)
+    known, weights, scaled, of_lexicon, rows, components, row_of = found
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 
-    def built(arrays: bytes) -> tuple[NgramFeatures, NDArray[np.float32]]:
-        """Return the fitted features, and what each text contributes to its own outputs, (texts, M E)."""
+    def built(arrays: bytes, members: NDArray[np.bool_]) -> _Fitted:
+        """Return what was fitted on the other texts than ``members`` (texts,)."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
         features = NgramFeatures(shape.order, shape.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
+        outputs = scaled[members] @ slopes
+        if of_lexicon is not None:
+            outputs += of_lexicon[members] @ lexicon_slope[None]
         if components is not None:
             bias = np.concatenate([bias, latent_bias]).astype(np.float32)
             features = replace(features, bias=bias, latent=latent, importance=weights)
             self_outputs = np.hstack([self_outputs, own])
+            important = weights > 0
+            outputs = np.hstack([outputs, rows[members] @ (latent[important] / weights[important, None])])
         if lexicon is not None:
             features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * lexicon_slope)
-        return features, self_outputs
+        return _Fitted(features, self_outputs, outputs + bias - self_outputs[members])
 
     def overlaps() -> NDArray[np.float32]:
         """Return the dot products, (passages,), of the row of each passage and the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         of_passages = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
-        rows = _rows(of_passages, known, weights, workers, on_progress)
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
-        return np.asarray(rows.multiply(of_text).sum(axis=1), np.float32).ravel()
+        overlaps = unit_rows(of_passages, known, weights, workers).multiply(of_text)
+        return np.asarray(overlaps.sum(axis=1), np.float32).ravel()
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
@@ -139,12 +127,19 @@ def fit_ngram_features(
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     data = ModelData(scaled, targets, shape, parts, of_lexicon, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))
-    (final, _), *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1))
+    left_out = chain([np.zeros(len(texts), bool)], (fold == number for number in range(folds)))
+    final, *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1), left_out)
+    outputs = np.zeros((len(texts), final.outputs.shape[1]), np.float32)
+    for number, of_others in enumerate(out_of_fold):
+        outputs[fold == number] = of_others.outputs
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         """Return the features of the texts of one fold, computed by models that were fitted without this fold."""
-        features, self_outputs = out_of_fold[fold[group[0]]]
-        return batch_of(features, group, list(texts.take(group)), self_outputs[group], of_tokens=shape.of_tokens)
+        features, lengths = out_of_fold[fold[group[0]]].features, texts.lengths[group]
+        of_tokens = np.zeros((0, 0), np.float32)
+        if shape.of_tokens:
+            of_tokens = features.token_features_of(features.find(np.concatenate(list(texts.take(group))), lengths))
+        return FeatureBatch(group, lengths, of_tokens, outputs[group])
 
     def batches() -> Iterator[FeatureBatch]:
         done = 0
@@ -155,65 +150,23 @@ def fit_ngram_features(
             done += len(batch.rows)
             yield batch
         for number, (passage, overlap) in enumerate(zip(passages, overlaps(), strict=True), len(texts)):
-            features, self_outputs = out_of_fold[fold[passage.text]]
-            own = overlap * self_outputs[passage.text]
-            yield batch_of(features, np.array([number]), [passage.ids], own, of_tokens=shape.of_tokens)
+            of_others = out_of_fold[fold[passage.text]]
+            own = overlap * of_others.self_outputs[passage.text]
+            yield batch_of(of_others.features, np.array([number]), [passage.ids], own, of_tokens=shape.of_tokens)
 
-    return final, ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
+    return final.features, ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
 
 
-def _components(
-    sets: list[NgramSets],
-    unlabelled: Iterable[NDArray[np.integer]],
-    shape: FeatureSettings,
-    rng: np.random.Generator,
-    workers: Workers,
-    on_progress: OnProgress,
-    text_weights: NDArray[np.float64] | None,
-    budget: MemoryBudget,
-) -> tuple[NDArray[np.int64], NDArray[np.float32], TextComponents | None, NDArray[np.intp]]:
-    """Return the known n-grams (G,), their importance (G,), the components, and the row number of each labelled text.
+class _Fitted(NamedTuple):
+    """What was fitted on a part of the training texts.
 
-    The row numbers refer to the rows of the components, where labelled texts come first. A text that is too short for
-    the components has row number -1.
+    Args:
+        features: the n-gram features.
+        self_outputs: (texts, M E) what each training text contributes to its own outputs.
+        outputs: (others, M E) outputs of the linear models for the other training texts. They are computed from the
+            matrices on which the models were fitted, so the n-grams of the texts need not be found again.
     """
-    labelled = count_occurrences(sets, text_weights, workers)
-    if not shape.components:
-        frequent = labelled[0][labelled[1] >= shape.min_texts]
-        return frequent, np.zeros(len(frequent), np.float32), None, np.full(len(sizes_of(sets)), -1)
-    more = ngrams_of_texts(unlabelled, shape.order, shape.words, workers, budget)
-    texts, others = len(sizes_of(sets)), len(sizes_of(more))
-    total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
-    min_texts = min_texts_of_components(total)
-    known, seen = frequent_ngrams(labelled, count_occurrences(more, None, workers), shape.min_texts, min_texts)
-    weights = importance(seen, total, min_texts)
-    long = is_long(sizes_of([*sets, *more]))
-    rows = _rows([*sets, *more], known, weights, workers, on_progress)
-    del more, labelled
-    return_freed_memory()
-    row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
-    report = partial(on_progress, "components of texts (LSA)")
-    of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
-    rows = rows if long.all() else rows[long]
-    return known, weights, find_components(rows, shape.components, rng, workers, report, of_long), row_of
 
-
-def _rows(
-    sets: list[NgramSets],
-    known: NDArray[np.int64],
-    weights: NDArray[np.float32],
-    workers: Workers,
-    on_progress: OnProgress,
-) -> sp.csr_matrix:
-    """Return a matrix with one row per text, which contains the importance of each n-gram of the text.
-
-    Each row is scaled to length 1. N-grams of importance 0 have no column.
-    """
-    important = weights > 0
-    values = unit_length(weights[important])
-    return presence(_look_up(sets, on_progress), known[important], workers, values)
-
-
-def _look_up(sets: list[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
-    """Iterate over groups of texts, and report progress."""
-    return counted(sets, step_counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)
+    features: NgramFeatures
+    self_outputs: NDArray[np.float32]
+    outputs: NDArray[np.float32]

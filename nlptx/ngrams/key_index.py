@@ -34,7 +34,7 @@ class KeyIndex:
         self._lookups += keys.size
         if self._slots is None and self._lookups > count * _MIN_LOOKUPS:
             self._slots = _slots_of(self._known)
-        found = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
+        found = self._by_search(flat) if self._slots is None else self._byhash_keys(flat, self._slots)
         found[found < 0] = count
         return found.reshape(keys.shape)
 
@@ -42,8 +42,8 @@ class KeyIndex:
         index = np.minimum(np.searchsorted(self._known, keys), len(self._known) - 1)
         return np.where(self._known[index] == keys, index, -1)
 
-    def _by_hash(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
-        slot = _hash(keys, len(slots))
+    def _byhash_keys(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
+        slot = hash_keys(keys, len(slots))
         found = slots[slot].astype(np.int64)
         # A key whose slot contains another key is searched for in the following slots, up to the first empty slot.
         left = np.flatnonzero((found >= 0) & (self._known[found] != keys))
@@ -57,8 +57,8 @@ class KeyIndex:
         return found
 
 
-def _hash(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
-    """Return the slot of each key. ``slots`` is a power of two."""
+def hash_keys(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
+    """Return the hash of each key, a number below ``slots``, which is a power of two."""
     return ((keys.view(np.uint64) * _MULTIPLIER) >> np.uint64(65 - slots.bit_length())).astype(np.int64)
 
 
@@ -66,7 +66,7 @@ def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return a table with the index of the key in each slot, or -1 for empty slots."""
     slots = np.full(max(2, 1 << (_SLOTS_PER_KEY * len(keys) - 1).bit_length()), -1, np.int32)
     waiting = np.arange(len(keys), dtype=np.int32)
-    slot = _hash(keys, len(slots))
+    slot = hash_keys(keys, len(slots))
     while len(waiting):
         free = slots[slot] < 0
         slots[slot[free]] = waiting[free]  # if several keys have the same slot, one of them gets it

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.pca.operators import RowOperator
+from nlptx.ngrams.tiles import Tiles
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
@@ -39,14 +39,12 @@ TEXTS_PER_COMPONENT = 4
 # A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
 ROUNDING = 1e-5
 # If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
-# make up a quarter of the entries, and hardly change the rows. If there are few texts, no n-grams are left out, because
-# most words may be that frequent.
-_MIN_IMPORTANCE = 0.1
-# Number of columns that are multiplied at a time.
+# make up a quarter of the entries, and hardly change the rows. Long texts need even fewer n-grams. If there are few
+# texts, no n-grams are left out, because most words may be that frequent.
+_MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
+# Number of columns that are multiplied at a time. With many texts, the power iteration also has blocks of this width: a
+# vector of a block of 32 takes less time than one of a block of 16, and hardly more vectors are needed.
 _COLUMNS = 32
-# Minimum number of entries of a matrix whose products are computed by a cluster. Products with a smaller matrix take
-# less time than the exchange of their data.
-_CLUSTER_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -83,19 +81,22 @@ class TextComponents:
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
 
 
-def importance(seen: NDArray, texts: float, min_texts: int) -> NDArray[np.float32]:
+def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:
     """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
 
-    If there are many texts, n-grams in more than about a thirteenth of them have the importance 0 too.
+    If there are many texts, n-grams in more than about a thirteenth of them have the importance 0 too; if these texts
+    are long, those in more than about a fortieth of them.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
         texts: N, the total number of texts, or the sum of their weights.
         min_texts: minimum number of texts that must contain an n-gram.
+        long: whether the texts are long.
     """
     weights = np.where(seen >= min_texts, np.log((texts + 1) / np.maximum(seen, 1)) ** 2, 0)
     if texts >= _MANY_TEXTS:
-        weights[weights < _MIN_IMPORTANCE * weights.max(initial=0)] = 0
+        fraction = _MIN_IMPORTANCE_IN_LONG if long else _MIN_IMPORTANCE
+        weights[weights < fraction * weights.max(initial=0)] = 0
     return weights.astype(np.float32)
 
 
@@ -133,24 +134,20 @@ def find_components(
         rows: (texts, G) float32 rows of the texts.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads, or a cluster, which computes the products with a large matrix; they do not change the result.
+        workers: threads to use; they do not change the result.
         on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 
     Raises:
         NlptxError: the power iteration does not converge.
-        OutputError: the rows cannot be stored for the cluster.
     """
     texts, grams = rows.shape
     components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
     if not components or not rows.nnz:
         return None
-    # For the transposed rows, RowOperator computes products with X X' / G.
+    many = texts >= _MANY_TEXTS
     roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
-    grams_by_texts = (rows if roots is None else _scaled(rows, roots)).T.tocsr()
-    multipliers = workers if rows.nnz >= _CLUSTER_ENTRIES else workers.on_this_machine()
-    gram = RowOperator.of(grams_by_texts, False, np.float32, multipliers)
-    del grams_by_texts
+    tiles = Tiles(rows if roots is None else _scaled(rows, roots), workers)
     converged = multiplied = 0
 
     def product(block: NDArray) -> NDArray:
@@ -159,7 +156,7 @@ def find_components(
         # In the first half of the work, a basis is built, with about twice as many vectors as there are components.
         fraction = max(converged / components, min(multiplied / (4 * components), 0.5))
         on_progress(fraction, f"{converged} of {components}")
-        return gram.moments(block)
+        return tiles.gram(block)
 
     def on_round(count: int, residual: float) -> None:
         nonlocal converged
@@ -169,15 +166,16 @@ def find_components(
         product,
         texts,
         components,
-        tolerance=TOLERANCE_OF_MANY if texts >= _MANY_TEXTS else _TOLERANCE,
+        tolerance=TOLERANCE_OF_MANY if many else _TOLERANCE,
         first_check=FIRST_CHECK,
         rng=rng,
         dtype=np.float32,
+        block=_COLUMNS if many else 0,
         workers=workers,
         on_round=on_round,
     )
     kept = pairs.values > ROUNDING * pairs.values[0]
-    singular = np.sqrt(pairs.values[kept] * np.float32(grams))
+    singular = np.sqrt(pairs.values[kept])
     left = pairs.vectors[:, kept]
     if roots is None:
         scores, lift = left * singular, left

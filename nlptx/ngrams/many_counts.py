@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams.feature_settings import OnProgress, step_counter
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.ngrams.occurrences import NgramSets, count_in_range, counts_of, key_ranges
+from nlptx.ngrams.occurrences import NgramSets, count_in_range, counts_of, key_ranges, union_of_sorted
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
@@ -70,7 +70,7 @@ def find_known(
 
     def count(bounds: tuple[int, float]) -> Counts:
         labelled, others = count_in_range(sets, text_weights, bounds), count_in_range(more, None, bounds)
-        every = labelled[0] if not len(others[0]) else np.union1d(labelled[0], others[0])
+        every = union_of_sorted(labelled[0], others[0])
         with_label = counts_of(every, *labelled)
         total = with_label + counts_of(every, *others)
         kept = (with_label >= min_labelled) | (total >= min_total)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,8 @@ from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import SERIAL, Workers
 
+Values = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.float32]]
+G = TypeVar("G")
 # Number of words processed together: large enough for NumPy to work without the interpreter lock most of the time, and
 # small enough for the processor cache.
 _TOGETHER = 1 << 14
@@ -158,26 +161,36 @@ def frequent_ngrams(
     """
     # To be kept, an n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` other texts.
     low = min(min_labelled, min_total)
-    keys = np.union1d(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
+    keys = union_of_sorted(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
     with_label = counts_of(keys, *labelled)
     total = with_label + counts_of(keys, *unlabelled)
     kept = (with_label >= min_labelled) | (total >= min_total)
     return keys[kept], total[kept]
 
 
+def union_of_sorted(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the union of two arrays of distinct sorted keys, sorted. It is much faster than ``np.union1d``."""
+    new = second[positions_of(second, first) == len(first)]
+    return np.insert(first, np.searchsorted(first, new), new)
+
+
+def positions_of(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of sorted keys in the sorted array ``known``, with its length for unknown keys."""
+    index = np.searchsorted(known, keys)
+    index[np.append(known, -1)[index] != keys] = len(known)
+    return index
+
+
 def counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
-    """Return the entries of ``seen`` that belong to the keys, with 0 for unknown keys."""
-    if not len(known):
-        return np.zeros(len(keys), seen.dtype)
-    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[index] == keys, seen[index], 0)
+    """Return the entries of ``seen`` that belong to sorted keys, with 0 for unknown keys."""
+    return np.append(seen, np.zeros(1, seen.dtype))[positions_of(keys, known)]
 
 
 def presence(
     sets: Iterable[NgramSets],
     known: NDArray[np.int64],
     workers: Workers = SERIAL,
-    values: Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.float32]] | None = None,
+    values: Values | None = None,
 ) -> sp.csr_matrix:
     """Return a (texts, G) float32 matrix that is 1 where a text contains an n-gram and 0 elsewhere.
 
@@ -189,21 +202,40 @@ def presence(
             of entries in the row of each text.
     """
     index = KeyIndex(known)
+    return rows_of_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)
 
-    def rows_of(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+
+def rows_of_columns(
+    groups: Iterable[G],
+    find: Callable[[G], tuple[NDArray[np.integer], NDArray[np.int64]]],
+    columns: int,
+    workers: Workers = SERIAL,
+    values: Values | None = None,
+) -> sp.csr_matrix:
+    """Do the same as :func:`presence`, for any groups of texts.
+
+    Args:
+        groups: groups of consecutive texts.
+        find: function that returns the columns (N,) of the n-grams of a group, with ``columns`` for n-grams to ignore,
+            and the number of n-grams of each text.
+        columns: number of columns.
+        workers: threads to use; they do not change the result.
+        values: as for :func:`presence`.
+    """
+
+    def rows_of(group: G) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
         """Return the columns and values of the entries of a group of texts, and the number of entries of each text."""
-        found = index.find(group.keys)
-        is_known = found < len(known)
-        columns = found[is_known].astype(np.int32)
-        ends = np.cumsum(group.sizes)
-        counts = np.diff(np.append(0, np.cumsum(is_known))[ends], prepend=0)
-        return columns, np.ones(len(columns), np.float32) if values is None else values(columns, counts), counts
+        found, sizes = find(group)
+        is_known = found < columns
+        kept = found[is_known].astype(np.int32, copy=False)
+        counts = np.diff(np.append(0, np.cumsum(is_known))[np.cumsum(sizes)], prepend=0)
+        return kept, np.ones(len(kept), np.float32) if values is None else values(kept, counts), counts
 
-    rows = list(workers.map(rows_of, sets))
-    columns = np.concatenate([np.zeros(0, np.int32), *(columns for columns, _, _ in rows)])
+    rows = list(workers.map(rows_of, groups))
+    indices = np.concatenate([np.zeros(0, np.int32), *(kept for kept, _, _ in rows)])
     data = np.concatenate([np.zeros(0, np.float32), *(data for _, data, _ in rows)])
     indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *(counts for _, _, counts in rows)]))
-    return sp.csr_matrix((data, columns, indptr), shape=(len(indptr) - 1, len(known)))
+    return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, columns))
 
 
 def divided_by_root(rows: sp.csr_matrix, words: NDArray[np.integer]) -> sp.csr_matrix:

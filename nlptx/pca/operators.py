@@ -104,16 +104,14 @@ class RowOperator:
             matrix: (n, V) sparse M. Its rows are read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
-            workers: threads, or a cluster; they do not change the result.
-            store: function that stores a slice of S, and returns a function that loads the slice. A cluster stores the
-                slices itself.
+            workers: threads; they do not change the result.
+            store: function that stores a slice of S, and returns a function that loads the slice.
             symmetric: whether M is exactly symmetric.
 
         Raises:
             OutputError: a slice cannot be stored.
         """
         dtype = np.dtype(dtype)
-        store = workers.store or store
         slices: list[Slice] = []
         squares = 0.0
         for rows, (scaled, shift, sum_of_squares) in workers.map_pairs(

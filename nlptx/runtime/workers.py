@@ -85,10 +85,6 @@ class Workers:
         """Return a pool with the same kind of workers, but at most ``jobs`` of them."""
         return Workers(min(self.jobs, jobs), processes=self.processes)
 
-    def on_this_machine(self) -> Workers:
-        """Return workers that run only on this machine. Only :class:`.ClusterWorkers` has others."""
-        return self
-
     def __enter__(self) -> Self:
         from threadpoolctl import threadpool_limits
 

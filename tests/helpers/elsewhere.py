@@ -11,9 +11,6 @@ class Elsewhere(Workers):
 
     tasks = 0
 
-    def on_this_machine(self):
-        return self.at_most(self.jobs)
-
     def store(self, value):
         return partial(pickle.loads, pickle.dumps(value))
 

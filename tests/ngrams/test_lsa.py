@@ -5,14 +5,12 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.ngrams import lsa
 from nlptx.ngrams.cross_fit import FeatureSettings, fit_ngram_features
 from nlptx.ngrams.logistic_regression import COMPONENT_INVERSE_PENALTY, fit_dense
 from nlptx.ngrams.lsa import find_components, importance, unit_length
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
-from tests.helpers.elsewhere import Elsewhere
 
 
 def random_presence(texts=60, grams=40, share=0.2, seed=1):
@@ -32,11 +30,13 @@ def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
     assert_allclose(importance(np.array([1, 2, 50, 99]), 99, 2), expected, rtol=1e-5)
 
 
-def test_very_frequent_ngrams_of_many_texts_have_no_importance():
-    # log(10000 / 10)^2 is 47.7, a tenth of it 4.77, and log(10000 / n)^2 is larger if n is at most 1125.
-    seen = np.array([9, 10, 1125, 1126, 9998])
-    assert (importance(seen, 9999, 10) > 0).tolist() == [False, True, True, True, True]
-    assert (importance(seen, 10000, 10) > 0).tolist() == [False, True, True, False, False]
+# log(10000 / 10)^2 is 47.7. log(10000 / n)^2 is more than a tenth of it if n is at most 1125, and more than a fifth if
+# n is at most 455.
+@pytest.mark.parametrize(("long", "largest"), [(False, 1125), (True, 455)])
+def test_very_frequent_ngrams_of_many_texts_have_no_importance(long, largest):
+    seen = np.array([9, 10, largest, largest + 1, 9998])
+    assert (importance(seen, 9999, 10, long=long) > 0).tolist() == [False, True, True, True, True]
+    assert (importance(seen, 10000, 10, long=long) > 0).tolist() == [False, True, True, False, False]
 
 
 def unit_rows(presence, weights):
@@ -236,18 +236,3 @@ def test_the_number_of_threads_changes_no_bit():
     for name in ("keys", "ratios", "slopes", "bias", "latent", "importance"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert all(np.array_equal(a.text_features, b.text_features) for a, b in zip(train_features, others, strict=True))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("limit", "is_used"), [(0, True), (1 << 30, False)])
-def test_a_cluster_computes_only_products_with_a_large_matrix_and_changes_no_bit(limit, is_used, weighted, monkeypatch):
-    monkeypatch.setattr(lsa, "_CLUSTER_ENTRIES", limit)
-    elsewhere, rows = Elsewhere(2), unit_rows(random_presence(), np.ones(40))
-    weights = np.arange(1.0, 61) if weighted else None
-    here, there = (
-        find_components(rows, 5, np.random.default_rng(1), workers, text_weights=weights)
-        for workers in (Workers(2), elsewhere)
-    )
-    for name in ("scores", "lift", "mean"):
-        assert_array_equal(getattr(there, name), getattr(here, name))
-    assert (elsewhere.tasks > 0) == is_used

@@ -8,7 +8,14 @@ from numpy.testing import assert_array_equal
 
 from nlptx.ngrams import occurrences
 from nlptx.ngrams.naive_bayes import ngram_keys
-from nlptx.ngrams.occurrences import count_occurrences, frequent_ngrams, ngrams_of_texts, presence, sizes_of
+from nlptx.ngrams.occurrences import (
+    count_occurrences,
+    frequent_ngrams,
+    ngrams_of_texts,
+    presence,
+    sizes_of,
+    union_of_sorted,
+)
 from nlptx.runtime.workers import Workers
 
 RNG = np.random.default_rng(1)
@@ -69,3 +76,9 @@ def test_no_texts_have_no_ngrams():
         known, seen = count_occurrences(sets, None)
         assert (len(known), len(seen)) == (0, 0)
         assert presence(sets, np.array([1, 2]), Workers(2)).shape == (sizes_of(sets).size, 2)
+
+
+@pytest.mark.parametrize(("first", "second"), [([], []), ([1, 5], []), ([], [1, 5]), ([1, 5], [0, 1, 2, 5, 9])])
+def test_union_of_sorted_keys(first, second):
+    union = union_of_sorted(np.array(first, np.int64), np.array(second, np.int64))
+    assert union.tolist() == sorted({*first, *second})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.transform import is_symmetric, transform
-from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.runtime.workers import Workers
 from tests.helpers.elsewhere import Elsewhere
 
 
@@ -130,7 +130,9 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
 @pytest.mark.parametrize("standardize", [True, False])
 def test_workers_without_shared_memory_change_no_bit(standardize):
     block, elsewhere = np.random.default_rng(1).standard_normal((30, 4)), Elsewhere(2)
-    here, there = (RowOperator.of(sparse(30, 30), standardize, np.float64, workers) for workers in (SERIAL, elsewhere))
+    matrix = sparse(30, 30)
+    here = RowOperator.of(matrix, standardize, np.float64)
+    there = RowOperator.of(matrix, standardize, np.float64, elsewhere, elsewhere.store)
     for product in (RowOperator.forward, RowOperator.transposed, RowOperator.moments):
         assert product(there, block).tobytes() == product(here, block).tobytes()
     assert elsewhere.tasks == 3 * 8

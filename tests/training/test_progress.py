@@ -23,7 +23,6 @@ BEFORE_EPOCHS = [
     "counting n-grams",
     "looking up n-grams",
     "components of texts (LSA)",
-    "looking up n-grams",
     "linear models",
     "n-gram features",
 ]

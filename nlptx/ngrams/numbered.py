@@ -1,0 +1,151 @@
+"""N-grams of texts as numbers, so that they are found only once, although several matrices are made of them.
+
+The n-grams in a list get their number in the list. The others, most of which are rare, remain keys. Frequent n-grams
+need not be sorted to be counted, and numbers are converted to columns of a matrix by an array instead of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.io.spill import MemoryBudget
+from nlptx.ngrams.key_index import KeyIndex, hash_keys
+from nlptx.ngrams.occurrences import NgramSets, positions_of
+from nlptx.runtime.workers import SERIAL, Workers
+
+# Number of counters that the n-grams without a number share when they are counted roughly.
+_COUNTERS = 1 << 22
+# Number of parts in which numbers are counted.
+_PARTS = 8
+
+
+@dataclass(frozen=True)
+class NumberedSets:
+    """The distinct n-grams of consecutive texts.
+
+    Args:
+        load: function that returns the numbers (N,) int32 of the n-grams; -1 for n-grams that are not in the list.
+        load_others: function that returns the keys of the n-grams that are not in the list.
+        sizes: (texts,) number of distinct n-grams of each text.
+    """
+
+    load: Callable[[], NDArray[np.int32]]
+    load_others: Callable[[], NDArray[np.int64]]
+    sizes: NDArray[np.int64]
+
+
+def number_ngrams(
+    sets: Iterable[NgramSets], listed: NDArray[np.int64], workers: Workers = SERIAL, budget: MemoryBudget | None = None
+) -> list[NumberedSets]:
+    """Number the n-grams of all texts.
+
+    Args:
+        sets: distinct n-grams of the texts.
+        listed: sorted n-grams, which get numbers.
+        workers: threads to use; they do not change the result.
+        budget: memory limit; None for no limit. What exceeds it goes to temporary files.
+
+    Raises:
+        OutputError: the temporary files cannot be written.
+    """
+    budget = budget or MemoryBudget.unlimited()
+    all_numbers, all_others = budget.spilled_array(np.int32, budget.share), budget.spilled_array(np.int64, budget.share)
+    index, result = KeyIndex(listed), []
+
+    def number(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        keys = group.keys
+        numbers = index.find(keys).astype(np.int32)
+        other = numbers == len(listed)
+        numbers[other] = -1
+        return numbers, keys[other], group.sizes
+
+    for numbers, others, sizes in workers.map(number, sets):
+        all_numbers.append(numbers)
+        all_others.append(others)
+        result.append(
+            NumberedSets(
+                partial(all_numbers.read, len(all_numbers) - len(numbers), len(all_numbers)),
+                partial(all_others.read, len(all_others) - len(others), len(all_others)),
+                sizes,
+            )
+        )
+    return result
+
+
+def count_numbered(
+    sets: Sequence[NumberedSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sorted n-grams that have a number or occur in enough texts, and the number of texts with each.
+
+    Args:
+        sets: numbered n-grams of the texts.
+        listed: sorted n-grams that have numbers.
+        min_texts: minimum number of texts with an n-gram that has no number.
+        workers: threads to use; they do not change the result.
+    """
+    seen = _histogram(lambda group: group.load() + 1, sets, len(listed) + 1, workers)[1:]
+    frequent = _frequent(sets, min_texts, workers)
+    others, of_others = np.unique(np.concatenate([np.zeros(0, np.int64), *frequent]), return_counts=True)
+    others, of_others = others[of_others >= min_texts], of_others[of_others >= min_texts]
+    places = np.searchsorted(listed, others)
+    return np.insert(listed, places, others), np.insert(seen, places, of_others)
+
+
+def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) -> Iterable[NDArray[np.int64]]:
+    """Return the n-grams without a number, except many of those in fewer than ``min_texts`` texts.
+
+    Several n-grams share a counter, so the count of a counter is at least that of each of them.
+    """
+    if min_texts == 1:
+        return (group.load_others() for group in sets)
+    counts = _histogram(lambda group: hash_keys(group.load_others(), _COUNTERS), sets, _COUNTERS, workers)
+    often = counts >= min_texts
+
+    def of_group(group: NumberedSets) -> NDArray[np.int64]:
+        keys = group.load_others()
+        return keys[often[hash_keys(keys, _COUNTERS)]]
+
+    return workers.map(of_group, sets)
+
+
+def _histogram(
+    values: Callable[[NumberedSets], NDArray[np.integer]], sets: Sequence[NumberedSets], size: int, workers: Workers
+) -> NDArray[np.int64]:
+    """Return how often each number below ``size`` occurs among the values of all groups."""
+    total = np.zeros(size, np.int64)
+    parts = np.array_split(np.arange(len(sets)), _PARTS)
+    for part in workers.map(
+        lambda part: np.bincount(np.concatenate([np.zeros(0, np.int32), *(values(sets[k]) for k in part)]), None, size),
+        parts,
+    ):
+        total += part
+    return total
+
+
+class NumberIndex:
+    """Finds the columns of numbered n-grams.
+
+    Args:
+        listed: sorted n-grams that have numbers.
+        known: (G,) sorted n-grams, one per column.
+    """
+
+    def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
+        # The last entry of both arrays is for n-grams without a column, and the number -1 refers to it.
+        self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
+        others = np.flatnonzero(positions_of(known, listed) == len(listed))
+        self._of_others = np.append(others, len(known)).astype(np.int32)
+        self._others = KeyIndex(known[others])
+
+    def find(self, group: NumberedSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the columns of all n-grams of a group of texts, with G for n-grams without a column, and the sizes."""
+        numbers = group.load()
+        found = self._of_listed[numbers]
+        if len(self._of_others) > 1:
+            found[numbers < 0] = self._of_others[self._others.find(group.load_others())]
+        return found, group.sizes

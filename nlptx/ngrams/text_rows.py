@@ -1,0 +1,138 @@
+"""The known n-grams of labelled and unlabelled texts, the matrices of their occurrences, and the LSA components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.io.ragged_array import RaggedArray
+from nlptx.io.spill import MemoryBudget
+from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, is_long, min_texts_of_components, step_counter
+from nlptx.ngrams.lexicon import LexiconPrior
+from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
+from nlptx.ngrams.numbered import NumberIndex, count_numbered, number_ngrams
+from nlptx.ngrams.occurrences import (
+    NgramSets,
+    count_occurrences,
+    divided_by_root,
+    frequent_ngrams,
+    ngrams_of_texts,
+    presence,
+    rows_of_columns,
+    sizes_of,
+    words_of,
+)
+from nlptx.runtime.allocator import return_freed_memory
+from nlptx.runtime.progress import counted
+from nlptx.runtime.workers import Workers
+
+# Texts are long if at least half of them have this number of distinct n-grams. A sentence has about 50, a review 500.
+_NGRAMS_OF_LONG_TEXTS = 200
+
+
+class TextRows(NamedTuple):
+    """Matrices of the T labelled texts, and the components of all texts.
+
+    Args:
+        known: (G,) sorted known n-grams.
+        importance: (G,) float32 importance of each n-gram for the components.
+        scaled: (T, G) float32 matrix that is 1 / sqrt(W) where a text of W words contains an n-gram, and 0 elsewhere.
+        of_lexicon: (T, 1) lexicon feature of each text, or None.
+        rows: (T, n-grams with an importance) float32 matrix of the importance of each n-gram of a text, in which each
+            row has the length 1.
+        components: LSA components of the long texts, labelled texts first; None if there are none.
+        row_of: (T,) row of each text in the components; -1 for a text that is too short for them.
+    """
+
+    known: NDArray[np.int64]
+    importance: NDArray[np.float32]
+    scaled: sp.csr_matrix
+    of_lexicon: sp.csr_matrix | None
+    rows: sp.csr_matrix
+    components: TextComponents | None
+    row_of: NDArray[np.intp]
+
+
+def text_rows(
+    labelled: RaggedArray,
+    unlabelled: Sequence[NDArray[np.integer]],
+    shape: FeatureSettings,
+    rng: np.random.Generator,
+    workers: Workers,
+    on_progress: OnProgress,
+    text_weights: NDArray[np.float64] | None,
+    lexicon: LexiconPrior | None,
+    budget: MemoryBudget,
+) -> TextRows:
+    """Find the known n-grams, and compute the matrices and the components.
+
+    Args:
+        labelled: word ids of the labelled texts.
+        unlabelled: word ids of the texts without labels; not read if there are no components.
+        shape: settings of the features.
+        rng: source of randomness for the initial vectors of the power iteration.
+        workers: threads to use; they do not change the result.
+        on_progress: callback for progress; see OnProgress.
+        text_weights: (T,) weight of each labelled text, or None.
+        lexicon: prior of the first linear model, or None.
+        budget: memory limit; it does not change the result.
+    """
+    texts, words = len(labelled), words_of(labelled)
+    on_count = step_counter("counting n-grams", texts + len(unlabelled), on_progress)
+    sets = ngrams_of_texts(counted(labelled, on_count), shape.order, shape.words, workers, budget)
+    of_lexicon = None if lexicon is None else lexicon.rows(sets, labelled)
+    counts = count_occurrences(sets, text_weights, workers)
+    if not shape.components:
+        frequent = counts[0][counts[1] >= shape.min_texts]
+        scaled = divided_by_root(presence(_look_up(sets, on_progress), frequent, workers), words)
+        of_ngrams, none = np.zeros(len(frequent), np.float32), sp.csr_matrix((texts, 0), dtype=np.float32)
+        return TextRows(frequent, of_ngrams, scaled, of_lexicon, none, None, np.full(texts, -1))
+    more = ngrams_of_texts(counted(unlabelled, on_count, texts), shape.order, shape.words, workers, budget)
+    sizes = sizes_of([*sets, *more])
+    others = len(sizes) - texts
+    total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
+    min_texts = min_texts_of_components(total)
+    # N-grams in fewer labelled texts are known only if they occur in many other texts.
+    low = min(shape.min_texts, min_texts)
+    listed = counts[0][counts[1] >= low]
+    numbered = number_ngrams(_look_up([*sets, *more], on_progress), listed, workers, budget)
+    of_labelled, of_others = numbered[: len(sets)], numbered[len(sets) :]
+    del sets, more
+    other_counts = count_numbered(of_others, listed, min_texts - low + 1, workers)
+    known, seen = frequent_ngrams(counts, other_counts, shape.min_texts, min_texts)
+    del counts, other_counts
+    weights = importance(seen, total, min_texts, long=bool(np.median(sizes) >= _NGRAMS_OF_LONG_TEXTS))
+    important = weights > 0
+    scaled = divided_by_root(rows_of_columns(of_labelled, NumberIndex(listed, known).find, len(known), workers), words)
+    index = NumberIndex(listed, known[important])
+    rows = rows_of_columns(numbered, index.find, int(important.sum()), workers, unit_length(weights[important]))
+    long = is_long(sizes)
+    del numbered, of_labelled, of_others, index
+    return_freed_memory()
+    row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
+    report = partial(on_progress, "components of texts (LSA)")
+    of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
+    of_all = rows if long.all() else rows[long]
+    components = find_components(of_all, shape.components, rng, workers, report, of_long)
+    return TextRows(known, weights, scaled, of_lexicon, rows[:texts], components, row_of)
+
+
+def unit_rows(
+    sets: Sequence[NgramSets], known: NDArray[np.int64], weights: NDArray[np.float32], workers: Workers
+) -> sp.csr_matrix:
+    """Return a matrix with one row per text, which contains the importance of each n-gram of the text.
+
+    Each row is scaled to length 1. N-grams of importance 0 have no column.
+    """
+    important = weights > 0
+    return presence(sets, known[important], workers, unit_length(weights[important]))
+
+
+def _look_up(sets: Sequence[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
+    """Iterate over groups of texts, and report progress."""
+    return counted(sets, step_counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)

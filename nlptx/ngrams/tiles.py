@@ -1,0 +1,64 @@
+"""Products with X X', where X is a sparse matrix of texts by n-grams, by workers that divide X into tiles.
+
+In X' b, each entry of X reads a row of b in random order. In X (X' b), it changes a row of the result in random order.
+Both are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts, whose rows fit in
+the cache, and each slice is stored column by column. Slices are cut into ranges of n-grams too, so that each worker
+computes some rows of a product completely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.runtime.workers import Workers
+
+# Maximum number of slices of texts, and of ranges of n-grams; a tile has about this number of entries or more.
+_PIECES, _TILE_ENTRIES = 8, 1 << 14
+
+
+class Tiles:
+    """A matrix X (texts, G), cut into tiles. The tiles depend only on the matrix, not on the number of workers.
+
+    Args:
+        rows: the matrix X.
+        workers: threads to use; they do not change the result.
+    """
+
+    def __init__(self, rows: sp.csr_matrix, workers: Workers) -> None:
+        self._workers = workers
+        pieces = max(1, min(_PIECES, int((rows.nnz / _TILE_ENTRIES) ** 0.5)))
+        self._texts = _even_slices(np.diff(rows.indptr), pieces)
+        grams = _even_slices(np.bincount(rows.indices, minlength=rows.shape[1]), pieces)
+
+        def cut(texts: slice) -> list[sp.csc_matrix]:
+            by_column = rows[texts].tocsc()
+            return [by_column[:, some] for some in grams]
+
+        self._tiles = list(workers.map(cut, self._texts))  # one list per slice of texts
+
+    def gram(self, block: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return X X' b, (texts, k), for b (texts, k)."""
+        parts = [block[texts] for texts in self._texts]
+        by_grams = list(zip(*self._tiles, strict=True))  # one list per range of n-grams
+        of_grams = list(self._workers.map(lambda tiles: _sum_of_products([tile.T for tile in tiles], parts), by_grams))
+        return np.concatenate(list(self._workers.map(lambda tiles: _sum_of_products(tiles, of_grams), self._tiles)))
+
+
+def _even_slices(entries: NDArray[np.integer], count: int) -> list[slice]:
+    """Cut rows or columns into ``count`` slices with about the same number of entries."""
+    ends = np.cumsum(entries)
+    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count).tolist()
+    return [slice(start, stop) for start, stop in pairwise([0, *cuts, len(ends)])]
+
+
+def _sum_of_products(matrices: Sequence[sp.spmatrix], blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the sum of the products of each matrix and its block, added in order."""
+    total = matrices[0] @ blocks[0]
+    for matrix, block in zip(matrices[1:], blocks[1:], strict=True):
+        total += matrix @ block
+    return total
