@@ -33,7 +33,7 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
 
     Raises:
         SettingsError: dask.distributed is not installed.
-        NlptxError: no scheduler answers.
+        NlptxError: no scheduler answers, or the local workers do not start.
     """
     try:
         distributed: Any = importlib.import_module("distributed")  # its functions have no type annotations
@@ -46,13 +46,17 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{_TIMEOUT}s"}))
         if address.startswith(LOCAL):
             stack.enter_context(dask.config.set({"distributed.nanny.pre-spawn-environ": _WORKER_ENVIRONMENT}))
-            cluster = distributed.LocalCluster(
-                n_workers=int(address.removeprefix(LOCAL)),
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
+            try:
+                cluster = distributed.LocalCluster(
+                    n_workers=int(address.removeprefix(LOCAL)),
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+            except RuntimeError as error:  # a process was killed while it started
+                reason = str(error).rstrip(".")
+                raise NlptxError(f"the local workers did not start ({reason})", hint="Run the command again.") from None
             yield stack.enter_context(distributed.Client(stack.enter_context(cluster)))
             return
         try:

@@ -273,6 +273,16 @@ def test_nobody_answers(monkeypatch):
     assert time.monotonic() - start < 30
 
 
+def test_local_workers_that_do_not_start(monkeypatch):
+    def killed(**settings):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", killed)
+    cluster = connection.connected("local:2", lambda note: None)
+    with pytest.raises(NlptxError, match=r"the local workers did not start \(Nanny failed to start\)"), cluster:
+        pass
+
+
 def test_a_scheduler_without_workers(monkeypatch):
     monkeypatch.setattr(module, "_FIRST_WORKER_TIMEOUT", 0.2)
     with (
