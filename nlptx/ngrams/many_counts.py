@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from nlptx.ngrams.feature_settings import OnProgress, step_counter
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.ngrams.occurrences import NgramSets, count_in_range, counts_of, key_ranges, union_of_sorted
+from nlptx.ngrams.occurrences import NgramSets, count_in_range, key_ranges
+from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex, hash_keys
-from nlptx.ngrams.occurrences import NgramSets, positions_of
+from nlptx.ngrams.occurrences import NgramSets
+from nlptx.ngrams.sorted_keys import positions_of
 from nlptx.runtime.workers import SERIAL, Workers
 
 # Number of counters that the n-grams without a number share when they are counted roughly.

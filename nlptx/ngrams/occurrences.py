@@ -16,6 +16,7 @@ from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
 from nlptx.runtime.workers import SERIAL, Workers
 
 Values = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.float32]]
@@ -166,24 +167,6 @@ def frequent_ngrams(
     total = with_label + counts_of(keys, *unlabelled)
     kept = (with_label >= min_labelled) | (total >= min_total)
     return keys[kept], total[kept]
-
-
-def union_of_sorted(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the union of two arrays of distinct sorted keys, sorted. It is much faster than ``np.union1d``."""
-    new = second[positions_of(second, first) == len(first)]
-    return np.insert(first, np.searchsorted(first, new), new)
-
-
-def positions_of(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of sorted keys in the sorted array ``known``, with its length for unknown keys."""
-    index = np.searchsorted(known, keys)
-    index[np.append(known, -1)[index] != keys] = len(known)
-    return index
-
-
-def counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
-    """Return the entries of ``seen`` that belong to sorted keys, with 0 for unknown keys."""
-    return np.append(seen, np.zeros(1, seen.dtype))[positions_of(keys, known)]
 
 
 def presence(

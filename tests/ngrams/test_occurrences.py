@@ -14,8 +14,8 @@ from nlptx.ngrams.occurrences import (
     ngrams_of_texts,
     presence,
     sizes_of,
-    union_of_sorted,
 )
+from nlptx.ngrams.sorted_keys import union_of_sorted
 from nlptx.runtime.workers import Workers
 
 RNG = np.random.default_rng(1)
