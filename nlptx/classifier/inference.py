@@ -5,7 +5,7 @@ The outputs for a text do not depend on the other texts in the batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ CHUNK = 2048
 SPAN = 1 << 14
 # Maximum absolute value of the weights for computing in float32. With larger weights, an overflow could go unnoticed,
 # because layer norm would turn its result into 0. Trained weights are far smaller, but a file may contain any weights.
-LARGEST_WEIGHT = 1e4
+_LARGEST_WEIGHT = 1e4
 
 
 class TrainedNetwork(Protocol):
@@ -51,8 +51,14 @@ class NetworkInputs(NamedTuple):
 
 def can_overflow(model: TrainedNetwork) -> bool:
     """Return whether some weights are so large that computing in float32 may overflow."""
-    arrays = [model.flat, model.table] + ([] if model.ngram_features is None else [model.ngram_features.ratios])
-    return not max(max(array.max(initial=0), -array.min(initial=0)) for array in arrays) <= LARGEST_WEIGHT
+    return are_too_large(
+        [model.flat, model.table] + ([] if model.ngram_features is None else [model.ngram_features.ratios])
+    )
+
+
+def are_too_large(arrays: Iterable[NDArray]) -> bool:
+    """Return whether some of these weights are too large for computing in float32."""
+    return not all(max(array.max(initial=0), -array.min(initial=0)) <= _LARGEST_WEIGHT for array in arrays)
 
 
 def network_inputs(

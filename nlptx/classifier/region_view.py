@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from nlptx.artifacts.container import Artifact
-from nlptx.classifier.inference import LARGEST_WEIGHT
+from nlptx.classifier.inference import are_too_large
 from nlptx.errors import CorruptError
 from nlptx.regions import RegionClassifier, outputs_without_each, read_region_classifier, region_arrays
 
@@ -55,7 +55,7 @@ class RegionView:
 
     def can_overflow(self) -> bool:
         """Return whether some weights are so large that computing in float32 may overflow."""
-        return not self.classifier.largest_weight() <= LARGEST_WEIGHT
+        return are_too_large(self.classifier.arrays().values())
 
     def as_float64(self) -> Self:
         """Return a copy that computes in float64."""

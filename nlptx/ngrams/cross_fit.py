@@ -32,9 +32,7 @@ from nlptx.ngrams.fold_models import ModelData, fit_part
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
-from nlptx.ngrams.occurrences import (
-    ngrams_of_texts,
-)
+from nlptx.ngrams.occurrences import ngrams_of_texts
 from nlptx.ngrams.text_rows import text_rows, unit_rows
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
@@ -95,7 +93,7 @@ def fit_ngram_features(
     parts = training_parts(fold, folds)
 
     def built(arrays: bytes, members: NDArray[np.bool_]) -> _Fitted:
-        """Return what was fitted on the other texts than ``members`` (texts,)."""
+        """Return what was fitted on the texts that are not in the mask ``members``, (texts,)."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
         features = NgramFeatures(shape.order, shape.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)

@@ -169,5 +169,5 @@ def _cut(entries: SpilledArray, of_texts: NDArray[np.int32]) -> Iterator[_Block]
 def _read(
     entries: SpilledArray, of_texts: NDArray[np.int32], start: int, stop: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the row bounds of a block and the columns of its entries, ``entries[start:stop]``."""
+    """Return the row bounds of a block, and the columns of its entries, which are ``entries[start:stop]``."""
     return np.append(np.int32(0), np.cumsum(of_texts, dtype=np.int32)), entries.read(start, stop)

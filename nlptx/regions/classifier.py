@@ -128,7 +128,7 @@ class RegionClassifier:
         return apart.product(directions, self.output_weights) + self.output_bias
 
     def _maxima(self, texts: Sequence[NDArray[np.integer]]) -> NDArray:
-        """Return the largest response of each text to each filter, (B, F)."""
+        """Return the largest response of each filter to each text, (B, F)."""
         lengths = np.array([len(ids) for ids in texts])
         maxima = np.full((len(texts), len(self.bias)), -np.inf, self.table.dtype)
         for text, t in self.responses(np.concatenate(texts), lengths):
@@ -163,18 +163,15 @@ class RegionClassifier:
     @property
     def parameters(self) -> int:
         """Number of learned values."""
-        return sum(array.size for name, array in self._arrays().items() if name != "table")
-
-    def largest_weight(self) -> float:
-        """Return the largest absolute value in all arrays."""
-        return max(float(np.abs(array).max(initial=0)) for array in self._arrays().values())
+        return sum(array.size for name, array in self.arrays().items() if name != "table")
 
     def as_float64(self) -> Self:
         """Return a copy that computes in float64."""
-        arrays = {name: array.astype(np.float64) for name, array in self._arrays().items()}
+        arrays = {name: array.astype(np.float64) for name, array in self.arrays().items()}
         return type(self)(self.ngrams, **arrays, groups=self.groups)
 
-    def _arrays(self) -> dict[str, NDArray]:
+    def arrays(self) -> dict[str, NDArray]:
+        """Return the vectors of the n-grams and the learned arrays, by name."""
         names = (item.name for item in fields(self))
         return {name: getattr(self, name) for name in names if name not in ("ngrams", "groups")}
 

@@ -55,6 +55,13 @@ def context_weights(
     return result
 
 
+def positions_in(words: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+    """Return the position of each word id in ``words``, (size + 1,); len(words) for other ids."""
+    positions = np.full(size + 1, len(words), np.int32)
+    positions[words] = np.arange(len(words))
+    return positions
+
+
 def _strengths(
     words: NDArray[np.int64],
     size: int,
@@ -64,8 +71,7 @@ def _strengths(
     text_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Return s for each of ``words`` (K,); the vocabulary size is ``size``, the rest as for :func:`context_weights`."""
-    column = np.full(size, len(words), np.int32)
-    column[words] = np.arange(len(words))
+    column = positions_in(words, size)
     has_class = np.eye(classes)[targets] if targets.ndim == 1 else targets.astype(np.float64)  # (texts, C)
     weights = np.ones(len(targets)) if text_weights is None else text_weights
     has_class = has_class * weights[:, None]

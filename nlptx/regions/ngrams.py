@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
 from nlptx.regions.spacing import in_groups, with_gaps
 
 # Length of the longest n-grams.
@@ -61,7 +61,8 @@ class RegionNgrams:
             counts += np.bincount(found[:, 0] - 1, minlength=words)
             longer = found[:, 1:]
             more = np.unique(longer[longer >= 0], return_counts=True)
-            keys, totals = _add_counts(keys, totals, *more)
+            every = union_of_sorted(keys, more[0])
+            keys, totals = every, counts_of(every, keys, totals) + counts_of(every, *more)
         frequent = np.argsort(-counts, kind="stable")[:_MAX_WORDS]
         frequent = np.sort(frequent[counts[frequent] >= _MIN_WORD_COUNT])
         return cls(np.concatenate([frequent + 1, keys[totals >= _MIN_COUNT]]), words), counts
@@ -129,12 +130,3 @@ def sparse_rows(entries: NDArray[np.integer], columns: int, dtype: DTypeLike = n
     np.cumsum(known.sum(axis=1), out=starts[1:])
     chosen = entries[known]
     return sp.csr_matrix((np.ones(len(chosen), dtype), chosen, starts), shape=(len(entries), columns))
-
-
-def _add_counts(*parts: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted distinct keys of two tables (keys, counts, more keys, more counts), and their total counts."""
-    keys, counts = np.concatenate(parts[::2]), np.concatenate(parts[1::2])
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    return keys[first], np.add.reduceat(counts, first) if len(first) else counts

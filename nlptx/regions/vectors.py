@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.pca.power_iteration import power_iteration
+from nlptx.regions.contexts import positions_in
 from nlptx.regions.ngrams import ORDER, RegionNgrams, sparse_rows
 from nlptx.regions.spacing import in_groups, with_gaps
 from nlptx.runtime.progress import counted
@@ -90,7 +91,7 @@ def _components(
 ) -> NDArray[np.float32]:
     """Return D U L^(-1/4) for the K context words ``contexts``, (K, R)."""
     frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_ROWS])
-    row, column = (_positions(words, len(counts)) for words in (frequent, contexts))
+    row, column = (positions_in(words, len(counts)) for words in (frequent, contexts))
 
     def work(group: list[NDArray[np.integer]]) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
         lengths = np.array([len(ids) for ids in group])
@@ -192,10 +193,3 @@ def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], s
     starts = np.append(first, len(values))
     rows = sp.csr_matrix((np.ones(len(values), np.float32), order, starts), shape=(len(first), len(found)))
     return values[first], rows
-
-
-def _positions(words: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the position of each word id in ``words``, (size + 1,); len(words) for other ids."""
-    positions = np.full(size + 1, len(words), np.int32)
-    positions[words] = np.arange(len(words))
-    return positions

@@ -22,7 +22,7 @@ class WordGradient(NamedTuple):
 
 
 def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
-    """Return the largest response of each text to each filter, (B, F), and the first row of ``t`` (N, F) with it."""
+    """Return the largest response of each filter to each text, (B, F), and the first row of ``t`` (N, F) with it."""
     maxima = np.empty((len(lengths), t.shape[1]), t.dtype)
     winners = np.empty(maxima.shape, np.int64)
     start = 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, BAG
 
-# Number of positions next to the left-out word whose regions change.
+# Number of positions on each side of the left-out word whose regions change.
 _REACH = max(AROUND, BAG - 1)
 # Number of words that are left out together.
 _TOGETHER = 256

@@ -37,7 +37,7 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, outputs_of
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of groups of filters. Two cores train them in the time of one.
+# Number of groups of filters. Two cores train both in the time that one core takes for one of them.
 _GROUPS = 2
 # A, B and S.
 _NETWORK_WEIGHT, _REGION_WEIGHT, _DEVIATION = 0.6, 0.35, 0.15
@@ -135,7 +135,7 @@ def _member_outputs(
 
 
 def _fusion_weights(model: Model, members: NDArray[np.float64] | None, valid: Examples) -> tuple[float, float]:
-    """Return a and b, given the outputs from :func:`_member_outputs`; None if there are no held-out texts."""
+    """Return a and b. ``members`` comes from :func:`_member_outputs`; it is None if there are no held-out texts."""
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     prior = np.array([_NETWORK_WEIGHT, _REGION_WEIGHT])

@@ -120,7 +120,7 @@ def test_without_each_word(monkeypatch, together):
 
 
 def order_task(count, seed):
-    """Return texts in which word 0 directly before word 1 means class 1, and the reverse order class 0."""
+    """Return texts of two classes: word 0 directly precedes word 1 in class 1, and directly follows it in class 0."""
     rng = np.random.default_rng(seed)
     texts, targets = [], rng.integers(0, 2, count)
     for target in targets:
