@@ -10,6 +10,7 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.cluster_options import ClusterOptions, size_of
 from nlptx.cli.options import Run
+from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import score_texts
 from nlptx.evaluation.labelled_predictions import scorer
 from nlptx.io.output_path import STDOUT
@@ -43,11 +44,13 @@ def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOption
 
 
 def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, run: Run) -> None:
-    """Print the number of texts, their size, and the scoring time, estimated from the first texts."""
+    """Print the number of texts, their size, the memory of a worker, and the time, estimated from the first texts."""
     sample = texts[:_SAMPLE]
     started = time.perf_counter()
     with SERIAL:
         for _ in scorer(classifier, SERIAL)(sample):
             pass
     seconds = (time.perf_counter() - started) * size_of(texts) / max(size_of(sample), 1)
-    cluster.print_plan({"texts": len(texts), "bytes": size_of(texts)}, len(texts), seconds, run)
+    # This process holds all texts and scores the sample, so it needs more memory than a worker.
+    plan = {"texts": len(texts), "bytes": size_of(texts), "memory_per_worker": 10**6 * peak_memory()}
+    cluster.print_plan(plan, len(texts), seconds, run)

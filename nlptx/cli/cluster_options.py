@@ -99,21 +99,20 @@ class ClusterOptions:
             facts = ((name.replace("_", " "), value) for name, value in plan.items())
             run.reporter.facts(f"plan for {self.address}", facts)
 
-    def print_partitions(self, partitions: Sequence[Partition], rate: float, memory: int | None, run: Run) -> None:
+    def print_partitions(self, partitions: Sequence[Partition], rate: float, memory: int, run: Run) -> None:
         """Print what a command would do with its input partitions.
 
         Args:
             partitions: the input, cut into partitions.
             rate: bytes of text that one worker processes per second, measured on a sample.
-            memory: memory limit of a task, in bytes; None if the command has no limit.
+            memory: memory that a task needs at most, in bytes.
             run: options shared by all commands.
         """
         size = sum(partition.size for partition in partitions)
         plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}
         if not all(partition.is_whole for partition in partitions):
             plan["largest_partition"] = max(partition.size for partition in partitions)
-        if memory is not None:
-            plan["memory_per_worker"] = memory
+        plan["memory_per_worker"] = memory
         self.print_plan(plan, len(partitions), size / rate, run)
 
 

@@ -17,6 +17,7 @@ from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cli.options import Run
 from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, open_output, other_columns
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
+from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import load_once
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.cutting import cut_inputs
@@ -100,7 +101,8 @@ def score_on_cluster(
     """Score texts on a cluster. Return facts to report about them, or None if only the plan was printed."""
     partitions = cut_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
-        cluster.print_partitions(partitions, _rate(inputs, model, reading), None, run)
+        rate = _rate(inputs, model, reading)
+        cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), run)  # a task holds no more than the sample
         return None
     if layout == "auto":
         layout = _layout(partitions[0], reading)

@@ -27,10 +27,11 @@ def print_training_plan(
     start: Model | None,
     settings: TrainSettings,
     seed: int,
+    memory: int,
     cluster: ClusterOptions,
     run: Run,
 ) -> None:
-    """Print the number of texts, the number of models fitted on the cluster, and the estimated time without it.
+    """Print the number of texts and models, the memory that a worker needs, and the time without a cluster.
 
     Args:
         found: the training data.
@@ -38,6 +39,7 @@ def print_training_plan(
         start: model to start from, or None.
         settings: training settings.
         seed: training seed.
+        memory: memory limit, in bytes.
         cluster: cluster to use.
         run: options shared by all commands.
     """
@@ -51,6 +53,8 @@ def print_training_plan(
     plan = {
         "texts": total,
         "bytes": size_of(found.texts),
+        # What does not fit within the memory limit is in files.
+        "memory_per_worker": min(memory_of_run(found.texts, found.unlabelled), memory),
         "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
     }
     cluster.print_plan(plan, 1, seconds, run)
@@ -77,7 +81,7 @@ def print_experiment_plan(
     plan = {
         "texts": total,
         "bytes": size_of(experiment.texts),
-        "memory_per_worker": memory_of_run(experiment),
+        "memory_per_worker": memory_of_run(experiment.texts, experiment.unlabelled),
         "models_to_train": "as many as the time allows" if trainings is None else trainings,
         "seconds_per_model": round(seconds, 1),
     }

@@ -177,7 +177,7 @@ def train(
             if cluster.dry_run:
                 from nlptx.cli.cluster_training import print_training_plan
 
-                print_training_plan(found, made, model_before, settings, seed, cluster, run)
+                print_training_plan(found, made, model_before, settings, seed, memory, cluster, run)
                 return
             here = nullcontext(Workers(run.jobs, processes=True))
             chosen = here if cluster.address is None else cluster.workers(output, [], run)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 
 from nlptx.experiments.experiment import Experiment
 from nlptx.runtime.memory import available_memory
@@ -32,7 +33,7 @@ def side_by_side(
     available = available_memory()
     if wanted == 1 or available is None:
         return wanted
-    of_run = memory_of_run(experiment)
+    of_run = memory_of_run(experiment.texts, experiment.unlabelled)
     possible = max(1, min(wanted, available // of_run))
     if possible < wanted:
         on_note(
@@ -42,7 +43,7 @@ def side_by_side(
     return possible
 
 
-def memory_of_run(experiment: Experiment) -> int:
-    """Return the estimated memory, in bytes, that a training run needs."""
-    characters = sum(len(text) for texts in (experiment.texts, experiment.unlabelled) for text in texts)
+def memory_of_run(texts: Iterable[str], unlabelled: Iterable[str]) -> int:
+    """Return the estimated memory, in bytes, that a training run with these texts needs."""
+    characters = sum(map(len, chain(texts, unlabelled)))
     return _BASE + _PER_CHARACTER * characters

@@ -332,6 +332,7 @@ def test_the_plan_is_printed_and_nothing_is_done(command, tmp_path):
     plan = json.loads(call(*arguments, "--json").stdout)
     assert plan["partitions"] == -(-len(TEXT) // 200)
     assert plan["bytes"] == len(TEXT)
+    assert plan["memory_per_worker"] > 10**7
     assert plan["seconds_on_one_worker"] >= plan["seconds"] >= 0
     assert b"partitions" in call(*arguments).stdout
     assert written(tmp_path) == ["texts.txt"]
@@ -346,10 +347,13 @@ def test_the_plans_of_the_other_commands(tmp_path):
     assert plan["partitions"] == 8
     plan = json.loads(call("evaluate", "rows.tsv", *dry_run).stdout)
     assert plan["texts"] == 30
+    assert plan["memory_per_worker"] > 10**7
     plan = json.loads(call("crossvalidate", "rows.tsv", *QUICK, "--seeds", "2", *dry_run).stdout)
     assert plan["models_to_train"] == 4
     plan = json.loads(call("train", "rows.tsv", *dry_run).stdout)
     assert plan["models_on_the_cluster"] == 6
+    limited = json.loads(call("train", "rows.tsv", "--memory", "64M", *dry_run).stdout)
+    assert plan["memory_per_worker"] > limited["memory_per_worker"] == 64 << 20
     plan = json.loads(call("tune", "rows.tsv", *QUICK, *dry_run).stdout)
     assert plan["seconds_per_model"] >= 0
     assert written(tmp_path) == before
