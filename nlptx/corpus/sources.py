@@ -176,13 +176,11 @@ def _texts_in(folder: Path) -> Iterator[Path]:
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
     """Yield the documents in an archive. Nothing is written to disk, so links and names with ``..`` are harmless."""
     found = False
-    for archive, member in read_members(name):
-        location = _locate(member.name, "", options)
-        stream = archive.extractfile(member) if location is not None else None
-        if location is not None and stream is not None:
+    for path, stream in read_members(name, _LONGEST_PACKED + 1):
+        location = _locate(path, "", options)
+        if location is not None:
             found = True
-            where = f"{name}:{member.name}"
-            yield Source(where, cast(BinaryIO, stream), "document", location.label, location.split, packed=True)
+            yield Source(f"{name}:{path}", stream, "document", location.label, location.split, packed=True)
     if not found:
         raise _nothing_in(name, options)
 

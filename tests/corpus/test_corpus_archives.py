@@ -281,6 +281,17 @@ def test_a_damaged_member_header_is_an_error(tmp_path):
     refused(write(path, bytes(data)), str(path))
 
 
+@pytest.mark.parametrize("size", [-1, -512, -(1 << 40)])
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.XHDTYPE], ids=["file", "metadata"])
+def test_a_member_of_negative_size_is_an_error(tmp_path, size, kind):
+    member = tarfile.TarInfo("pos/1.txt")
+    member.size, member.type = size, kind
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "pos/2.txt", b"fine")
+    refused(write(path, member.tobuf(tarfile.GNU_FORMAT) + path.read_bytes()), str(path), "negative size")
+
+
 def test_data_after_the_end_of_an_archive_is_an_error(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
