@@ -223,9 +223,18 @@ suggestions: $(INSTALLED) $(DATA)  ## Measure whether labelling the texts that c
 	$(VENV)/bin/python tests/benchmarks/suggestions.py $(TREC) $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  $(NLPTX_SHARED_DATA)/sst5/train.tsv $(DATA)
 
-efforts: $(INSTALLED) $(DATA)  ## Accuracy and time of train --effort, compared with TF-IDF and logistic regression.
-	$(VENV)/bin/python tests/benchmarks/efforts.py $(DATA)
-	$(foreach name,sst2 sst5,$(VENV)/bin/python tests/benchmarks/efforts.py $(NLPTX_SHARED_DATA)/$(name)/train.tsv --test $(NLPTX_SHARED_DATA)/$(name)/dev.tsv;)
+EFFORTS := build/efforts
+EFFORT_SETS := imdb sst2 sst5 trec
+$(EFFORTS)/imdb.json: DATA_OF_EFFORT = $(DATA)
+$(EFFORTS)/sst2.json: DATA_OF_EFFORT = $(NLPTX_SHARED_DATA)/sst2/train.tsv --test $(NLPTX_SHARED_DATA)/sst2/dev.tsv
+$(EFFORTS)/sst5.json: DATA_OF_EFFORT = $(NLPTX_SHARED_DATA)/sst5/train.tsv --test $(NLPTX_SHARED_DATA)/sst5/dev.tsv
+$(EFFORTS)/trec.json: DATA_OF_EFFORT = $(NLPTX_SHARED_DATA)/trec/train.tsv
+$(EFFORT_SETS:%=$(EFFORTS)/%.json): | $(INSTALLED)
+	@mkdir -p $(EFFORTS)
+	$(VENV)/bin/python tests/benchmarks/efforts.py $(DATA_OF_EFFORT) --json $@
+
+efforts: $(EFFORT_SETS:%=$(EFFORTS)/%.json)  ## Accuracy and time of train --effort and of other methods, with a picture.
+	$(VENV)/bin/python tests/benchmarks/efforts_picture.py $^ --titles IMDB SST-2 SST-5 TREC -o tests/benchmarks/efforts.svg
 
 languages: $(INSTALLED)  ## Measure whether predict --details recognises other languages and program code.
 	$(VENV)/bin/python tests/benchmarks/other_languages.py

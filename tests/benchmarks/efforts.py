@@ -1,13 +1,20 @@
-"""Times ``nlptx train --effort`` from raw data to the evaluated model, and TF-IDF with logistic regression.
+"""Times ``nlptx train --effort`` and other methods from raw data to the evaluated model.
+
+    python tests/benchmarks/efforts.py aclImdb_v1.tar.gz --json imdb.json
+    python tests/benchmarks/efforts_picture.py imdb.json -o efforts.svg
 
 Every run is a separate process, which reads the data, trains and evaluates. The runs of all methods alternate, so that
 changes in the speed of the machine affect all of them. Times are also given as multiples of the median time of TF-IDF.
 The processor time is the total for all threads and processes.
+
+Without ``--test``, the test data are the test split of an archive, or a fifth of the rows of a table, which is another
+fifth in every round.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -19,17 +26,20 @@ from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from effort_peers import PEERS
+from folds import folds
+
+from nlptx.corpus.sources import is_archive
 
 EFFORTS = ("fast", "default", "best")
-PEER = "tfidf"
-_SEED_OF_ROUND = 1
+# The method whose time is the unit.
+UNIT = "tfidf"
+_FOLDS = 5
 
 
-def peer(train: Path, test: Path) -> dict[str, float]:
-    """Return the accuracy and log-loss of logistic regression on TF-IDF values of words and pairs of words."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-
+def peer(name: str, train: Path, test: Path) -> dict[str, float]:
+    """Return the accuracy and log-loss of a method of ``effort_peers.py``."""
     from nlptx.corpus.document import ReadOptions
     from nlptx.corpus.training_data import read_training_data
     from nlptx.metrics import log_loss
@@ -39,19 +49,26 @@ def peer(train: Path, test: Path) -> dict[str, float]:
         read_training_data(str(path), options=ReadOptions(splits=(part,))) if archive else read_training_data(str(path))
         for part, path in (("train", train), ("test", test))
     )
-    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
-    model = LogisticRegression(max_iter=1000).fit(vectorizer.fit_transform(known.texts), known.labels)
-    p = model.predict_proba(vectorizer.transform(new.texts))
-    classes = {label: number for number, label in enumerate(model.classes_)}
-    targets = np.array([classes[label] for label in new.labels])
+    labels, p = PEERS[name](list(known.texts), list(map(str, known.labels)), list(new.texts))
+    targets = np.array([labels.index(str(label)) for label in new.labels])
     return {"accuracy": float((p.argmax(axis=1) == targets).mean()), "log_loss": float(log_loss(p, targets))}
+
+
+def split(table: Path, number: int, folder: Path) -> tuple[Path, Path]:
+    """Write one fold of a table and the other rows to two files; return the other rows, then the fold."""
+    rows = pd.read_csv(table, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False)
+    held_out = folds(rows["label"], _FOLDS, seed=1) == number % _FOLDS
+    train, test = folder / "train.tsv", folder / "test.tsv"
+    rows[~held_out].to_csv(train, sep="\t", index=False, quoting=csv.QUOTE_NONE)
+    rows[held_out].to_csv(test, sep="\t", index=False, quoting=csv.QUOTE_NONE)
+    return train, test
 
 
 def run(method: str, train: Path, test: Path, options: list[str], seed: int, folder: Path) -> dict[str, float]:
     """Run one method; return its accuracy, log-loss, seconds and processor seconds."""
     nlptx, model = [sys.executable, "-m", "nlptx"], str(folder / "model.npz")
-    if method == PEER:
-        commands = [[sys.executable, __file__, str(train), "--test", str(test), "--peer"]]
+    if method in PEERS:
+        commands = [[sys.executable, __file__, str(train), "--test", str(test), "--peer", method]]
     else:
         more = ["--effort", method, "--seed", str(seed), "-o", model, "-q", *options]
         commands = [
@@ -73,7 +90,7 @@ def run(method: str, train: Path, test: Path, options: list[str], seed: int, fol
 
 def as_markdown(results: dict[str, list[dict[str, float]]]) -> str:
     """Return a table with one row per method."""
-    unit = {name: median(row[name] for row in results[PEER]) for name in ("seconds", "processor_seconds")}
+    unit = {name: median(row[name] for row in results[UNIT]) for name in ("seconds", "processor_seconds")}
     lines = [
         "| method | accuracy | log-loss | seconds | times TF-IDF | processor time, times TF-IDF |",
         "|---" * 6 + "|",
@@ -93,25 +110,34 @@ def as_markdown(results: dict[str, list[dict[str, float]]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train", type=Path, help="training data; from an archive, the splits train and unsup are read")
-    parser.add_argument("--test", type=Path, help="test data; by default the test split of the archive")
+    parser.add_argument("--test", type=Path, help="test data")
     parser.add_argument("--efforts", nargs="+", choices=EFFORTS, default=EFFORTS)
+    parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--rounds", type=int, default=3, help="number of rounds, each with a different seed")
-    parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--json", type=Path, help="file for the results of all runs")
+    parser.add_argument("--peer", help=argparse.SUPPRESS)
     parser.epilog = "Further options of nlptx train follow after --."
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
     arguments, options = parser.parse_args(words[:end]), words[end + 1 :]
-    test = arguments.test or arguments.train
+    train = arguments.train
+    test = arguments.test or train
     if arguments.peer:
-        print(json.dumps(peer(arguments.train, test)))
+        print(json.dumps(peer(arguments.peer, train, test)))
         return
-    results: dict[str, list[dict[str, float]]] = {PEER: [], **{effort: [] for effort in arguments.efforts}}
+    names = (UNIT, *(name for name in arguments.peers if name != UNIT), *arguments.efforts)
+    results: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(arguments.rounds):
+            if train == test and not is_archive(str(train)):
+                files = split(train, number, Path(folder))
+            else:
+                files = train, test
             for method, rows in results.items():
-                seed = _SEED_OF_ROUND + number
-                rows.append(run(method, arguments.train, test, options, seed, Path(folder)))
+                rows.append(run(method, *files, options, number + 1, Path(folder)))
                 print(method, json.dumps(rows[-1]), file=sys.stderr, flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results))
     print(as_markdown(results))
 
 
