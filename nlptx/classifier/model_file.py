@@ -149,7 +149,7 @@ def _read_regions(artifact: Artifact, settings: TrainSettings, words: int, outpu
     """Return the region classifier, or None if there is none. Raises CorruptError if it is damaged."""
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
-    from nlptx.classifier.region_view import RegionView  # imports SciPy, which takes long
+    from nlptx.classifier.region_view import RegionView
 
     return RegionView.read(artifact, settings.float16, words, outputs)
 

@@ -32,11 +32,10 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.nn import Dropout, Layout
-from nlptx.regions.ngrams import RegionNgrams
+from nlptx.regions.ngrams import RegionNgrams, sums_of_rows
 from nlptx.regions.spacing import in_groups
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
 
@@ -50,7 +49,7 @@ class Responses(NamedTuple):
     """What :meth:`RegionClassifier.forward` computed.
 
     Args:
-        bags: (N, W) words of the bag at each position.
+        bags: (N, BAG) words of the bag at each position.
         vectors: (N, R) unit vectors of the regions.
         winners: (B, F) position of the strongest region of each filter, counted through all texts.
         maxima: (B, F) m.
@@ -60,7 +59,7 @@ class Responses(NamedTuple):
         outputs: (B, outputs) z.
     """
 
-    bags: sp.csr_matrix
+    bags: NDArray[np.int32]
     vectors: NDArray
     winners: NDArray[np.int64]
     maxima: NDArray
@@ -103,10 +102,10 @@ class RegionClassifier:
         """Compute the outputs for texts, each given as word ids (T,) with T at least 1."""
         lengths = np.array([len(ids) for ids in texts])
         found = self.ngrams.find(np.concatenate(texts), lengths)
-        bags = self.ngrams.bags(found, lengths, self.table.dtype)
-        vectors = self._unit_vectors(self.ngrams.around(found, lengths, self.table.dtype))
+        bags = self.ngrams.bags(found, lengths)
+        vectors = self._unit_vectors(self.ngrams.around(found, lengths))
         t = vectors @ self.vector_weights
-        t += bags @ self.word_weights
+        t += sums_of_rows(self.word_weights, bags)
         maxima, winners = strongest(t, lengths)
         maxima += self.bias
         directions, scale = self._directions(maxima)
@@ -143,20 +142,19 @@ class RegionClassifier:
             lengths: (B,) number of words in each text.
         """
         found = self.ngrams.find(ids, lengths)
-        bags = self.ngrams.bags(found, lengths, self.table.dtype)
-        around = self.ngrams.around(found, lengths, self.table.dtype)
+        bags, around = self.ngrams.bags(found, lengths), self.ngrams.around(found, lengths)
         for parts in _chunks(lengths):
             first, last = parts[0][1], parts[-1][2]
             vectors = self._unit_vectors(around[first:last])
-            of_words = bags[first:last] @ self.word_weights
+            of_words = sums_of_rows(self.word_weights, bags[first:last])
             for text, start, end in parts:
                 rows = slice(start - first, end - first)
                 # a separate product for each text, because a BLAS may add in an order that depends on the size
                 yield text, vectors[rows] @ self.vector_weights + of_words[rows]
 
-    def _unit_vectors(self, around: sp.csr_matrix) -> NDArray:
-        """Return v (N, R) for the n-grams of each region."""
-        vectors = around @ self.table
+    def _unit_vectors(self, around: NDArray[np.int32]) -> NDArray:
+        """Return v (N, R) for the n-grams of each region, (N, K)."""
+        vectors = sums_of_rows(self.table, around)
         vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
         return vectors
 
@@ -206,7 +204,7 @@ class RegionClassifier:
             "bias": dm.sum(axis=0),
             "vector_weights": vector_gradient(dm, cache.winners, cache.vectors),
         }
-        return gradients, word_gradient(dm, cache.winners, cache.bags)
+        return gradients, word_gradient(dm, cache.winners, cache.bags, len(self.word_weights))
 
 
 def _chunks(lengths: NDArray[np.integer]) -> Iterator[list[tuple[int, int, int]]]:

@@ -1,8 +1,4 @@
-"""The known n-grams of a text, and the regions that contain them, as sparse matrices.
-
-A region is a run of consecutive words. The matrices have one row per position of the texts and one column per known
-n-gram, so a product with a table of n-gram vectors is the sum of the vectors of the n-grams in each region.
-"""
+"""The known n-grams of texts, and of the region at each position. A region is a run of consecutive words."""
 
 from __future__ import annotations
 
@@ -10,8 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
@@ -83,50 +78,43 @@ class RegionNgrams:
         """
         return self._index.find(ngram_keys(ids, ORDER, self.words, lengths)).astype(np.int32)
 
-    def bags(
-        self, found: NDArray[np.int32], lengths: NDArray[np.integer], dtype: DTypeLike = np.float32
-    ) -> sp.csr_matrix:
-        """Return (N, W): how often each word occurs in the bag of BAG words that starts at each position.
+    def bags(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return (N, BAG): the words of the bag that starts at each position. Unknown words are W or more.
 
         Args:
             found: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
-            dtype: dtype of the matrix.
         """
         ends = [(0, offset) for offset in range(BAG)]
-        return _matrix(found[:, :1], lengths, ends, self.single, dtype)
+        return _entries(found[:, :1], lengths, ends, self.single)
 
-    def around(
-        self, found: NDArray[np.int32], lengths: NDArray[np.integer], dtype: DTypeLike = np.float32
-    ) -> sp.csr_matrix:
-        """Return (N, G): how often each n-gram occurs in the words up to AROUND positions from each position.
+    def around(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return (N, K): the n-grams in the words up to AROUND positions from each position; G for unknown n-grams.
 
         The arguments are those of :meth:`bags`.
         """
         ends = [(n, offset) for n in range(ORDER) for offset in range(n - AROUND, AROUND + 1)]
-        return _matrix(found, lengths, ends, len(self.keys), dtype)
+        return _entries(found, lengths, ends, len(self.keys))
 
 
-def _matrix(
-    found: NDArray[np.int32],
-    lengths: NDArray[np.integer],
-    ends: list[tuple[int, int]],
-    columns: int,
-    dtype: DTypeLike,
-) -> sp.csr_matrix:
-    """Return (N, columns): row p contains the n-grams of n + 1 words that end at p + offset, for each (n, offset).
+def sums_of_rows(table: NDArray, entries: NDArray[np.integer]) -> NDArray:
+    """Return (N, R): for each row of ``entries`` (N, K), the sum of the rows of ``table`` (G, R) with these indices.
 
-    N-grams with indices of at least ``columns`` are left out.
+    Indices of G or more are left out. No bit of a sum depends on the other rows.
     """
-    spaced, places = with_gaps(found, lengths, max(BAG - 1, AROUND), columns)
-    entries = np.stack([spaced[places + offset, n] for n, offset in ends], axis=1)
-    return sparse_rows(entries, columns, dtype)
+    result = np.zeros((len(entries), table.shape[1]), table.dtype)
+    for column in entries.T:
+        known = np.flatnonzero(column < len(table))
+        result[known] += table[column[known]]
+    return result
 
 
-def sparse_rows(entries: NDArray[np.integer], columns: int, dtype: DTypeLike = np.float32) -> sp.csr_matrix:
-    """Return (N, columns) with a one for each entry of ``entries`` (N, K) below ``columns``; equal entries add up."""
-    known = entries < columns
-    starts = np.zeros(len(entries) + 1, np.int64)
-    np.cumsum(known.sum(axis=1), out=starts[1:])
-    chosen = entries[known]
-    return sp.csr_matrix((np.ones(len(chosen), dtype), chosen, starts), shape=(len(entries), columns))
+def _entries(
+    found: NDArray[np.int32], lengths: NDArray[np.integer], ends: list[tuple[int, int]], unknown: int
+) -> NDArray[np.int32]:
+    """Return (N, len(ends)): row p contains the n-grams of n + 1 words that end at p + offset, for each (n, offset).
+
+    Positions outside the text have the index ``unknown``.
+    """
+    spaced, places = with_gaps(found, lengths, max(BAG - 1, AROUND), unknown)
+    return np.stack([spaced[places + offset, n] for n, offset in ends], axis=1)

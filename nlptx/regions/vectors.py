@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.regions.contexts import positions_in
-from nlptx.regions.ngrams import ORDER, RegionNgrams, sparse_rows
+from nlptx.regions.ngrams import ORDER, RegionNgrams
 from nlptx.regions.spacing import in_groups, with_gaps
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
@@ -99,9 +99,9 @@ def _components(
         places = places[row[ids[places]] < len(frequent)]
         near = np.stack([ids[places + sign * d] for d in range(NEAR, FAR + 1) for sign in (-1, 1)], axis=1)
         rows = row[ids[places]]
-        of_rows = sparse_rows(rows[:, None], len(frequent)).T.tocsr()
+        of_rows = _ones(rows[:, None], len(frequent)).T.tocsr()
         numbers = np.bincount(rows, (near < len(counts)).sum(axis=1), len(frequent)).astype(np.float64)
-        return of_rows @ sparse_rows(column[near], len(contexts)), numbers
+        return of_rows @ _ones(column[near], len(contexts)), numbers
 
     x, numbers = np.zeros((len(frequent), len(contexts)), np.float32), np.zeros(len(frequent))
     done = 0
@@ -193,3 +193,12 @@ def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], s
     starts = np.append(first, len(values))
     rows = sp.csr_matrix((np.ones(len(values), np.float32), order, starts), shape=(len(first), len(found)))
     return values[first], rows
+
+
+def _ones(entries: NDArray[np.integer], columns: int) -> sp.csr_matrix:
+    """Return (N, columns) with a one for each entry of ``entries`` (N, K) below ``columns``; equal entries add up."""
+    known = entries < columns
+    starts = np.zeros(len(entries) + 1, np.int64)
+    np.cumsum(known.sum(axis=1), out=starts[1:])
+    chosen = entries[known]
+    return sp.csr_matrix((np.ones(len(chosen), np.float32), chosen, starts), shape=(len(entries), columns))

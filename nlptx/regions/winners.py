@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 
@@ -43,27 +42,26 @@ def vector_gradient(dm: NDArray, winners: NDArray[np.int64], vectors: NDArray) -
         winners: (B, F) winning rows of ``vectors``.
         vectors: (N, R) vectors of the regions.
     """
-    texts, filters = dm.shape
-    starts = np.arange(0, texts * filters + 1, texts)
-    chosen = sp.csr_matrix((dm.T.ravel(), winners.T.ravel(), starts), shape=(filters, len(vectors)))
-    return (chosen @ vectors).T
+    result = np.zeros((dm.shape[1], vectors.shape[1]), vectors.dtype)
+    for of_text, rows in zip(dm, winners, strict=True):
+        result += of_text[:, None] * vectors[rows]
+    return result.T
 
 
-def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: sp.csr_matrix) -> WordGradient:
+def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: NDArray[np.int32], words: int) -> WordGradient:
     """Return dw: the sum of dm over the occurrences of each word in the winning bags.
 
     Args:
         dm: (B, F) derivative of the loss with respect to the largest responses.
         winners: (B, F) winning rows of ``bags``.
-        bags: (N, W) words of the bags.
+        bags: (N, BAG) words of the bags; ``words`` or more for unknown words.
+        words: number of known words.
     """
-    filters = dm.shape[1]
     text, column = np.nonzero(dm)
-    rows = winners[text, column]
-    starts, ends = bags.indptr[rows], bags.indptr[rows + 1]
-    counts = ends - starts
-    entries = np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    places = bags.indices[entries].astype(np.int64) * filters + np.repeat(column, counts)
+    entries = bags[winners[text, column]]
+    known = entries < words
+    counts = known.sum(axis=1)
+    places = entries[known].astype(np.int64) * dm.shape[1] + np.repeat(column, counts)
     values = np.repeat(dm[text, column], counts)
     order = np.argsort(places, kind="stable")
     places, values = places[order], values[order]

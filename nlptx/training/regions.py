@@ -21,15 +21,10 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.region_view import RegionView
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import LARGEST_VOCABULARY
-from nlptx.regions import (
-    RegionClassifier,
-    RegionNgrams,
-    TrainingTexts,
-    context_weights,
-    fit_region_classifier,
-    fit_vectors,
-    rounded,
-)
+from nlptx.regions import RegionClassifier, RegionNgrams, rounded
+from nlptx.regions.contexts import context_weights
+from nlptx.regions.learning import TrainingTexts, fit_region_classifier
+from nlptx.regions.vectors import fit_vectors
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext

@@ -9,14 +9,13 @@ from nlptx.nn import BinaryCrossEntropy, CrossEntropy, SquaredError
 from nlptx.regions import (
     RegionClassifier,
     RegionNgrams,
-    TrainingTexts,
-    fit_region_classifier,
     learning,
     outputs_without_each,
     without_each,
 )
 from nlptx.regions import classifier as module
 from nlptx.regions import ngrams as ngram_module
+from nlptx.regions.learning import TrainingTexts, fit_region_classifier
 from nlptx.runtime.workers import Workers
 
 WORDS, COMPONENTS, FILTERS = 9, 4, 6
@@ -50,12 +49,13 @@ def plain_outputs(classifier, ids):
     """Return the outputs for one text by the equations, one position and filter at a time."""
     lengths = np.array([len(ids)])
     found = classifier.ngrams.find(ids, lengths)
-    bags, around = classifier.ngrams.bags(found, lengths).toarray(), classifier.ngrams.around(found, lengths).toarray()
+    bags, around = classifier.ngrams.bags(found, lengths), classifier.ngrams.around(found, lengths)
     h = np.full(FILTERS, -np.inf)
-    for position in range(len(ids)):
-        v = around[position] @ classifier.table
+    for bag, region in zip(bags, around, strict=True):
+        v = classifier.table[region[region < len(classifier.table)]].sum(axis=0)
         v = v / np.sqrt(v @ v + 1e-6)
-        h = np.maximum(h, bags[position] @ classifier.word_weights + v @ classifier.vector_weights)
+        of_words = classifier.word_weights[bag[bag < len(classifier.word_weights)]].sum(axis=0)
+        h = np.maximum(h, of_words + v @ classifier.vector_weights)
     h = np.maximum(h + classifier.bias, 0)
     return h / np.sqrt(1 + h @ h) @ classifier.output_weights + classifier.output_bias
 

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from nlptx.regions import RegionNgrams
 from nlptx.regions import ngrams as module
+from nlptx.regions.ngrams import sums_of_rows
 from nlptx.regions.spacing import in_groups, with_gaps
 
 WORDS = 7
@@ -19,6 +20,11 @@ def few_occurrences(monkeypatch):
 def some_texts(count=30, longest=12, seed=0):
     rng = np.random.default_rng(seed)
     return [rng.integers(0, WORDS, rng.integers(1, longest + 1)).astype(np.int32) for _ in range(count)]
+
+
+def occurrences(entries, columns):
+    """Return (N, columns): how often each index below ``columns`` occurs in each row of ``entries``."""
+    return np.stack([np.bincount(row, minlength=columns)[:columns] for row in entries])
 
 
 def key_of(words, starts_text=False):
@@ -61,7 +67,8 @@ def test_regions_contain_the_ngrams_around_a_position_and_no_others():
     index = {int(key): column for column, key in enumerate(ngrams.keys)}
     lengths = np.array([len(ids) for ids in texts])
     found = ngrams.find(np.concatenate(texts), lengths)
-    bags, around = ngrams.bags(found, lengths).toarray(), ngrams.around(found, lengths).toarray()
+    bags = occurrences(ngrams.bags(found, lengths), ngrams.single)
+    around = occurrences(ngrams.around(found, lengths), len(ngrams))
     row = 0
     for ids in texts:
         for position in range(len(ids)):
@@ -85,8 +92,8 @@ def test_unknown_words_are_in_no_region():
     ngrams = RegionNgrams(np.array([1, 3]), WORDS)  # words 0 and 2
     ids, lengths = np.array([0, 1, 2]), np.array([3])
     found = ngrams.find(ids, lengths)
-    assert_array_equal(ngrams.bags(found, lengths).toarray(), [[1, 1], [0, 1], [0, 1]])
-    assert_array_equal(ngrams.around(found, lengths).toarray(), [[1, 1]] * 3)
+    assert_array_equal(occurrences(ngrams.bags(found, lengths), 2), [[1, 1], [0, 1], [0, 1]])
+    assert_array_equal(occurrences(ngrams.around(found, lengths), 2), [[1, 1]] * 3)
 
 
 def test_gaps():
@@ -99,3 +106,9 @@ def test_groups_keep_the_order_and_skip_empty_texts():
     texts = [np.arange(n) for n in (2, 0, 3, 1, 4)]
     assert [[len(ids) for ids in group] for group in in_groups(texts, 4)] == [[2, 3], [1, 4]]
     assert list(in_groups([], 4)) == []
+
+
+def test_sums_of_rows_leave_unknown_indices_out():
+    table = np.arange(8.0).reshape(4, 2)
+    entries = np.array([[0, 3, 3], [4, 1, 9], [7, 4, 5]])
+    assert_array_equal(sums_of_rows(table, entries), [table[0] + 2 * table[3], table[1], [0, 0]])

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.regions import RegionNgrams, context_weights, contexts, fit_vectors
+from nlptx.regions import RegionNgrams, contexts
 from nlptx.regions import ngrams as ngram_module
 from nlptx.regions import vectors as module
+from nlptx.regions.contexts import context_weights
+from nlptx.regions.vectors import fit_vectors
 from nlptx.runtime.workers import Workers
 
 WORDS = 30
