@@ -1,8 +1,4 @@
-"""Converts NgramFeatures to the arrays in a model file and back.
-
-The keys of the n-grams are sorted int64 numbers. They are stored in two parts if this takes less space: the lower 32
-bits of each key, as an int32; and each distinct value of the upper bits, with the number of keys that have this value.
-"""
+"""Converts NgramFeatures to the arrays in a model file and back."""
 
 from __future__ import annotations
 
@@ -13,12 +9,11 @@ from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.features import NgramFeatures
+from nlptx.ngrams.key_arrays import has_keys, key_arrays, read_keys
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.nn.losses import LOSSES
 from nlptx.settings import TrainSettings
-
-_LOWER_BITS = 32
 
 
 def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
@@ -33,31 +28,9 @@ def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]
     return {**key_arrays(known.keys), "bias": known.bias, **indices, **stored}
 
 
-def key_arrays(keys: NDArray[np.int64]) -> dict[str, NDArray]:
-    """Return sorted keys (G,) as arrays to store, in the form that takes less space."""
-    upper, counts = np.unique(keys >> _LOWER_BITS, return_counts=True)
-    parts = {"ngrams_lower": keys.astype(np.int32), "ngrams_upper": np.stack([upper, counts], axis=1)}
-    return parts if sum(part.nbytes for part in parts.values()) < keys.nbytes else {"ngrams": keys}
-
-
-def read_keys(artifact: Artifact) -> NDArray[np.int64]:
-    """Return the keys (G,) stored by :func:`key_arrays`. Raises CorruptError if they are damaged."""
-    if "ngrams" in artifact.arrays:
-        keys = need_array(artifact, "ngrams", "int64", (None,))
-    else:
-        lower = need_array(artifact, "ngrams_lower", "int32", (None,)).view(np.uint32)
-        upper, counts = need_array(artifact, "ngrams_upper", "int64", (None, 2)).T
-        if (counts < 1).any() or (counts > len(lower)).any() or counts.sum() != len(lower) or (upper >> 31).any():
-            raise CorruptError("the upper bits of its n-grams are damaged")
-        keys = np.repeat(upper << _LOWER_BITS, counts) | lower
-    if (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
-        raise CorruptError("its n-grams are unsorted")
-    return keys
-
-
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
     """Return n-gram features stored by :func:`feature_arrays`, or None if there are none. Raises CorruptError."""
-    if not artifact.arrays.keys() & {"ngrams", "ngrams_lower"}:
+    if not has_keys(artifact):
         return None
     if settings.ngrams == 0:
         raise CorruptError("it contains n-grams, although its settings say that it has none")

@@ -3,9 +3,10 @@
 The functions for training import SciPy, so they are imported from their own modules.
 """
 
+from nlptx.regions.block_floats import rounded
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import RegionNgrams
-from nlptx.regions.serialization import read_region_classifier, region_arrays, rounded
+from nlptx.regions.serialization import read_region_classifier, region_arrays
 from nlptx.regions.without_each import outputs_without_each
 
 __all__ = [

@@ -1,6 +1,7 @@
 """Converts a region classifier to the arrays in a model file and back.
 
-The vectors of the n-grams are always stored in float16; :func:`rounded` rounds them before the classifier is trained.
+The vectors of the n-grams and the word weights, which are by far the largest arrays, are stored as block floats
+(:mod:`nlptx.regions.block_floats`). Training rounds them, so a classifier is the same before and after storing.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
+from nlptx.ngrams.key_arrays import key_arrays, read_keys
+from nlptx.regions.block_floats import EXPONENTS, from_block_floats, to_block_floats
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import RegionNgrams
 
 _PREFIX = "region_"
-# Axes of the learned arrays: W words, R components, F filters and E outputs.
+_BLOCK_FLOATS = ("table", "word_weights")
+# Axes of the other learned arrays: R components, F filters and E outputs.
 _AXES = {
-    "word_weights": "WF",
     "vector_weights": "RF",
     "bias": "F",
     "output_weights": "FE",
@@ -27,17 +30,14 @@ _AXES = {
 }
 
 
-def rounded(table: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors of n-grams with the accuracy of a model file."""
-    largest = float(np.finfo(np.float16).max)
-    return np.clip(table, -largest, largest).astype(np.float16).astype(np.float32)
-
-
 def region_arrays(classifier: RegionClassifier, dtype: DTypeLike) -> dict[str, NDArray]:
-    """Return the arrays that represent a region classifier in an artifact, with learned weights of type ``dtype``."""
-    learned = {name: getattr(classifier, name).astype(dtype, copy=False) for name in _AXES}
-    arrays = {"ngrams": classifier.ngrams.keys, "table": classifier.table.astype(np.float16), **learned}
-    return {_PREFIX + name: array for name, array in arrays.items()}
+    """Return the arrays that represent a region classifier in an artifact, with other weights of type ``dtype``."""
+    arrays = {name: getattr(classifier, name).astype(dtype, copy=False) for name in _AXES}
+    for name in _BLOCK_FLOATS:
+        arrays[name], arrays[f"{name}_exponents"] = to_block_floats(getattr(classifier, name))
+    return key_arrays(classifier.ngrams.keys, f"{_PREFIX}ngrams") | {
+        _PREFIX + name: array for name, array in arrays.items()
+    }
 
 
 def read_region_classifier(
@@ -47,7 +47,7 @@ def read_region_classifier(
 
     Args:
         artifact: the artifact.
-        float16: whether the learned weights are stored as float16.
+        float16: whether the smaller arrays are stored as float16.
         words: vocabulary size.
         outputs: number of outputs.
         groups: number of groups of filters.
@@ -55,21 +55,31 @@ def read_region_classifier(
     Raises:
         CorruptError: an array is invalid.
     """
-    keys = need_array(artifact, f"{_PREFIX}ngrams", "int64", (None,))
-    if (keys[1:] <= keys[:-1]).any() or (keys < 1).any():
-        raise CorruptError("the n-grams of its regions are unsorted")
+    keys = read_keys(artifact, f"{_PREFIX}ngrams")
+    if (keys < 1).any():
+        raise CorruptError("the n-grams of its regions are damaged")
     ngrams = RegionNgrams(keys, words)
-    table = need_array(artifact, f"{_PREFIX}table", "float16", (len(keys), None)).astype(np.float32)
+    table = _block_floats(artifact, "table", len(keys), None)
     bias = artifact.arrays.get(f"{_PREFIX}bias")
     filters = len(bias) if bias is not None and bias.ndim else 0
-    sizes = {"W": ngrams.single, "R": table.shape[1], "F": filters, "E": outputs}
     if filters % groups:
         raise CorruptError(f"its {filters} region filters are not divisible into {groups} groups")
-    return RegionClassifier(ngrams, table, **_learned(artifact, float16, sizes), groups=groups)
+    learned = _learned(artifact, float16, {"R": table.shape[1], "F": filters, "E": outputs})
+    word_weights = _block_floats(artifact, "word_weights", ngrams.single, filters)
+    return RegionClassifier(ngrams, table, word_weights, **learned, groups=groups)
+
+
+def _block_floats(artifact: Artifact, name: str, rows: int, columns: int | None) -> NDArray[np.float32]:
+    """Return an array stored as block floats. Raises CorruptError if it is invalid."""
+    numbers = need_array(artifact, _PREFIX + name, "int8", (rows, columns))
+    exponents = need_array(artifact, f"{_PREFIX}{name}_exponents", "int8", (rows,))
+    if (exponents < EXPONENTS[0]).any() or (exponents > EXPONENTS[1]).any() or (numbers == -128).any():
+        raise CorruptError(f"the numbers of {_PREFIX}{name} are out of range")
+    return from_block_floats(numbers, exponents)
 
 
 def _learned(artifact: Artifact, float16: bool, sizes: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-    """Return the learned arrays by name. Raises CorruptError if one of them is invalid."""
+    """Return the smaller learned arrays by name. Raises CorruptError if one of them is invalid."""
     dtype = "float16" if float16 else "float32"
     return {
         name: need_array(artifact, _PREFIX + name, dtype, tuple(sizes[axis] for axis in axes)).astype(

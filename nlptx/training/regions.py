@@ -95,7 +95,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
         context.report("region filters", fraction)
         return not context.stop_requested()
 
-    return fit_region_classifier(
+    classifier = fit_region_classifier(
         TrainingTexts(train.ids, train.targets, None if weights is None else scaled_to_mean_one(weights)),
         model.network.loss,
         ngrams,
@@ -105,6 +105,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
         context.workers,
         go_on,
     )
+    return None if classifier is None else replace(classifier, word_weights=rounded(classifier.word_weights))
 
 
 def _some(texts: Examples) -> RaggedArray:

@@ -110,7 +110,7 @@ def mutate_array(rng, array):
                     flat[where] = value
         return flat.reshape(array.shape)
     if kind == 3:
-        dtype = rng.choice(["|u1", "<i4", "<i8", "<f2", "<f4", "<f8"])
+        dtype = rng.choice(["|u1", "|i1", "<i4", "<i8", "<f2", "<f4", "<f8"])
         with np.errstate(all="ignore"):
             return np.array(array).astype(dtype) if array.dtype.kind != "S" else np.zeros(array.shape, dtype)
     if kind == 4:

@@ -26,9 +26,9 @@ from nlptx.errors import CorruptError
 from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures, feature_width
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings
+from nlptx.ngrams.key_arrays import key_arrays, read_keys
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
 from nlptx.ngrams.naive_bayes import log_count_ratios, ngram_keys
-from nlptx.ngrams.serialization import key_arrays, read_keys
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS

@@ -70,7 +70,7 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path):
 def test_float16(tmp_path):
     model = fit(settings=TrainSettings(**SHAPE, region_filters=6, float16=True))
     model.save(tmp_path / "m.npz")
-    assert container.read(tmp_path / "m.npz").arrays["region_word_weights"].dtype == np.float16
+    assert container.read(tmp_path / "m.npz").arrays["region_vector_weights"].dtype == np.float16
     assert_allclose(nlptx.Model.load(tmp_path / "m.npz").predict_proba(NEW), model.predict_proba(NEW), atol=0.01)
 
 
@@ -215,9 +215,10 @@ def test_a_stopped_run_has_no_region_filters_and_can_be_resumed(tmp_path, monkey
     ("array", "value"),
     [
         ("region_ngrams", np.array([5, 3])),
-        ("region_table", np.zeros((2, 2), np.float16)),
+        ("region_table", np.zeros((2, 2), np.int8)),
+        ("region_table_exponents", np.zeros(2, np.int8)),
         ("region_bias", np.zeros((), np.float32)),
-        ("region_word_weights", np.zeros((1, 1), np.float32)),
+        ("region_word_weights", np.zeros((1, 1), np.int8)),
         ("region_output_weights", None),
     ],
 )
@@ -247,9 +248,19 @@ def test_a_damaged_number_of_groups_is_refused(groups):
         nlptx.Model.from_artifact(artifact)
 
 
+@pytest.mark.parametrize(("array", "value"), [("region_table_exponents", 101), ("region_word_weights", -128)])
+def test_block_floats_out_of_range_are_refused(array, value):
+    artifact = trained().to_artifact()
+    artifact.arrays[array] = np.full_like(artifact.arrays[array], value)
+    with pytest.raises(CorruptError, match="out of range"):
+        nlptx.Model.from_artifact(artifact)
+
+
 def test_huge_weights_are_computed_in_float64():
     artifact = trained().to_artifact()
-    artifact.arrays["region_word_weights"] = artifact.arrays["region_word_weights"] * np.float32(1e30)
+    artifact.arrays["region_word_weights_exponents"] = np.full_like(
+        artifact.arrays["region_word_weights_exponents"], 100
+    )
     model = nlptx.Model.from_artifact(artifact)
     assert model.overflow_safe().regions.classifier.table.dtype == np.float64
     assert trained().overflow_safe() is trained()

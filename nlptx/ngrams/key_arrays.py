@@ -1,0 +1,45 @@
+"""Converts the keys of n-grams, which are sorted int64 numbers, to the arrays in a model file and back.
+
+The keys are stored in two parts if this takes less space: the lower 32 bits of each key, as an int32; and each distinct
+value of the upper bits, with the number of keys that have this value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.artifacts.container import Artifact
+from nlptx.artifacts.validation import need_array
+from nlptx.errors import CorruptError
+
+_LOWER_BITS = 32
+# Prefix of the names of the arrays.
+NGRAMS = "ngrams"
+
+
+def key_arrays(keys: NDArray[np.int64], name: str = NGRAMS) -> dict[str, NDArray]:
+    """Return sorted keys (G,) as arrays to store, in the form that takes less space; ``name`` begins their names."""
+    upper, counts = np.unique(keys >> _LOWER_BITS, return_counts=True)
+    parts = {f"{name}_lower": keys.astype(np.int32), f"{name}_upper": np.stack([upper, counts], axis=1)}
+    return parts if sum(part.nbytes for part in parts.values()) < keys.nbytes else {name: keys}
+
+
+def has_keys(artifact: Artifact, name: str = NGRAMS) -> bool:
+    """Return whether an artifact contains keys with this name."""
+    return bool(artifact.arrays.keys() & {name, f"{name}_lower"})
+
+
+def read_keys(artifact: Artifact, name: str = NGRAMS) -> NDArray[np.int64]:
+    """Return the keys (G,) stored by :func:`key_arrays`. Raises CorruptError if they are damaged."""
+    if name in artifact.arrays:
+        keys = need_array(artifact, name, "int64", (None,))
+    else:
+        lower = need_array(artifact, f"{name}_lower", "int32", (None,)).view(np.uint32)
+        upper, counts = need_array(artifact, f"{name}_upper", "int64", (None, 2)).T
+        if (counts < 1).any() or (counts > len(lower)).any() or counts.sum() != len(lower) or (upper >> 31).any():
+            raise CorruptError("the upper bits of its n-grams are damaged")
+        keys = np.repeat(upper << _LOWER_BITS, counts) | lower
+    if (keys[1:] <= keys[:-1]).any() or (keys < 0).any():
+        raise CorruptError("its n-grams are unsorted")
+    return keys
