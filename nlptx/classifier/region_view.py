@@ -53,6 +53,11 @@ class RegionView:
         a, b = self.weights
         return a * outputs + b * of_regions
 
+    def with_words(self, words: int) -> Self:
+        """Return the same for a vocabulary to which new words were appended, so that it has ``words`` words."""
+        ngrams = self.classifier.ngrams.with_words(words)
+        return replace(self, classifier=replace(self.classifier, ngrams=ngrams))
+
     def can_overflow(self) -> bool:
         """Return whether some weights are so large that computing in float32 may overflow."""
         return are_too_large(self.classifier.arrays().values())

@@ -12,17 +12,29 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
-    """Return the same features for a vocabulary to which new words were appended, so that it has ``words`` words.
+    """Return the same features for a vocabulary to which new words were appended, so that it has ``words`` words."""
+    return replace(known, words=words, keys=keys_with_words(known.keys, known.order, known.words, words))
+
+
+def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int) -> NDArray[np.int64]:
+    """Return the keys (G,) of the same n-grams, in the same order, after new words were appended to a vocabulary.
 
     With a vocabulary of V words, a key is a number in base V + 2 whose digits are word ids + 1, or V + 1 for the start
-    of a text; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
+    of a text; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. So the start of a text has the largest digit before and
+    after, and sorted keys remain sorted.
+
+    Args:
+        keys: the keys.
+        order: length of the longest n-gram.
+        before: number of words to which the keys belong.
+        words: number of words after new ones were appended.
     """
-    keys, left, value = np.zeros_like(known.keys), known.keys.copy(), 1
-    for _ in range(known.order):
-        left, digit = np.divmod(left, known.words + 2)
-        keys += np.where(digit == known.words + 1, words + 1, digit) * value
+    result, left, value = np.zeros_like(keys), keys.copy(), 1
+    for _ in range(order):
+        left, digit = np.divmod(left, before + 2)
+        result += np.where(digit == before + 1, words + 1, digit) * value
         value *= words + 2
-    return _sorted(replace(known, words=words, keys=keys))
+    return result
 
 
 def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
@@ -62,11 +74,6 @@ def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray
     extended = replace(_each_array(known, spread), keys=every)
     extended.slopes[new] += products
     return extended
-
-
-def _sorted(known: NgramFeatures) -> NgramFeatures:
-    order = np.argsort(known.keys)
-    return replace(_each_array(known, lambda values: values[order]), keys=known.keys[order])
 
 
 def _each_array(known: NgramFeatures, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> NgramFeatures:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.ngrams.extension import keys_with_words
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
@@ -61,6 +62,10 @@ class RegionNgrams:
         frequent = np.argsort(-counts, kind="stable")[:_MAX_WORDS]
         frequent = np.sort(frequent[counts[frequent] >= _MIN_WORD_COUNT])
         return cls(np.concatenate([frequent + 1, keys[totals >= _MIN_COUNT]]), words), counts
+
+    def with_words(self, words: int) -> RegionNgrams:
+        """Return the same n-grams for a vocabulary to which new words were appended, so that it has ``words`` words."""
+        return RegionNgrams(keys_with_words(self.keys, ORDER, self.words, words), words)
 
     def __len__(self) -> int:
         return len(self.keys)

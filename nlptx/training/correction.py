@@ -8,12 +8,13 @@ constant. There are E scores for the new labels, and E0 scores for the labels of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
+from nlptx.classifier.region_view import RegionView
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.adaptation import Correction
 from nlptx.ngrams.extension import with_outputs
@@ -112,7 +113,7 @@ def extend_ngrams(
         weight = projection.weight.value
         if isinstance(projection, ColumnMix):
             weight = np.concatenate([np.diag(row) for row in weight])
-        old = weight / before.temperature @ to_scores(before.network.loss)  # (M E0, E0)
+        old = weight * _network_factor(before) @ to_scores(before.network.loss)  # (M E0, E0)
         models = 1 if known.latent is None else 2
         return with_outputs(known, [part @ change for part in np.split(old, models)])
     if not settings.ngrams:
@@ -120,6 +121,33 @@ def extend_ngrams(
     width = change.shape[1]
     none, nothing = np.zeros((0, 0), np.float32), np.zeros((0, width), np.float32)
     return NgramFeatures(settings.ngrams, words, np.zeros(0, np.int64), none, nothing, np.zeros(width, np.float32))
+
+
+def with_scores(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionView | None:
+    """Return the region classifier of a model with its outputs converted to new scores, or None if there is none.
+
+    Args:
+        before: model that training starts from.
+        change: (E0, E) matrix that converts old scores to new scores.
+        loss: loss of the new model. The outputs of the region classifier are added to those of the network.
+    """
+    if before.regions is None:
+        return None
+    classifier, (_, weight) = before.regions.classifier, before.regions.weights
+    through = weight / before.temperature * to_scores(before.network.loss) @ change @ _to_outputs(loss)
+    return RegionView(
+        replace(
+            classifier,
+            output_weights=(classifier.output_weights @ through).astype(np.float32),
+            output_bias=(classifier.output_bias @ through).astype(np.float32),
+        ),
+        (1.0, 1.0),
+    )
+
+
+def _network_factor(before: Model) -> float:
+    """Return the factor of the outputs of the network in the calibrated outputs of a model."""
+    return (1.0 if before.regions is None else before.regions.weights[0]) / before.temperature
 
 
 def set_weights(
@@ -143,9 +171,9 @@ def set_weights(
     of_pooled = correction.weights[change.shape[0] :] * scale.factor[:, None]
     head, new = before.network.head, model.network.head
     bias = np.zeros(len(through)) if head.bias is None else head.bias.value
-    new.weight.value[...] = (head.weight.value / before.temperature @ through + of_pooled) @ to_outputs
+    new.weight.value[...] = (head.weight.value * _network_factor(before) @ through + of_pooled) @ to_outputs
     if new.bias is not None:
-        moved = (bias / before.temperature + log_priors(before)) @ through
+        moved = (bias * _network_factor(before) + log_priors(before)) @ through
         new.bias.value[...] = (moved - scale.mean @ of_pooled + correction.bias) @ to_outputs
     if isinstance(model.network.text_projection, ColumnMix):
         model.network.text_projection.weight.value[...] = 1

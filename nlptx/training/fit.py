@@ -227,8 +227,6 @@ def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dic
 def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
     """Calibrate a trained model on the held-out texts, measure its errors there, and warn if it is useless."""
     outputs = outputs_of(model, data.valid, context.workers)
-    if model.regions is not None:
-        outputs = model.regions.combine(outputs, list(data.valid.ids))
     calibrate(model, outputs, data.valid)
     model.held_out = measure_errors(model, outputs, data.valid)
     if warning := find_uselessness(model, data, outputs):

@@ -93,12 +93,14 @@ def validate(
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
-    """Return the outputs (texts, outputs) of the network for one or more examples."""
+    """Return the outputs (texts, outputs) of a model for one or more examples."""
     order = np.argsort(examples.ids.lengths, kind="stable")
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 
     def work(rows: NDArray[np.int64]) -> None:
-        result[rows] = network_outputs(model, [examples.ids[row] for row in rows])
+        texts = [examples.ids[row] for row in rows]
+        of_network = network_outputs(model, texts)
+        result[rows] = of_network if model.regions is None else model.regions.combine(of_network, texts)
 
     for _ in workers.map(work, _slices(order)):
         pass

@@ -66,12 +66,16 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
 def without_regions(
     start: Model, settings: TrainSettings, on_note: Callable[[str], None]
 ) -> tuple[Model, TrainSettings]:
-    """Return a model to start from, and the settings, without a region classifier."""
-    if start.regions is not None:
-        on_note("the region filters of the model are left out, because they cannot be trained further")
-    elif settings.region_filters:
+    """Return the settings without region filters, because those of the model to start from are not trained further.
+
+    If the model has no n-gram features, its region filters are left out too.
+    """
+    if start.regions is not None and start.ngram_features is None:
+        on_note("the region filters of the model are left out, because it has no n-gram features")
+        start = replace(start, regions=None)
+    elif settings.region_filters and start.regions is None:
         on_note("no region filters: they are not trained if training starts from a model")
-    return replace(start, regions=None), replace(settings, region_filters=0)
+    return start, replace(settings, region_filters=0)
 
 
 def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassifier | None:

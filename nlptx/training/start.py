@@ -1,9 +1,9 @@
 """Starting from a trained model (``--start``) instead of word vectors.
 
-The words, word vectors, encoder and n-gram features of the model are kept. A correction to the outputs of the model is
-fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the head and to the n-gram weights. Then the
-network is trained as usual. A label that the model already has keeps its output weights; the output weights of a new
-label start at 0.
+The words, word vectors, encoder, n-gram features and region filters of the model are kept. A correction to the outputs
+of the model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the head and to the n-gram
+weights. Then the network is trained as usual; the region filters are not. A label that the model already has keeps its
+output weights; the output weights of a new label start at 0.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from nlptx.training.correction import (
     match_scores,
     set_weights,
     to_scores,
+    with_scores,
 )
 from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
@@ -118,7 +119,8 @@ def start_from(
     features = features.dense() if isinstance(features, SparseNgramFeatures) else features
     known = None if features is None else with_words(features, words)
     table = np.concatenate([start.table, encoded.vectors[len(start.table) :]])  # new words have the zero vector
-    before = replace(start, vocabulary=encoded.vocabulary, table=table, ngram_features=known)
+    regions = None if start.regions is None else start.regions.with_words(words)
+    before = replace(start, vocabulary=encoded.vocabulary, table=table, ngram_features=known, regions=regions)
     texts = data.train.texts()
     pooled, scores = _pooled_and_scores(before, texts.ids, context.workers)
     matched = match_scores(before, encoded.labels, several=label_sets is not None)
@@ -155,6 +157,11 @@ def start_from(
     set_weights(model, before, change, replace(correction, bias=correction.bias + first_bias), scale)
     if folded is None:
         return model, data
+    model.regions = with_scores(before, change, model.network.loss)
+    if model.regions is not None:
+        # The region filters are not trained further. In training, their scores are added to those of the n-grams.
+        of_regions = model.regions.classifier.outputs(list(data.train.ids))
+        added = added + (of_regions @ to_scores(model.network.loss)).astype(np.float32)
     rest = np.zeros((len(added), len(folded.bias) - added.shape[1]), np.float32)
     batches = _batches(folded, data.train.ids, np.hstack([added, rest]))
     of_examples = ExampleFeatures.collected(batches, len(data.train), context.budget)
@@ -184,7 +191,11 @@ def _pooled_and_scores(
     def work(rows: NDArray[np.intp]) -> None:
         x, layout, token_features, text_features = network_inputs(model, [texts[row] for row in rows])
         part = model.network.pool.apply(model.network.encode(x, layout, token_features), layout)
-        pooled[rows], outputs[rows] = part, model.network.decide(part, layout.pooled, text_features)
+        of_network = model.network.decide(part, layout.pooled, text_features)
+        pooled[rows] = part
+        outputs[rows] = (
+            of_network if model.regions is None else model.regions.combine(of_network, [texts[row] for row in rows])
+        )
 
     for _ in workers.map(work, (order[at : at + _BATCH] for at in range(0, len(order), _BATCH))):
         pass
