@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.artifacts.block_floats import block_float_arrays, read_block_floats
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.classifier.abstention import ErrorCurve
@@ -100,9 +101,9 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
 
 def arrays_of(model: Model) -> dict[str, NDArray]:
     """Return the arrays to store."""
-    dtype = np.float16 if model.settings.float16 else np.float32
-    table = model.table.astype(dtype, copy=False)
-    arrays = {"table": table, "flat": model.flat, "priors": model.priors, **model.vocabulary.to_arrays()}
+    dtype = np.float16 if model.settings.compact else np.float32
+    table = block_float_arrays("table", model.table) if model.settings.compact else {"table": model.table}
+    arrays = {**table, "flat": model.flat, "priors": model.priors, **model.vocabulary.to_arrays()}
     if model.ngram_features is not None:
         arrays |= feature_arrays(model.ngram_features, dtype)
     return arrays if model.regions is None else arrays | model.regions.arrays(dtype)
@@ -116,7 +117,12 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     """
     settings = TrainSettings.from_dict(artifact.settings)
     vocabulary = read_vocabulary(artifact, read_tokenizer(dict(artifact.details)))
-    table = need_floats(artifact, "table", settings.float16, (len(vocabulary), None))
+    shape = len(vocabulary), None
+    table = (
+        read_block_floats(artifact, "table", shape)
+        if settings.compact
+        else need_floats(artifact, "table", False, shape)
+    )
     flat = need_array(artifact, "flat", "float32", (None,))
     priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
     independent = LOSSES[settings.loss].independent
@@ -151,7 +157,7 @@ def _read_regions(artifact: Artifact, settings: TrainSettings, words: int, outpu
         return None
     from nlptx.classifier.region_view import RegionView
 
-    return RegionView.read(artifact, settings.float16, words, outputs)
+    return RegionView.read(artifact, settings.compact, words, outputs)
 
 
 def bundled_path() -> str:

@@ -38,12 +38,12 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     width = feature_width(classes, LOSSES[settings.loss].independent)
     if "slope_starts" in artifact.arrays:
         return _read_sparse(artifact, settings, words, classes, keys)
-    ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), None))
-    slopes = need_floats(artifact, "slopes", settings.float16, (len(keys), width))
+    ratios = need_floats(artifact, "ratios", settings.compact, (len(keys), None))
+    slopes = need_floats(artifact, "slopes", settings.compact, (len(keys), width))
     latent = importance = None
     if "latent" in artifact.arrays:
-        latent = need_floats(artifact, "latent", settings.float16, (len(keys), width))
-        importance = need_floats(artifact, "importance", settings.float16, (len(keys),))
+        latent = need_floats(artifact, "latent", settings.compact, (len(keys), width))
+        importance = need_floats(artifact, "importance", settings.compact, (len(keys),))
     bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
     return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
 
@@ -51,10 +51,10 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
 def _read_sparse(
     artifact: Artifact, settings: TrainSettings, words: int, classes: int, keys: NDArray[np.int64]
 ) -> SparseNgramFeatures:
-    slopes = need_floats(artifact, "slopes", settings.float16, (None,))
+    slopes = need_floats(artifact, "slopes", settings.compact, (None,))
     labels = need_array(artifact, "slope_labels", "int32", (len(slopes),))
     starts = need_array(artifact, "slope_starts", "int64", (len(keys) + 1,))
-    ratios = need_floats(artifact, "ratios", settings.float16, (len(keys), 0))
+    ratios = need_floats(artifact, "ratios", settings.compact, (len(keys), 0))
     bias = need_array(artifact, "bias", "float32", (classes,))
     if starts[0] != 0 or starts[-1] != len(slopes) or (np.diff(starts) < 0).any():
         raise CorruptError("the positions of its n-gram weights are damaged")

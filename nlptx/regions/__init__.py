@@ -3,7 +3,6 @@
 The functions for training import SciPy, so they are imported from their own modules.
 """
 
-from nlptx.regions.block_floats import rounded
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import RegionNgrams
 from nlptx.regions.serialization import read_region_classifier, region_arrays
@@ -15,5 +14,4 @@ __all__ = [
     "outputs_without_each",
     "read_region_classifier",
     "region_arrays",
-    "rounded",
 ]

@@ -20,8 +20,6 @@ ORDER = 3
 BAG = 3
 # Number of words before and after a position whose n-grams belong to its region.
 AROUND = 2
-# Maximum number of words among the n-grams.
-_MAX_WORDS = 30_000
 # Minimum number of occurrences of a word, and of a longer n-gram. Fewer would say little about an n-gram.
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
 # Approximate number of words whose n-grams are counted together.
@@ -43,12 +41,16 @@ class RegionNgrams:
         self.single = int(np.searchsorted(keys, words + 2))
 
     @classmethod
-    def count(cls, texts: Sequence[NDArray[np.integer]], words: int) -> tuple[RegionNgrams, NDArray[np.int64]]:
-        """Return the frequent n-grams of texts, and the number of occurrences (V,) of each word.
+    def count(
+        cls, texts: Sequence[NDArray[np.integer]], words: int, max_words: int, max_longer: int
+    ) -> tuple[RegionNgrams, NDArray[np.int64]]:
+        """Return the most frequent n-grams of texts, and the number of occurrences (V,) of each word.
 
         Args:
             texts: word ids of each text, below ``words``.
             words: vocabulary size V.
+            max_words: maximum number of words among the n-grams.
+            max_longer: maximum number of n-grams of two or more words.
         """
         counts = np.zeros(words, np.int64)
         keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -59,9 +61,8 @@ class RegionNgrams:
             more = np.unique(longer[longer >= 0], return_counts=True)
             every = union_of_sorted(keys, more[0])
             keys, totals = every, counts_of(every, keys, totals) + counts_of(every, *more)
-        frequent = np.argsort(-counts, kind="stable")[:_MAX_WORDS]
-        frequent = np.sort(frequent[counts[frequent] >= _MIN_WORD_COUNT])
-        return cls(np.concatenate([frequent + 1, keys[totals >= _MIN_COUNT]]), words), counts
+        frequent = _most_frequent(counts, _MIN_WORD_COUNT, max_words)
+        return cls(np.concatenate([frequent + 1, keys[_most_frequent(totals, _MIN_COUNT, max_longer)]]), words), counts
 
     def with_words(self, words: int) -> RegionNgrams:
         """Return the same n-grams for a vocabulary to which new words were appended, so that it has ``words`` words."""
@@ -100,6 +101,12 @@ class RegionNgrams:
         """
         ends = [(n, offset) for n in range(ORDER) for offset in range(n - AROUND, AROUND + 1)]
         return _entries(found, lengths, ends, len(self.keys))
+
+
+def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:
+    """Return the sorted indices of the largest counts that are at least ``least``; at most ``most`` of them."""
+    order = np.argsort(-counts, kind="stable")[:most]
+    return np.sort(order[counts[order] >= least])
 
 
 def sums_of_rows(table: NDArray, entries: NDArray[np.integer]) -> NDArray:

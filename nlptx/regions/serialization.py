@@ -1,7 +1,7 @@
 """Converts a region classifier to the arrays in a model file and back.
 
 The vectors of the n-grams and the word weights, which are by far the largest arrays, are stored as block floats
-(:mod:`nlptx.regions.block_floats`). Training rounds them, so a classifier is the same before and after storing.
+(:mod:`nlptx.artifacts.block_floats`). Training rounds them, so a classifier is the same before and after storing.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from nlptx.artifacts.block_floats import block_float_arrays, read_block_floats
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.key_arrays import key_arrays, read_keys
-from nlptx.regions.block_floats import EXPONENTS, from_block_floats, to_block_floats
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import RegionNgrams
 
@@ -34,7 +34,7 @@ def region_arrays(classifier: RegionClassifier, dtype: DTypeLike) -> dict[str, N
     """Return the arrays that represent a region classifier in an artifact, with other weights of type ``dtype``."""
     arrays = {name: getattr(classifier, name).astype(dtype, copy=False) for name in _AXES}
     for name in _BLOCK_FLOATS:
-        arrays[name], arrays[f"{name}_exponents"] = to_block_floats(getattr(classifier, name))
+        arrays |= block_float_arrays(name, getattr(classifier, name))
     return key_arrays(classifier.ngrams.keys, f"{_PREFIX}ngrams") | {
         _PREFIX + name: array for name, array in arrays.items()
     }
@@ -59,23 +59,14 @@ def read_region_classifier(
     if (keys < 1).any():
         raise CorruptError("the n-grams of its regions are damaged")
     ngrams = RegionNgrams(keys, words)
-    table = _block_floats(artifact, "table", len(keys), None)
+    table = read_block_floats(artifact, f"{_PREFIX}table", (len(keys), None))
     bias = artifact.arrays.get(f"{_PREFIX}bias")
     filters = len(bias) if bias is not None and bias.ndim else 0
     if filters % groups:
         raise CorruptError(f"its {filters} region filters are not divisible into {groups} groups")
     learned = _learned(artifact, float16, {"R": table.shape[1], "F": filters, "E": outputs})
-    word_weights = _block_floats(artifact, "word_weights", ngrams.single, filters)
+    word_weights = read_block_floats(artifact, f"{_PREFIX}word_weights", (ngrams.single, filters))
     return RegionClassifier(ngrams, table, word_weights, **learned, groups=groups)
-
-
-def _block_floats(artifact: Artifact, name: str, rows: int, columns: int | None) -> NDArray[np.float32]:
-    """Return an array stored as block floats. Raises CorruptError if it is invalid."""
-    numbers = need_array(artifact, _PREFIX + name, "int8", (rows, columns))
-    exponents = need_array(artifact, f"{_PREFIX}{name}_exponents", "int8", (rows,))
-    if (exponents < EXPONENTS[0]).any() or (exponents > EXPONENTS[1]).any() or (numbers == -128).any():
-        raise CorruptError(f"the numbers of {_PREFIX}{name} are out of range")
-    return from_block_floats(numbers, exponents)
 
 
 def _learned(artifact: Artifact, float16: bool, sizes: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:

@@ -30,8 +30,6 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
-# Maximum number of components.
-COMPONENTS = 256
 # Maximum number of words, most frequent first, from which the components are computed.
 _MAX_ROWS = 8000
 # n_0, which corresponds to 30 occurrences of the n-gram.
@@ -49,6 +47,7 @@ def fit_vectors(
     ngrams: RegionNgrams,
     counts: NDArray[np.int64],
     weights: NDArray[np.float64],
+    components: int,
     rng: np.random.Generator,
     workers: Workers,
     report: Report = lambda fraction: None,
@@ -60,6 +59,7 @@ def fit_vectors(
         ngrams: the G n-grams.
         counts: (V,) number of occurrences of each word in the texts.
         weights: (V,) weights of the context words; 0 for other words.
+        components: maximum number of components R.
         rng: source of randomness for the power iteration.
         workers: threads to use; they do not change the result.
         report: callback for the completed fraction.
@@ -67,9 +67,11 @@ def fit_vectors(
     contexts = np.flatnonzero(weights)
     if not len(contexts):
         return np.zeros((len(ngrams), 1), np.float32)
-    components = _components(texts, counts, contexts, weights[contexts], rng, workers, lambda x: report(x / 4))
-    of_words = np.zeros((len(weights) + 1, components.shape[1] + 1), np.float32)
-    of_words[contexts, :-1] = components
+    of_contexts = _components(
+        texts, counts, contexts, weights[contexts], components, rng, workers, lambda x: report(x / 4)
+    )
+    of_words = np.zeros((len(weights) + 1, of_contexts.shape[1] + 1), np.float32)
+    of_words[contexts, :-1] = of_contexts
     of_words[:-1, -1] = 1  # the last component counts the context words
     sums = _sums(texts, ngrams, of_words, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     numbers = sums[:, -1:]
@@ -85,6 +87,7 @@ def _components(
     counts: NDArray[np.int64],
     contexts: NDArray[np.int64],
     weights: NDArray[np.float64],
+    components: int,
     rng: np.random.Generator,
     workers: Workers,
     report: Report,
@@ -121,7 +124,7 @@ def _components(
     pairs = power_iteration(
         lambda block: gram @ block,
         len(contexts),
-        min(COMPONENTS, len(contexts)),
+        min(components, len(contexts)),
         tolerance=_TOLERANCE,
         rng=rng,
         dtype=np.float32,

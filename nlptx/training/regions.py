@@ -17,11 +17,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.artifacts.block_floats import rounded
 from nlptx.classifier.model import Model
 from nlptx.classifier.region_view import RegionView
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import LARGEST_VOCABULARY
-from nlptx.regions import RegionClassifier, RegionNgrams, rounded
+from nlptx.regions import RegionClassifier, RegionNgrams
 from nlptx.regions.contexts import context_weights
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
 from nlptx.regions.vectors import fit_vectors
@@ -36,6 +37,8 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 _GROUPS = 2
 # A, B and S.
 _NETWORK_WEIGHT, _REGION_WEIGHT, _DEVIATION = 0.6, 0.35, 0.15
+# With F filters in a group: F / 2 components, 256 F words, and 512 F longer n-grams, but at most 30,000 words.
+_FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
 # Approximate maximum number of words in the texts from which the vectors are made; the time is proportional to it.
 _MAX_WORDS = 1 << 26
 
@@ -84,12 +87,15 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
     weights = _loss_weights(model, train)
     sources = _some(data.unlabelled if len(data.unlabelled) else train)
     context.report("vectors of n-grams", 0)
-    ngrams, counts = RegionNgrams.count(sources, words)
+    filters = model.settings.region_filters
+    max_words = min(_WORDS_PER_FILTER * filters, _MAX_NGRAM_WORDS)
+    ngrams, counts = RegionNgrams.count(sources, words, max_words, _LONGER_PER_FILTER * filters)
     table = fit_vectors(
         sources,
         ngrams,
         counts,
         context_weights(counts, train.ids, train.targets, len(model.labels), train.weights),
+        -(-filters // _FILTERS_PER_COMPONENT),
         generator(context.seed, Stream.REGION_VECTORS),
         context.workers,
         lambda fraction: context.report("vectors of n-grams", fraction),
@@ -104,7 +110,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
         model.network.loss,
         ngrams,
         rounded(table),
-        model.settings.region_filters,
+        filters,
         [generator(context.seed, Stream.REGIONS, group) for group in range(_GROUPS)],
         context.workers,
         go_on,

@@ -20,7 +20,7 @@ TEXTS = ["great film", "", "awful \0 \ud800 \u202e x", " ".join(PLAIN * 12)]
 TRAIN = {"epochs": 1, "warmup": 0, "heads": 2, "width": 8, "attention_window": 32}
 MODELS = {
     "model": {},
-    "half": {"float16": True, "ngram_min_texts": 5},
+    "half": {"compact": True, "ngram_min_texts": 5},
     "plain": {"ngrams": 0, "attention": "plain", "loss": "squared-error", "norm": "post", "blocks": 2},
     "flat": {"pool": "flatten", "long_texts": "head", "positions": "learned", "ngrams": 1, "causal": True},
     "wide": {"head_width": "wide", "pool": "attention", "width": 0, "norm_gain": False, "activation": "gelu"},

@@ -529,7 +529,7 @@ def trained(**more):
 @cache
 def trained_on_kinds():
     texts, labels = make_reviews(30)
-    return small_fit(texts, [f"{label}{number % 3}" for number, label in enumerate(labels)], ngrams=2, float16=False)
+    return small_fit(texts, [f"{label}{number % 3}" for number, label in enumerate(labels)], ngrams=2, compact=False)
 
 
 def probabilities(model):
@@ -561,13 +561,14 @@ def test_round_trip_of_a_model_with_ngrams(make, tmp_path):
     assert_array_equal(probabilities(loaded), probabilities(model))
 
 
-def test_half_precision_hardly_changes_the_probabilities(tmp_path):
+def test_compact_files_hardly_change_the_probabilities(tmp_path):
     path = str(tmp_path / "model.npz")
-    model = trained(float16=True)
+    model = trained(compact=True)
     model.save(path)
     arrays = model.to_artifact().arrays
     float16_arrays = {name for name, array in arrays.items() if array.dtype == np.float16}
-    assert float16_arrays == {"table", "ratios", "slopes", "latent", "importance"}
+    assert float16_arrays == {"ratios", "slopes", "latent", "importance"}
+    assert arrays["table"].dtype == np.int8
     loaded = Model.load(path)
     assert_allclose(probabilities(loaded), probabilities(model), rtol=0, atol=1e-2)
     assert (probabilities(loaded) != probabilities(model)).any()
@@ -577,20 +578,20 @@ def test_half_precision_hardly_changes_the_probabilities(tmp_path):
     assert_array_equal(probabilities(Model.load(again)), probabilities(loaded))
 
 
-def test_half_precision_halves_the_file(tmp_path):
+def test_compact_files_have_a_third_of_the_size(tmp_path):
     words, rng = 2_000, np.random.default_rng(1)
     vocabulary = Vocabulary([f"w{number}" for number in range(words)], np.ones(words, np.int64), Tokenizer())
     features, _ = fit_features(*random_texts(20, 2), 2, words=words)
     table = rng.normal(size=(words, 128)).astype(np.float32)
     sizes = {}
-    for half in (False, True):
+    for compact in (False, True):
         model = initial_model(
-            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, float16=half), 1, features
+            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, compact=compact), 1, features
         )
-        path = str(tmp_path / f"{half}.npz")
+        path = str(tmp_path / f"{compact}.npz")
         model.save(path)
-        sizes[half] = os.path.getsize(path)
-    assert sizes[True] / sizes[False] == pytest.approx(0.5, abs=0.05)
+        sizes[compact] = os.path.getsize(path)
+    assert sizes[True] / sizes[False] == pytest.approx(0.3, abs=0.05)
 
 
 def test_without_ngrams_there_are_no_features():

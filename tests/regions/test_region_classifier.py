@@ -33,7 +33,7 @@ def some_texts(count=20, longest=14, seed=0):
 
 def a_classifier(outputs=3, dtype=np.float64, groups=1):
     rng = np.random.default_rng(1)
-    ngrams, _ = RegionNgrams.count(some_texts(), WORDS)
+    ngrams, _ = RegionNgrams.count(some_texts(), WORDS, WORDS, 1000)
     shapes = (
         (len(ngrams), COMPONENTS),
         (ngrams.single, FILTERS),
@@ -132,7 +132,7 @@ def order_task(count, seed):
 
 
 def learned(texts, targets, weights=None, go_on=lambda fraction: True, groups=1, jobs=1):
-    ngrams, _ = RegionNgrams.count(texts, WORDS)
+    ngrams, _ = RegionNgrams.count(texts, WORDS, WORDS, 1000)
     table = np.random.default_rng(0).standard_normal((len(ngrams), 16), np.float32)
     rngs = [np.random.default_rng(group) for group in range(groups)]
     data = TrainingTexts(texts, targets, weights)

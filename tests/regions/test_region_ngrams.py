@@ -10,6 +10,8 @@ from nlptx.regions.ngrams import sums_of_rows
 from nlptx.regions.spacing import in_groups, with_gaps
 
 WORDS = 7
+# Maximum numbers of words and of longer n-grams.
+ALL = (100, 1000)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +38,7 @@ def key_of(words, starts_text=False):
 
 def test_words_come_first_and_rare_ngrams_are_left_out():
     texts = some_texts()
-    ngrams, counts = RegionNgrams.count(texts, WORDS)
+    ngrams, counts = RegionNgrams.count(texts, WORDS, *ALL)
     every = np.concatenate(texts)
     assert_array_equal(counts, np.bincount(every, minlength=WORDS))
     assert_array_equal(ngrams.keys[: ngrams.single], np.arange(1, WORDS + 1))
@@ -49,21 +51,26 @@ def test_words_come_first_and_rare_ngrams_are_left_out():
 
 def test_counting_in_several_groups_changes_nothing(monkeypatch):
     texts = some_texts()
-    at_once = RegionNgrams.count(texts, WORDS)[0].keys
+    at_once = RegionNgrams.count(texts, WORDS, *ALL)[0].keys
     monkeypatch.setattr(module, "_TOGETHER", 10)
-    assert_array_equal(RegionNgrams.count(texts, WORDS)[0].keys, at_once)
+    assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL)[0].keys, at_once)
 
 
-def test_only_the_most_frequent_words_are_kept(monkeypatch):
-    monkeypatch.setattr(module, "_MAX_WORDS", 2)
-    ngrams, counts = RegionNgrams.count(some_texts(), WORDS)
+def test_only_the_most_frequent_words_are_kept():
+    ngrams, counts = RegionNgrams.count(some_texts(), WORDS, 2, 1000)
     assert_array_equal(np.sort(ngrams.keys[:2] - 1), np.sort(np.argsort(-counts, kind="stable")[:2]))
     assert ngrams.single == 2
 
 
+def test_only_the_most_frequent_longer_ngrams_are_kept():
+    texts = [np.array(ids, np.int32) for ids in ([0, 1], [2, 0, 1], [2, 1, 0, 1], [3, 2, 1])]
+    ngrams, _ = RegionNgrams.count(texts, WORDS, 100, 1)
+    assert_array_equal(ngrams.keys[ngrams.single :], [key_of([0, 1])])
+
+
 def test_regions_contain_the_ngrams_around_a_position_and_no_others():
     texts = some_texts(8)
-    ngrams, _ = RegionNgrams.count(texts * 2, WORDS)
+    ngrams, _ = RegionNgrams.count(texts * 2, WORDS, *ALL)
     index = {int(key): column for column, key in enumerate(ngrams.keys)}
     lengths = np.array([len(ids) for ids in texts])
     found = ngrams.find(np.concatenate(texts), lengths)

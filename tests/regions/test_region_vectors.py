@@ -36,10 +36,10 @@ def near(ids, first, last):
 
 def test_vectors_are_those_of_the_equations():
     texts = some_texts()
-    ngrams, counts = RegionNgrams.count(texts, WORDS)
+    ngrams, counts = RegionNgrams.count(texts, WORDS, WORDS, 1000)
     rng = np.random.default_rng(1)
     weights = np.where(rng.random(WORDS) < 0.7, rng.random(WORDS), 0)
-    table = fit_vectors(texts, ngrams, counts, weights, np.random.default_rng(2), Workers(1))
+    table = fit_vectors(texts, ngrams, counts, weights, 256, np.random.default_rng(2), Workers(1))
     near_each, lengths = np.zeros((len(ngrams), WORDS)), np.array([len(ids) for ids in texts])
     found = ngrams.find(np.concatenate(texts), lengths)
     row = 0
@@ -63,20 +63,20 @@ def test_vectors_are_those_of_the_equations():
 
 def test_the_number_of_workers_and_the_groups_change_no_bit(monkeypatch):
     texts = some_texts()
-    ngrams, counts = RegionNgrams.count(texts, WORDS)
+    ngrams, counts = RegionNgrams.count(texts, WORDS, WORDS, 1000)
     weights = np.linspace(0, 1, WORDS)
 
     def vectors(jobs):
         with Workers(jobs) as workers:
-            return fit_vectors(texts, ngrams, counts, weights, np.random.default_rng(2), workers)
+            return fit_vectors(texts, ngrams, counts, weights, 256, np.random.default_rng(2), workers)
 
     assert_array_equal(vectors(1), vectors(3))
 
 
 def test_without_context_words_the_vectors_are_zero():
     texts = some_texts()
-    ngrams, counts = RegionNgrams.count(texts, WORDS)
-    table = fit_vectors(texts, ngrams, counts, np.zeros(WORDS), np.random.default_rng(0), Workers(1))
+    ngrams, counts = RegionNgrams.count(texts, WORDS, WORDS, 1000)
+    table = fit_vectors(texts, ngrams, counts, np.zeros(WORDS), 256, np.random.default_rng(0), Workers(1))
     assert not table.any()
     assert table.shape == (len(ngrams), 1)
 

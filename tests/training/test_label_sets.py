@@ -142,18 +142,18 @@ def test_an_interrupted_training_run_gives_the_same_bytes_when_resumed(tmp_path,
     assert bytes_of(resumed) == bytes_of(fit_sets(texts, sets, labels=labels)[0])
 
 
-@pytest.mark.parametrize("float16", [False, True])
+@pytest.mark.parametrize("compact", [False, True])
 @pytest.mark.parametrize("labels", [("red", "green", "blue"), MANY], ids=["few", "many"])
-def test_a_saved_model_makes_the_same_predictions(tmp_path, labels, float16):
+def test_a_saved_model_makes_the_same_predictions(tmp_path, labels, compact):
     texts, sets = make_sets(70, labels)
-    model, _ = fit_sets(texts, sets, replace(SETTINGS, float16=float16), labels=labels)
+    model, _ = fit_sets(texts, sets, replace(SETTINGS, compact=compact), labels=labels)
     model.save(tmp_path / "m.npz")
     loaded = nlptx.Model.load(tmp_path / "m.npz")
     assert loaded.label_sets.separator == ";"
     assert_array_equal(loaded.label_sets.thresholds, model.label_sets.thresholds)
     assert loaded.labels == model.labels
     expected = model.predict_proba(texts, jobs=1)
-    assert_allclose(loaded.predict_proba(texts, jobs=1), expected, atol=1e-2 if float16 else 0)
+    assert_allclose(loaded.predict_proba(texts, jobs=1), expected, atol=1e-2 if compact else 0)
 
 
 def test_the_same_probabilities_whatever_the_other_texts():

@@ -68,8 +68,8 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "1.npz").read_bytes() == (tmp_path / "3.npz").read_bytes()
 
 
-def test_float16(tmp_path):
-    model = fit(settings=TrainSettings(**SHAPE, region_filters=6, float16=True))
+def test_compact_files(tmp_path):
+    model = fit(settings=TrainSettings(**SHAPE, region_filters=6, compact=True))
     model.save(tmp_path / "m.npz")
     assert container.read(tmp_path / "m.npz").arrays["region_vector_weights"].dtype == np.float16
     assert_allclose(nlptx.Model.load(tmp_path / "m.npz").predict_proba(NEW), model.predict_proba(NEW), atol=0.01)

@@ -85,7 +85,7 @@ def test_stopping_at_any_step_and_resuming_yields_the_same_bytes(tmp_path):
         {"optimizer": "adam", "freeze": True, "pretrain": 1},
         {"valid_share": 0.0, "word_dropout": 0.0, "dropout": 0.0, "ngrams": 0},
         {"epochs": 9, "patience": 1, "lr": 0.3, "pretrain": 0},
-        {"class_weight": "balanced", "float16": True},
+        {"class_weight": "balanced", "compact": True},
     ],
     ids=lambda more: next(iter(more)),
 )

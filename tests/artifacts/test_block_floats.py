@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_array_equal
 
-from nlptx.regions.block_floats import from_block_floats, rounded, to_block_floats
+from nlptx.artifacts.block_floats import from_block_floats, rounded, to_block_floats
 
 _BOUNDED = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: not 0 < abs(value) < 2.0**-80)
 
