@@ -35,14 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn import Dropout, Layout
-from nlptx.regions.ngrams import RegionNgrams, sums_of_rows
+from nlptx.regions.ngrams import REACH, RegionNgrams
 from nlptx.regions.spacing import in_groups
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
 
 # Added to the squared length of the vector of a region, which is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
 # Maximum number of positions whose vectors are computed together for scoring.
-_CHUNK = 1 << 12
+_CHUNK = 1 << 10
 
 
 class Responses(NamedTuple):
@@ -103,9 +103,9 @@ class RegionClassifier:
         lengths = np.array([len(ids) for ids in texts])
         found = self.ngrams.find(np.concatenate(texts), lengths)
         bags = self.ngrams.bags(found, lengths)
-        vectors = self._unit_vectors(self.ngrams.around(found, lengths))
+        vectors = self._unit_vectors(found, lengths)
         t = vectors @ self.vector_weights
-        t += sums_of_rows(self.word_weights, bags)
+        t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
         maxima, winners = strongest(t, lengths)
         maxima += self.bias
         directions, scale = self._directions(maxima)
@@ -142,19 +142,26 @@ class RegionClassifier:
             lengths: (B,) number of words in each text.
         """
         found = self.ngrams.find(ids, lengths)
-        bags, around = self.ngrams.bags(found, lengths), self.ngrams.around(found, lengths)
+        ends = np.cumsum(lengths)
         for parts in _chunks(lengths):
-            first, last = parts[0][1], parts[-1][2]
-            vectors = self._unit_vectors(around[first:last])
-            of_words = sums_of_rows(self.word_weights, bags[first:last])
+            (first_text, first, _), (last_text, _, last) = parts[0], parts[-1]
+            # The first or the last part may be a part of a long text. The words next to it belong to its regions too.
+            before = min(REACH, first - int(ends[first_text] - lengths[first_text]))
+            after = min(REACH, int(ends[last_text]) - last)
+            sizes = np.array([end - start for _, start, end in parts])
+            sizes[0] += before
+            sizes[-1] += after
+            near = found[first - before : last + after]
+            vectors = self._unit_vectors(near, sizes)
+            of_words = self.ngrams.sums_of_bags(self.word_weights, near, sizes)
             for text, start, end in parts:
-                rows = slice(start - first, end - first)
+                rows = slice(start - first + before, end - first + before)
                 # a separate product for each text, because a BLAS may add in an order that depends on the size
                 yield text, vectors[rows] @ self.vector_weights + of_words[rows]
 
-    def _unit_vectors(self, around: NDArray[np.int32]) -> NDArray:
-        """Return v (N, R) for the n-grams of each region, (N, K)."""
-        vectors = sums_of_rows(self.table, around)
+    def _unit_vectors(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+        """Return v (N, R) for the n-grams that end at each word, (N, ORDER), of texts with these lengths."""
+        vectors = self.ngrams.sums_around(self.table, found, lengths)
         vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
         return vectors
 

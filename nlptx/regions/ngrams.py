@@ -20,6 +20,8 @@ ORDER = 3
 BAG = 3
 # Number of words before and after a position whose n-grams belong to its region.
 AROUND = 2
+# Maximum distance between a position and a word of its region.
+REACH = max(BAG - 1, AROUND)
 # Minimum number of occurrences of a word, and of a longer n-gram. Fewer would say little about an n-gram.
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
 # Approximate number of words whose n-grams are counted together.
@@ -91,16 +93,22 @@ class RegionNgrams:
             found: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
-        ends = [(0, offset) for offset in range(BAG)]
-        return _entries(found[:, :1], lengths, ends, self.single)
+        spaced, places = with_gaps(found[:, 0], lengths, REACH, len(self.keys))
+        return np.stack([spaced[places + offset] for offset in range(BAG)], axis=1)
 
-    def around(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return (N, K): the n-grams in the words up to AROUND positions from each position; G for unknown n-grams.
+    def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+        """Return (N, K): the sum of the rows of ``table`` (W, K) that belong to the words of the bag at each position.
 
-        The arguments are those of :meth:`bags`.
+        No bit of a sum depends on other texts. The other arguments are those of :meth:`bags`.
         """
-        ends = [(n, offset) for n in range(ORDER) for offset in range(n - AROUND, AROUND + 1)]
-        return _entries(found, lengths, ends, len(self.keys))
+        return _sums(table, found[:, :1], lengths, [range(BAG)])
+
+    def sums_around(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+        """Return (N, K): the sum of the rows of ``table`` (G, K) for the n-grams up to AROUND words from each position.
+
+        No bit of a sum depends on other texts. The other arguments are those of :meth:`bags`.
+        """
+        return _sums(table, found, lengths, [range(n - AROUND, AROUND + 1) for n in range(ORDER)])
 
 
 def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:
@@ -109,24 +117,19 @@ def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[
     return np.sort(order[counts[order] >= least])
 
 
-def sums_of_rows(table: NDArray, entries: NDArray[np.integer]) -> NDArray:
-    """Return (N, R): for each row of ``entries`` (N, K), the sum of the rows of ``table`` (G, R) with these indices.
+def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer], offsets: Sequence[range]) -> NDArray:
+    """Return (N, K): for each position p, the sum of ``table[found[p + offset, n]]`` over all n and ``offsets[n]``.
 
-    Indices of G or more are left out. No bit of a sum depends on the other rows.
+    Indices of len(table) or more, and positions outside the text, count as 0. Each row of the table is looked up once
+    per position, and then added at all offsets.
     """
-    result = np.zeros((len(entries), table.shape[1]), table.dtype)
-    for column in entries.T:
-        known = np.flatnonzero(column < len(table))
-        result[known] += table[column[known]]
-    return result
-
-
-def _entries(
-    found: NDArray[np.int32], lengths: NDArray[np.integer], ends: list[tuple[int, int]], unknown: int
-) -> NDArray[np.int32]:
-    """Return (N, len(ends)): row p contains the n-grams of n + 1 words that end at p + offset, for each (n, offset).
-
-    Positions outside the text have the index ``unknown``.
-    """
-    spaced, places = with_gaps(found, lengths, max(BAG - 1, AROUND), unknown)
-    return np.stack([spaced[places + offset, n] for n, offset in ends], axis=1)
+    spaced, places = with_gaps(found, lengths, REACH, len(table))
+    size = len(spaced) - 2 * REACH
+    result = np.zeros((size, table.shape[1]), table.dtype)
+    for indices, offsets_of_column in zip(spaced.T, offsets, strict=True):
+        known = np.flatnonzero(indices < len(table))
+        rows = np.zeros((len(indices), table.shape[1]), table.dtype)
+        rows[known] = table[indices[known]]
+        for offset in offsets_of_column:
+            result += rows[REACH + offset : REACH + offset + size]
+    return result[places - REACH]

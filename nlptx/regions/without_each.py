@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.regions.classifier import RegionClassifier
-from nlptx.regions.ngrams import AROUND, BAG
+from nlptx.regions.ngrams import AROUND, REACH
 
-# Number of positions on each side of the left-out word whose regions change.
-_REACH = max(AROUND, BAG - 1)
 # Number of words that are left out together.
 _TOGETHER = 256
 
@@ -35,8 +33,8 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
             changed = parts[number][1]
             maxima[left_out[number]] = t[changed].max(axis=0)
     words = np.arange(count)
-    np.maximum(maxima, before[np.maximum(words - _REACH, 0)], out=maxima)
-    np.maximum(maxima, after[np.minimum(words + _REACH + 1, count)], out=maxima)
+    np.maximum(maxima, before[np.maximum(words - REACH, 0)], out=maxima)
+    np.maximum(maxima, after[np.minimum(words + REACH + 1, count)], out=maxima)
     return classifier.outputs_of(maxima)
 
 
@@ -46,8 +44,8 @@ def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer
     The changed regions need AROUND more words on each side. An n-gram that begins before the part belongs to none of
     them, so the start of the part may be mistaken for the start of a text.
     """
-    start = max(left_out - _REACH - AROUND, 0)
-    part = np.concatenate([ids[start:left_out], ids[left_out + 1 : left_out + 1 + _REACH + AROUND]])
-    first = max(left_out - _REACH, 0) - start
-    last = min(left_out - start + _REACH, len(part))
+    start = max(left_out - REACH - AROUND, 0)
+    part = np.concatenate([ids[start:left_out], ids[left_out + 1 : left_out + 1 + REACH + AROUND]])
+    first = max(left_out - REACH, 0) - start
+    last = min(left_out - start + REACH, len(part))
     return part, slice(first, last)

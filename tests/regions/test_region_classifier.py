@@ -46,15 +46,16 @@ def a_classifier(outputs=3, dtype=np.float64, groups=1):
 
 
 def plain_outputs(classifier, ids):
-    """Return the outputs for one text by the equations, one position and filter at a time."""
-    lengths = np.array([len(ids)])
-    found = classifier.ngrams.find(ids, lengths)
-    bags, around = classifier.ngrams.bags(found, lengths), classifier.ngrams.around(found, lengths)
+    """Return the outputs for one text by the equations, one position at a time."""
+    found = classifier.ngrams.find(ids, np.array([len(ids)]))
     h = np.full(FILTERS, -np.inf)
-    for bag, region in zip(bags, around, strict=True):
-        v = classifier.table[region[region < len(classifier.table)]].sum(axis=0)
+    for position in range(len(ids)):
+        bag = found[position : position + 3, 0]
+        last = min(position + 3, len(ids))
+        region = [found[end, n] for n in range(3) for end in range(max(position - 2 + n, 0), last)]
+        v = sum(classifier.table[number] for number in region if number < len(classifier.table))
         v = v / np.sqrt(v @ v + 1e-6)
-        of_words = classifier.word_weights[bag[bag < len(classifier.word_weights)]].sum(axis=0)
+        of_words = sum(classifier.word_weights[word] for word in bag if word < len(classifier.word_weights))
         h = np.maximum(h, of_words + v @ classifier.vector_weights)
     h = np.maximum(h + classifier.bias, 0)
     return h / np.sqrt(1 + h @ h) @ classifier.output_weights + classifier.output_bias

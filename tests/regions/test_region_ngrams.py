@@ -6,8 +6,6 @@ from numpy.testing import assert_array_equal
 
 from nlptx.regions import RegionNgrams
 from nlptx.regions import ngrams as module
-from nlptx.regions.ngrams import sums_of_rows
-from nlptx.regions.spacing import in_groups, with_gaps
 
 WORDS = 7
 # Maximum numbers of words and of longer n-grams.
@@ -22,11 +20,6 @@ def few_occurrences(monkeypatch):
 def some_texts(count=30, longest=12, seed=0):
     rng = np.random.default_rng(seed)
     return [rng.integers(0, WORDS, rng.integers(1, longest + 1)).astype(np.int32) for _ in range(count)]
-
-
-def occurrences(entries, columns):
-    """Return (N, columns): how often each index below ``columns`` occurs in each row of ``entries``."""
-    return np.stack([np.bincount(row, minlength=columns)[:columns] for row in entries])
 
 
 def key_of(words, starts_text=False):
@@ -74,8 +67,10 @@ def test_regions_contain_the_ngrams_around_a_position_and_no_others():
     index = {int(key): column for column, key in enumerate(ngrams.keys)}
     lengths = np.array([len(ids) for ids in texts])
     found = ngrams.find(np.concatenate(texts), lengths)
-    bags = occurrences(ngrams.bags(found, lengths), ngrams.single)
-    around = occurrences(ngrams.around(found, lengths), len(ngrams))
+    # With tables of ones, the sums are the numbers of occurrences.
+    in_bags = ngrams.sums_of_bags(np.eye(ngrams.single), found, lengths)
+    around = ngrams.sums_around(np.eye(len(ngrams)), found, lengths)
+    bags = ngrams.bags(found, lengths)
     row = 0
     for ids in texts:
         for position in range(len(ids)):
@@ -90,7 +85,8 @@ def test_regions_contain_the_ngrams_around_a_position_and_no_others():
                     column = index.get(key_of(words, starts_text=start == -1))
                     if column is not None:
                         region[column] += 1
-            assert_array_equal(bags[row], bag)
+            assert_array_equal(in_bags[row], bag)
+            assert_array_equal(np.bincount(bags[row], minlength=ngrams.single)[: ngrams.single], bag)
             assert_array_equal(around[row], region)
             row += 1
 
@@ -99,23 +95,6 @@ def test_unknown_words_are_in_no_region():
     ngrams = RegionNgrams(np.array([1, 3]), WORDS)  # words 0 and 2
     ids, lengths = np.array([0, 1, 2]), np.array([3])
     found = ngrams.find(ids, lengths)
-    assert_array_equal(occurrences(ngrams.bags(found, lengths), 2), [[1, 1], [0, 1], [0, 1]])
-    assert_array_equal(occurrences(ngrams.around(found, lengths), 2), [[1, 1]] * 3)
-
-
-def test_gaps():
-    spaced, places = with_gaps(np.array([5, 6, 7]), np.array([1, 2]), 2, 0)
-    assert_array_equal(spaced, [0, 0, 5, 0, 0, 6, 7, 0, 0])
-    assert_array_equal(places, [2, 5, 6])
-
-
-def test_groups_keep_the_order_and_skip_empty_texts():
-    texts = [np.arange(n) for n in (2, 0, 3, 1, 4)]
-    assert [[len(ids) for ids in group] for group in in_groups(texts, 4)] == [[2, 3], [1, 4]]
-    assert list(in_groups([], 4)) == []
-
-
-def test_sums_of_rows_leave_unknown_indices_out():
-    table = np.arange(8.0).reshape(4, 2)
-    entries = np.array([[0, 3, 3], [4, 1, 9], [7, 4, 5]])
-    assert_array_equal(sums_of_rows(table, entries), [table[0] + 2 * table[3], table[1], [0, 0]])
+    assert_array_equal(ngrams.sums_of_bags(np.eye(2), found, lengths), [[1, 1], [0, 1], [0, 1]])
+    assert_array_equal(ngrams.sums_around(np.eye(2), found, lengths), [[1, 1]] * 3)
+    assert_array_equal(ngrams.bags(found, lengths), [[0, 2, 1], [2, 1, 2], [1, 2, 2]])
