@@ -301,7 +301,7 @@ default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-wo
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
 # VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence), from the package vaderSentiment, and a list of values
 # of emoji and ratings.
-default_LEXICONS = $(shell $(VENV)/bin/python -c 'import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])')/vader_lexicon.txt data/emoji.tsv
+VADER_FOLDER = import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])
 DEFAULT := build/default
 # Use BLAS kernels that all x86-64 processors of the last ten years support, so that all of them give the same bytes.
 default-model: export OPENBLAS_CORETYPE = Haswell
@@ -310,7 +310,9 @@ default-model: $(INSTALLED) $(DATA)  ## Retrain the bundled model, which predict
 	nlptx cooccur $(default_TEXTS) --max-words 27000 -o $(DEFAULT)/cooccur.npz
 	nlptx pca $(DEFAULT)/cooccur.npz --components 64 -o $(DEFAULT)/embeddings.npz
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) vaderSentiment
-	cut -f1,2 $(default_LEXICONS) | grep -v '^emoji' > $(DEFAULT)/lexicon.tsv
+	folder=$$($(VENV)/bin/python -c '$(VADER_FOLDER)') \
+	  && cat "$$folder/vader_lexicon.txt" data/emoji.tsv > $(DEFAULT)/lexicons.txt
+	cut -f1,2 $(DEFAULT)/lexicons.txt | grep -v '^emoji' > $(DEFAULT)/lexicon.tsv
 	nlptx train $(default_TEXTS) -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --lexicon $(DEFAULT)/lexicon.tsv --resume \
 	  -o $(DEFAULT)/without_test.npz
 	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/without_test.npz $(DATA) \
