@@ -310,9 +310,8 @@ default-model: $(INSTALLED) $(DATA)  ## Retrain the bundled model, which predict
 	nlptx cooccur $(default_TEXTS) --max-words 27000 -o $(DEFAULT)/cooccur.npz
 	nlptx pca $(DEFAULT)/cooccur.npz --components 64 -o $(DEFAULT)/embeddings.npz
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) vaderSentiment
-	folder=$$($(VENV)/bin/python -c '$(VADER_FOLDER)') \
-	  && cat "$$folder/vader_lexicon.txt" data/emoji.tsv > $(DEFAULT)/lexicons.txt
-	cut -f1,2 $(DEFAULT)/lexicons.txt | grep -v '^emoji' > $(DEFAULT)/lexicon.tsv
+	folder=$$($(VENV)/bin/python -c '$(VADER_FOLDER)') && test -f "$$folder/vader_lexicon.txt" \
+	  && cut -f1,2 "$$folder/vader_lexicon.txt" data/emoji.tsv | grep -v '^emoji' > $(DEFAULT)/lexicon.tsv
 	nlptx train $(default_TEXTS) -e $(DEFAULT)/embeddings.npz $(default_TRAIN) --lexicon $(DEFAULT)/lexicon.tsv --resume \
 	  -o $(DEFAULT)/without_test.npz
 	$(VENV)/bin/python tests/benchmarks/model_card.py $(DEFAULT)/without_test.npz $(DATA) \
