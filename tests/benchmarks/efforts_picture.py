@@ -21,7 +21,12 @@ _HEIGHT = 2.6
 
 def draw(axes: Any, results: dict[str, list[dict[str, float]]], title: str) -> None:
     """Draw one part: the mean accuracies with their standard deviations, at the median times."""
-    for names, colour, marker, line in ((EFFORTS, BLUE, "o", "-"), (tuple(_NAMES), VERMILION, "s", "none")):
+    from matplotlib.ticker import LogLocator
+
+    for names, colour, marker, line, offset in (
+        (EFFORTS, BLUE, "o", "-", 7),
+        (tuple(_NAMES), VERMILION, "s", "none", -13),
+    ):
         points = [(name, results[name]) for name in names if results.get(name)]
         seconds = [median(run["seconds"] for run in runs) for _, runs in points]
         accuracies = [[100 * run["accuracy"] for run in runs] for _, runs in points]
@@ -29,13 +34,15 @@ def draw(axes: Any, results: dict[str, list[dict[str, float]]], title: str) -> N
         spreads = [stdev(each) if len(each) > 1 else 0.0 for each in accuracies]
         axes.errorbar(seconds, means, spreads, color=colour, marker=marker, linestyle=line, capsize=2, linewidth=1.2)
         for (name, _), x, y in zip(points, seconds, means, strict=True):
-            text = _NAMES.get(name, f"--effort {name}")
-            axes.annotate(text, (x, y), xytext=(5, -9), textcoords="offset points", color=colour, fontsize=8)
+            text = _NAMES.get(name, name)
+            place = {"xytext": (0, offset), "textcoords": "offset points", "ha": "center"}
+            axes.annotate(text, (x, y), color=colour, fontsize=8, **place)
     axes.set_xscale("log")
-    axes.margins(x=0.25, y=0.15)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+    axes.margins(x=0.15, y=0.2)
     axes.set_title(title)
-    axes.set_xlabel("seconds from the raw data to the evaluated model")
-    axes.set_ylabel("accuracy, %")
 
 
 def main() -> None:
@@ -53,6 +60,8 @@ def main() -> None:
             draw(axes, json.loads(path.read_text()), title)
         for axes in list(figure.axes)[len(titles) :]:
             axes.remove()
+        figure.supxlabel("seconds from the raw data to the evaluated model", fontsize=9)
+        figure.supylabel("accuracy, %", fontsize=9)
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def main() -> None:
         "purpose": "Classify English opinions as positive or negative; made for film reviews.",
         "data": "All reviews of the archive (IMDB, Maas et al. 2011), labelled or not; and synthetic opinions,"
         " written for the project by a language model (data/README.md).",
-        "method": "A one-block transformer on PCA word vectors, combined with two linear n-gram models and region filters"
-        " (see README).",
+        "method": "A one-block transformer on PCA word vectors, combined with two linear n-gram models and region"
+        " filters (see README).",
         "evaluation": "The same model trained without the test split: accuracy with 95 % interval.",
         "accuracy": {"film reviews, films unseen in training": share(report), **kinds},
         "by_length": by_length,
