@@ -28,6 +28,8 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # Prior variance of the n-gram weights w. The variance of b and B is 1, so the influence of f depends on its scale.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
+# Candidates for the factor of the correction.
+_FACTORS = np.arange(21) / 20
 
 Targets = NDArray[np.int64] | NDArray[np.bool_]
 
@@ -117,9 +119,9 @@ def cross_fit_correction(
 
     Returns:
         The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
-        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. The
-        correction and the contributions are 0 unless the correction lowers the mean out-of-fold log-loss by more than
-        the standard error of the difference.
+        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. Both are
+        multiplied by a factor from 0 to 1 that is chosen by the out-of-fold log-loss (:func:`_best_factor`), because
+        the correction of a good model is easily too large.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -143,10 +145,25 @@ def cross_fit_correction(
         texts = np.flatnonzero(fold == number)
         corrected[texts] += inputs[texts] @ correction.weights + correction.bias
     corrected += added[:count]
-    if not _helps(_log_losses(outputs, targets) - _log_losses(corrected, targets), weights):
-        none = Correction(np.zeros_like(final.products), np.zeros_like(final.weights), np.zeros_like(final.bias))
-        return none, np.zeros_like(added)
-    return final, added
+    factor = _best_factor(outputs, corrected - outputs, targets, weights)
+    return Correction(final.products * np.float32(factor), final.weights * factor, final.bias * factor), added * factor
+
+
+def _best_factor(
+    outputs: NDArray[np.float64], change: NDArray[np.float64], targets: Targets, weights: NDArray[np.float64]
+) -> np.float32:
+    """Return the factor of an out-of-fold change (N, E) of the outputs (N, E).
+
+    It is the largest factor whose log-loss is not higher than the lowest one by more than the standard error of the
+    difference. The largest, because the correction that is fitted on all texts is better than those of the folds. It is
+    0 if no factor lowers the log-loss by more than the standard error.
+    """
+    losses = [_log_losses(outputs + factor * change, targets) for factor in _FACTORS]
+    best = losses[int(np.argmin([loss @ weights for loss in losses]))]
+    if not _helps(losses[0] - best, weights):
+        return np.float32(0)
+    good = [factor for factor, loss in zip(_FACTORS, losses, strict=True) if not _helps(loss - best, weights)]
+    return np.float32(max(good))
 
 
 def _helps(gains: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
