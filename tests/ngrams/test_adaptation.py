@@ -42,7 +42,7 @@ def test_rows_hold_the_distinct_ngrams_of_a_text():
 @pytest.fixture
 def always(monkeypatch):
     """A correction is used even if it does not help."""
-    monkeypatch.setattr(adaptation, "_helps", lambda gains, weights: True)
+    monkeypatch.setattr(adaptation, "_best_factor", lambda outputs, change, targets, weights: np.float32(1))
 
 
 def test_a_correction_that_does_not_help_is_zero():
@@ -56,6 +56,17 @@ def test_a_correction_that_helps_is_used():
     *_, correction, added = fitted(targets, 1, TEXTS * 3)
     assert correction.products.any()
     assert added.any()
+
+
+def test_a_correction_that_is_much_too_large_is_made_smaller():
+    rng = np.random.default_rng(0)
+    targets = rng.integers(0, 2, 2000)
+    outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # too small by half
+    factors = [adaptation._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
+    assert factors[:2] == [1, 1]
+    assert 0.05 <= factors[2] <= 0.2  # the best change is once the outputs
+    assert factors[3] == 0
+    assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 
 
 def test_a_correction_helps_if_its_gain_is_above_the_standard_error():
