@@ -76,8 +76,9 @@ def without_regions(
     if start.regions is not None and start.ngram_features is None:
         on_note("the region filters of the model are left out, because it has no n-gram features")
         start = replace(start, regions=None)
-    elif settings.region_filters and start.regions is None:
-        on_note("no region filters: they are not trained if training starts from a model")
+    elif settings.region_filters:
+        kept = "" if start.regions is None else "; those of the model are kept"
+        on_note(f"no region filters are trained, because training starts from a model{kept}")
     return start, replace(settings, region_filters=0)
 
 

@@ -171,7 +171,7 @@ def test_region_filters_are_not_trained_when_starting_from_a_model():
     model = nlptx.fit(TEXTS, LABELS, settings=settings, start=start, jobs=1, on_note=notes.append)
     assert model.regions is None
     assert model.settings.region_filters == 0
-    assert any("no region filters" in note for note in notes)
+    assert any("no region filters are trained" in note for note in notes)
 
 
 def test_with_too_many_words_there_are_no_region_filters(monkeypatch):
