@@ -118,7 +118,14 @@ class RegionClassifier:
 
         No bit of the outputs for a text depends on the other texts.
         """
-        return self.outputs_of(np.concatenate([self._maxima(group) for group in in_groups(texts, _CHUNK)]))
+        order = sorted(
+            range(len(texts)), key=lambda text: len(texts[text])
+        )  # texts of equal length are faster together
+        maxima = np.empty((len(texts), len(self.bias)), self.table.dtype)
+        maxima[order] = np.concatenate(
+            [self._maxima(group) for group in in_groups([texts[text] for text in order], _CHUNK)]
+        )
+        return self.outputs_of(maxima)
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
         """Return the outputs (B, outputs) for the largest responses of each text, before the bias is added, (B, F)."""
@@ -129,6 +136,12 @@ class RegionClassifier:
     def _maxima(self, texts: Sequence[NDArray[np.integer]]) -> NDArray:
         """Return the largest response of each filter to each text, (B, F)."""
         lengths = np.array([len(ids) for ids in texts])
+        if lengths.max() <= _CHUNK:
+            found = self.ngrams.find(np.concatenate(texts), lengths)
+            layout = Layout(lengths, apart=True)
+            t = layout.product(self._unit_vectors(found, lengths), self.vector_weights)
+            t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
+            return np.maximum.reduceat(t, layout.starts, axis=0)
         maxima = np.full((len(texts), len(self.bias)), -np.inf, self.table.dtype)
         for text, t in self.responses(np.concatenate(texts), lengths):
             np.maximum(maxima[text], t.max(axis=0), out=maxima[text])

@@ -126,10 +126,11 @@ def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]
     spaced, places = with_gaps(found, lengths, REACH, len(table))
     size = len(spaced) - 2 * REACH
     result = np.zeros((size, table.shape[1]), table.dtype)
+    if not len(table):
+        return result[places - REACH]
     for indices, offsets_of_column in zip(spaced.T, offsets, strict=True):
-        known = np.flatnonzero(indices < len(table))
-        rows = np.zeros((len(indices), table.shape[1]), table.dtype)
-        rows[known] = table[indices[known]]
+        rows = table.take(indices, axis=0, mode="clip")
+        rows[indices >= len(table)] = 0
         for offset in offsets_of_column:
             result += rows[REACH + offset : REACH + offset + size]
     return result[places - REACH]
