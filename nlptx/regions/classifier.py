@@ -42,7 +42,7 @@ from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word
 # Added to the squared length of the vector of a region, which is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
 # Maximum number of positions whose vectors are computed together for scoring.
-_CHUNK = 1 << 10
+_CHUNK = 1 << 8
 
 
 class Responses(NamedTuple):
