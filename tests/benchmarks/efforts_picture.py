@@ -15,7 +15,8 @@ from efforts import EFFORTS
 
 from nlptx.plots.style import BLUE, VERMILION, picture
 
-_NAMES = {"tfidf": "TF-IDF", "nblr": "NB-LR", "fasttext": "fastText"}
+# Name and marker of each other method.
+_PEERS = {"tfidf": ("TF-IDF", "s"), "nblr": ("NB-LR", "D"), "fasttext": ("fastText", "^")}
 _HEIGHT = 2.6
 
 
@@ -23,20 +24,19 @@ def draw(axes: Any, results: dict[str, list[dict[str, float]]], title: str) -> N
     """Draw one part: the mean accuracies with their standard deviations, at the median times."""
     from matplotlib.ticker import LogLocator
 
-    for names, colour, marker, line, offset in (
-        (EFFORTS, BLUE, "o", "-", 7),
-        (tuple(_NAMES), VERMILION, "s", "none", -13),
-    ):
-        points = [(name, results[name]) for name in names if results.get(name)]
-        seconds = [median(run["seconds"] for run in runs) for _, runs in points]
-        accuracies = [[100 * run["accuracy"] for run in runs] for _, runs in points]
-        means = [mean(each) for each in accuracies]
-        spreads = [stdev(each) if len(each) > 1 else 0.0 for each in accuracies]
-        axes.errorbar(seconds, means, spreads, color=colour, marker=marker, linestyle=line, capsize=2, linewidth=1.2)
-        for (name, _), x, y in zip(points, seconds, means, strict=True):
-            text = _NAMES.get(name, name)
-            place = {"xytext": (0, offset), "textcoords": "offset points", "ha": "center"}
-            axes.annotate(text, (x, y), color=colour, fontsize=8, **place)
+    def points(*names: str) -> tuple[list[float], list[float], list[float]]:
+        seconds = [median(run["seconds"] for run in results[name]) for name in names]
+        accuracies = [[100 * run["accuracy"] for run in results[name]] for name in names]
+        return seconds, [mean(each) for each in accuracies], [stdev(each) if each[1:] else 0.0 for each in accuracies]
+
+    efforts = [name for name in EFFORTS if results.get(name)]
+    seconds, means, spreads = points(*efforts)
+    axes.errorbar(seconds, means, spreads, color=BLUE, marker="o", capsize=2, linewidth=1.2)
+    for name, x, y in zip(efforts, seconds, means, strict=True):
+        axes.annotate(name, (x, y), xytext=(5, 5), textcoords="offset points", color=BLUE, fontsize=8)
+    for name, (label, marker) in _PEERS.items():
+        if results.get(name):
+            axes.errorbar(*points(name), color=VERMILION, marker=marker, linestyle="none", capsize=2, label=label)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     axes.xaxis.set_major_formatter("{x:g}")
@@ -58,6 +58,7 @@ def main() -> None:
         parts = figure.subplots(rows, columns, squeeze=False).flat
         for axes, path, title in zip(parts, arguments.results, titles, strict=False):
             draw(axes, json.loads(path.read_text()), title)
+        figure.axes[0].legend(loc="lower right")
         for axes in list(figure.axes)[len(titles) :]:
             axes.remove()
         figure.supxlabel("seconds from the raw data to the evaluated model", fontsize=9)
