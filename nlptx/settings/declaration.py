@@ -74,7 +74,7 @@ class Settings:
         """
         unknown = sorted(set(values) - {item.name for item in fields(cls)})
         if unknown:
-            raise CorruptError(f"it stores an unknown setting {unknown[0]!r}")
+            raise CorruptError(f"it stores the setting {unknown[0]!r}, which this version of nlptx does not have")
         try:
             return cls(**values)
         except SettingsError as error:
