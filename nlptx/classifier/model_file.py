@@ -18,7 +18,7 @@ from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, unset_network
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
-from nlptx.ngrams.serialization import feature_arrays, need_floats, read_ngram_features
+from nlptx.ngrams.serialization import feature_arrays, read_ngram_features
 from nlptx.nn import LOSSES, flatten
 from nlptx.settings import TrainSettings
 
@@ -121,7 +121,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     table = (
         read_block_floats(artifact, "table", shape)
         if settings.compact
-        else need_floats(artifact, "table", False, shape)
+        else need_array(artifact, "table", "float32", shape)
     )
     flat = need_array(artifact, "flat", "float32", (None,))
     priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
@@ -155,7 +155,7 @@ def _read_regions(artifact: Artifact, settings: TrainSettings, words: int, outpu
     """Return the region classifier, or None if there is none. Raises CorruptError if it is damaged."""
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
-    from nlptx.classifier.region_view import RegionView
+    from nlptx.classifier.region_view import RegionView  # most models need none of its modules
 
     return RegionView.read(artifact, settings.compact, words, outputs)
 

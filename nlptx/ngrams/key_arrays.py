@@ -19,7 +19,7 @@ NGRAMS = "ngrams"
 
 
 def key_arrays(keys: NDArray[np.int64], name: str = NGRAMS) -> dict[str, NDArray]:
-    """Return sorted keys (G,) as arrays to store, in the form that takes less space; ``name`` begins their names."""
+    """Return sorted keys (G,) as arrays whose names start with ``name``, in the form that takes less space."""
     upper, counts = np.unique(keys >> _LOWER_BITS, return_counts=True)
     parts = {f"{name}_lower": keys.astype(np.int32), f"{name}_upper": np.stack([upper, counts], axis=1)}
     return parts if sum(part.nbytes for part in parts.values()) < keys.nbytes else {name: keys}

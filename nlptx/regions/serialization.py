@@ -21,7 +21,7 @@ from nlptx.regions.ngrams import RegionNgrams
 
 _PREFIX = "region_"
 _BLOCK_FLOATS = ("table", "word_weights")
-# Axes of the other learned arrays: R components, F filters and E outputs.
+# Axes of the smaller learned arrays: R components, F filters and E outputs.
 _AXES = {
     "vector_weights": "RF",
     "bias": "F",

@@ -69,9 +69,10 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
 def without_regions(
     start: Model, settings: TrainSettings, on_note: Callable[[str], None]
 ) -> tuple[Model, TrainSettings]:
-    """Return the settings without region filters, because those of the model to start from are not trained further.
+    """Return a model to start from, and the settings without region filters, because none are trained.
 
-    If the model has no n-gram features, its region filters are left out too.
+    If the model has no n-gram features, its region filters are left out: in training, their outputs would have no
+    features to which they can be added.
     """
     if start.regions is not None and start.ngram_features is None:
         on_note("the region filters of the model are left out, because it has no n-gram features")

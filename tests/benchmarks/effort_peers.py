@@ -55,7 +55,7 @@ def nblr(texts: list[str], labels: list[str], new_texts: list[str]) -> Found:
 
 
 def fasttext(texts: list[str], labels: list[str], new_texts: list[str]) -> Found:
-    """Run the fastText program (Joulin et al. 2017) on words and pairs of words, on all cores, for 5 epochs."""
+    """Run the fastText program (Joulin et al. 2017) on words and pairs of words, with two threads, for 5 epochs."""
     names, classes = np.unique(labels, return_inverse=True)
     with tempfile.TemporaryDirectory() as name:
         train, test, model = (Path(name) / part for part in ("train", "test", "model"))

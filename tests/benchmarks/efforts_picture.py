@@ -1,4 +1,4 @@
-"""Draws accuracy against time, from results of ``efforts.py``: one picture with a part for each file.
+"""Plots accuracy against time: one picture with a part for each file of results that ``efforts.py`` wrote.
 
 python tests/benchmarks/efforts_picture.py imdb.json sst2.json --titles IMDB SST-2 -o efforts.svg
 """
@@ -21,7 +21,7 @@ _HEIGHT = 2.6
 
 
 def draw(axes: Any, results: dict[str, list[dict[str, float]]], title: str) -> None:
-    """Draw one part: the mean accuracies with their standard deviations, at the median times."""
+    """Draw one part of the picture: mean accuracies, with their standard deviations, against median times."""
     from matplotlib.ticker import LogLocator
 
     def points(*names: str) -> tuple[list[float], list[float], list[float]]:

@@ -67,7 +67,7 @@ def test_regions_contain_the_ngrams_around_a_position_and_no_others():
     index = {int(key): column for column, key in enumerate(ngrams.keys)}
     lengths = np.array([len(ids) for ids in texts])
     found = ngrams.find(np.concatenate(texts), lengths)
-    # With tables of ones, the sums are the numbers of occurrences.
+    # With an identity matrix as the table, the sums are the numbers of occurrences.
     in_bags = ngrams.sums_of_bags(np.eye(ngrams.single), found, lengths)
     around = ngrams.sums_around(np.eye(len(ngrams)), found, lengths)
     bags = ngrams.bags(found, lengths)

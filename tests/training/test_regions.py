@@ -137,7 +137,7 @@ def test_models_that_start_from_the_model_keep_its_region_filters(monkeypatch):
     monkeypatch.setattr(correction, "OUTPUT_SCALE", 1e-6)
     monkeypatch.setattr(correction, "_POOLED_SCALE", 1e-6)
     new = [f"{text} brandnewword brandnewword" for text in TEXTS]
-    # as many texts of each label, so that the bias stays 0
+    # The labels are equally frequent, so the correction has no reason to change the bias.
     rows = [row for label in ("neg", "pos") for row in np.flatnonzero(np.array(LABELS) == label)[:20]]
     model = started(trained(), [new[row] for row in rows], [LABELS[row] for row in rows], calibrate=False)
     assert "brandnewword" in model.vocabulary.index
