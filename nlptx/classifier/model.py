@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
 from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
+from nlptx.classifier.region_view import RegionView, combined
 from nlptx.classifier.scoring import Scored, score
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.embeddings.embeddings import Embeddings
@@ -29,9 +30,6 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from nlptx.classifier.region_view import RegionView
 
 KIND = "model"
 # Maximum number of labels that the repr of a model lists, and maximum number of characters of this list.
@@ -128,9 +126,7 @@ class Model:
         if known:
             with np.errstate(all="ignore"):  # overflow is detected in the outputs
                 texts = [encoded[row] for row in known]
-                outputs = infer(self, texts)
-                if self.regions is not None:
-                    outputs = self.regions.combine(outputs, texts)
+                outputs = combined(self.regions, infer(self, texts), texts)
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train the model again")
             result[known] = self.as_probabilities(outputs.astype(np.float64) / self.temperature)

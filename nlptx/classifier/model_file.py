@@ -16,6 +16,7 @@ from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, unset_network
+from nlptx.classifier.region_view import RegionView
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams.serialization import feature_arrays, read_ngram_features
@@ -24,7 +25,6 @@ from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
-    from nlptx.classifier.region_view import RegionView
 
 
 def details_of(model: Model) -> dict[str, Any]:
@@ -155,8 +155,6 @@ def _read_regions(artifact: Artifact, settings: TrainSettings, words: int, outpu
     """Return the region classifier, or None if there is none. Raises CorruptError if it is damaged."""
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
-    from nlptx.classifier.region_view import RegionView  # most models need none of its modules
-
     return RegionView.read(artifact, settings.compact, words, outputs)
 
 

@@ -23,6 +23,11 @@ _WEIGHTS, _GROUPS = "region_fusion", "region_groups"
 _LARGEST = 100.0
 
 
+def combined(regions: RegionView | None, outputs: NDArray, texts: Sequence[NDArray[np.integer]]) -> NDArray:
+    """Return the outputs (B, outputs) of a model, given those of its network and the word ids of each text."""
+    return outputs if regions is None else regions.combine(outputs, texts)
+
+
 @dataclass(frozen=True)
 class RegionView:
     """A region classifier, and the weights with which its outputs are combined with those of the network.

@@ -146,7 +146,7 @@ def cross_fit_correction(
         corrected[texts] += inputs[texts] @ correction.weights + correction.bias
     corrected += added[:count]
     factor = _best_factor(outputs, corrected - outputs, targets, weights)
-    return Correction(final.products * np.float32(factor), final.weights * factor, final.bias * factor), added * factor
+    return Correction(final.products * factor, final.weights * factor, final.bias * factor), added * factor
 
 
 def _best_factor(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.inference import network_outputs
 from nlptx.classifier.model import Model
+from nlptx.classifier.region_view import combined
 from nlptx.nn import Gradients, Layout
 from nlptx.runtime.workers import Workers
 from nlptx.training.batching import Microbatch
@@ -99,8 +100,7 @@ def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
 
     def work(rows: NDArray[np.int64]) -> None:
         texts = [examples.ids[row] for row in rows]
-        of_network = network_outputs(model, texts)
-        result[rows] = of_network if model.regions is None else model.regions.combine(of_network, texts)
+        result[rows] = combined(model.regions, network_outputs(model, texts), texts)
 
     for _ in workers.map(work, _slices(order)):
         pass

@@ -18,6 +18,7 @@ from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
+from nlptx.classifier.region_view import combined
 from nlptx.errors import SettingsError
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
@@ -189,13 +190,11 @@ def _pooled_and_scores(
     order = np.argsort(texts.lengths, kind="stable")
 
     def work(rows: NDArray[np.intp]) -> None:
-        x, layout, token_features, text_features = network_inputs(model, [texts[row] for row in rows])
+        batch = [texts[row] for row in rows]
+        x, layout, token_features, text_features = network_inputs(model, batch)
         part = model.network.pool.apply(model.network.encode(x, layout, token_features), layout)
-        of_network = model.network.decide(part, layout.pooled, text_features)
         pooled[rows] = part
-        outputs[rows] = (
-            of_network if model.regions is None else model.regions.combine(of_network, [texts[row] for row in rows])
-        )
+        outputs[rows] = combined(model.regions, model.network.decide(part, layout.pooled, text_features), batch)
 
     for _ in workers.map(work, (order[at : at + _BATCH] for at in range(0, len(order), _BATCH))):
         pass
