@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.network import Network
 from nlptx.ngrams import NgramFeatures
 from nlptx.nn import Layout
+from nlptx.runtime.slices import slices_up_to
 from nlptx.settings import TrainSettings
 
 # Maximum number of words in one pass through the network. It is large enough for efficient NumPy calls, and small
@@ -130,18 +131,8 @@ def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     A pass has at most CHUNK words, unless it consists of a single longer window.
     """
     order = np.argsort(lengths, kind="stable")
-    for rows in _groups(lengths[order], CHUNK):
+    for rows in slices_up_to(lengths[order], CHUNK):
         yield order[rows]
-
-
-def _groups(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Divide lengths into consecutive groups with sums of at most ``max_sum``; a larger length forms its own group."""
-    ends = np.cumsum(lengths)
-    first = before = 0
-    while first < len(lengths):
-        after = max(int(np.searchsorted(ends, before + max_sum, side="right")), first + 1)
-        yield slice(first, after)
-        first, before = after, int(ends[after - 1])
 
 
 def _ngram_features(
@@ -150,7 +141,7 @@ def _ngram_features(
     """Return the indices (N, order) of the n-grams that end at each of the N words, and the features of each text."""
     ngrams = np.empty((len(ids), ngram_features.order), np.int32)
     text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
-    for rows in _groups(texts.lengths, SPAN):
+    for rows in slices_up_to(texts.lengths, SPAN):
         lengths = texts.lengths[rows]
         first = int(texts.starts[rows][0])
         after = first + int(lengths.sum())

@@ -63,18 +63,18 @@ class ReadText:
 
     model: TrainedNetwork
     ids: NDArray[np.int32]
-    ngrams: NDArray[np.int64]
+    ngrams: NDArray[np.int32]
     spans: list[slice]
 
     @classmethod
     def of(cls, model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> Self:
         """Look up the n-grams of a text. The arguments are those of :func:`outputs_without_each`."""
         features = model.ngram_features
-        ngrams = np.empty((len(ids), 0), np.int64) if features is None else features.find(ids, [len(ids)])
+        ngrams = np.empty((len(ids), 0), np.int32) if features is None else features.find(ids, [len(ids)])
         ends = np.cumsum(windows).tolist()
         return cls(model, ids, ngrams, [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)])
 
-    def inputs(self, ids: NDArray[np.int32], ngrams: NDArray[np.int64]) -> tuple[NDArray, Layout, NDArray | None]:
+    def inputs(self, ids: NDArray[np.int32], ngrams: NDArray[np.int32]) -> tuple[NDArray, Layout, NDArray | None]:
         """Return the word vectors, the layout and the token features of n windows of T words.
 
         Args:
@@ -87,7 +87,7 @@ class ReadText:
         token_features = None if features is None else features.token_features_of(found)
         return word_vectors(self.model, ids.ravel()), layout, token_features
 
-    def pooled(self, ids: NDArray[np.int32], ngrams: NDArray[np.int64]) -> Parts:
+    def pooled(self, ids: NDArray[np.int32], ngrams: NDArray[np.int32]) -> Parts:
         """Return the pooled vectors of n windows. The arguments are those of :meth:`inputs`."""
         x, layout, token_features = self.inputs(ids, ngrams)
         x = self.model.network.encode(x, layout, token_features)

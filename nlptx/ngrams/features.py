@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.ngrams.key_index import KeyIndex
-from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_index import NgramIndex
 from nlptx.runtime.radix_sort import radix_argsort
 from nlptx.runtime.slices import in_lengths
 
@@ -43,7 +42,7 @@ class NgramFeatures:
     Args:
         order: length of the longest n-gram.
         words: vocabulary size V.
-        keys: (G,) int64 keys of the n-grams, sorted; see :func:`ngram_keys`.
+        keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
         ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the number of
             ratios per n-gram is the same as in that model, instead of E.
         slopes: (G, E) float32 weights of the n-grams in the first model. Their sum over a text is divided by the square
@@ -67,8 +66,8 @@ class NgramFeatures:
         return f"<NgramFeatures: {len(self.keys):,} n-grams of up to {self.order} words>"
 
     @cached_property
-    def _index(self) -> KeyIndex:
-        return KeyIndex(self.keys)
+    def _index(self) -> NgramIndex:
+        return NgramIndex(self.keys, self.order, self.words)
 
     @property
     def width(self) -> int:
@@ -99,14 +98,14 @@ class NgramFeatures:
         token_features = self.token_features_of(found) if of_tokens else np.zeros((len(found), 0), np.float32)
         return token_features, self.text_features_of(found, lengths)
 
-    def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int64]:
+    def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int32]:
         """Return (N, order) indices in ``keys`` of the n-grams that end at each word; G for unknown n-grams.
 
         Args:
             ids: (N,) word ids of the texts, concatenated.
             lengths: (B,) number of words in each text.
         """
-        return self._index.find(ngram_keys(ids, self.order, self.words, lengths))
+        return self._index.find(ids, lengths)
 
     def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of n-grams (N, order) from :meth:`find`; 0 for unknown n-grams."""

@@ -34,7 +34,7 @@ class KeyIndex:
         self._lookups += keys.size
         if self._slots is None and self._lookups > count * _MIN_LOOKUPS:
             self._slots = _slots_of(self._known)
-        found = self._by_search(flat) if self._slots is None else self._byhash_keys(flat, self._slots)
+        found = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
         found[found < 0] = count
         return found.reshape(keys.shape)
 
@@ -42,7 +42,7 @@ class KeyIndex:
         index = np.minimum(np.searchsorted(self._known, keys), len(self._known) - 1)
         return np.where(self._known[index] == keys, index, -1)
 
-    def _byhash_keys(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
+    def _by_hash(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
         slot = hash_keys(keys, len(slots))
         found = slots[slot].astype(np.int64)
         # A key whose slot contains another key is searched for in the following slots, up to the first empty slot.

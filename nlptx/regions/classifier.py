@@ -36,13 +36,13 @@ from numpy.typing import NDArray
 
 from nlptx.nn import Dropout, Layout
 from nlptx.regions.ngrams import REACH, RegionNgrams
-from nlptx.regions.spacing import in_groups
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
+from nlptx.runtime.slices import slices_up_to
 
 # Added to the squared length of the vector of a region, which is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
 # Maximum number of positions whose vectors are computed together for scoring.
-_CHUNK = 1 << 8
+_CHUNK = 1 << 9
 
 
 class Responses(NamedTuple):
@@ -100,13 +100,13 @@ class RegionClassifier:
         rng: np.random.Generator | None = None,
     ) -> Responses:
         """Compute the outputs for texts, each given as word ids (T,) with T at least 1."""
-        lengths = np.array([len(ids) for ids in texts])
-        found = self.ngrams.find(np.concatenate(texts), lengths)
-        bags = self.ngrams.bags(found, lengths)
-        vectors = self._unit_vectors(found, lengths)
+        layout = Layout(np.array([len(ids) for ids in texts]))
+        found = self.ngrams.find(np.concatenate(texts), layout.lengths)
+        bags = self.ngrams.bags(found, layout.lengths)
+        vectors = self._unit_vectors(found, layout)
         t = vectors @ self.vector_weights
-        t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
-        maxima, winners = strongest(t, lengths)
+        t += self.ngrams.sums_of_bags(self.word_weights, found, layout)
+        maxima, winners = strongest(t, layout.lengths)
         maxima += self.bias
         directions, scale = self._directions(maxima)
         dropped, mask = Dropout(dropout).forward(directions, None, rng)
@@ -118,13 +118,15 @@ class RegionClassifier:
 
         No bit of the outputs for a text depends on the other texts.
         """
-        order = sorted(
-            range(len(texts)), key=lambda text: len(texts[text])
-        )  # texts of equal length are faster together
+        lengths = np.array([len(ids) for ids in texts])
+        order = np.argsort(lengths, kind="stable")  # texts of equal length are faster together
+        lengths = lengths[order]
+        found = self.ngrams.find(np.concatenate([texts[text] for text in order.tolist()]), lengths)
         maxima = np.empty((len(texts), len(self.bias)), self.table.dtype)
-        maxima[order] = np.concatenate(
-            [self._maxima(group) for group in in_groups([texts[text] for text in order], _CHUNK)]
-        )
+        ends = np.cumsum(lengths)
+        for group in slices_up_to(lengths, _CHUNK):
+            rows = slice(int(ends[group.start] - lengths[group.start]), int(ends[group.stop - 1]))
+            maxima[order[group]] = self._maxima(found[rows], lengths[group])
         return self.outputs_of(maxima)
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
@@ -133,48 +135,35 @@ class RegionClassifier:
         apart = Layout(np.ones(len(directions), np.int64), apart=True)
         return apart.product(directions, self.output_weights) + self.output_bias
 
-    def _maxima(self, texts: Sequence[NDArray[np.integer]]) -> NDArray:
-        """Return the largest response of each filter to each text, (B, F)."""
-        lengths = np.array([len(ids) for ids in texts])
-        if lengths.max() <= _CHUNK:
-            found = self.ngrams.find(np.concatenate(texts), lengths)
-            layout = Layout(lengths, apart=True)
-            t = layout.product(self._unit_vectors(found, lengths), self.vector_weights)
-            t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
-            return np.maximum.reduceat(t, layout.starts, axis=0)
-        maxima = np.full((len(texts), len(self.bias)), -np.inf, self.table.dtype)
-        for text, t in self.responses(np.concatenate(texts), lengths):
-            np.maximum(maxima[text], t.max(axis=0), out=maxima[text])
-        return maxima
+    def _maxima(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+        """Return the largest response of each filter to each text, (B, F). The arguments are those of responses."""
+        if len(lengths) == 1:
+            return np.max([part.max(axis=0) for part in self.responses_in_parts(found)], axis=0, keepdims=True)
+        responses = self.responses(found, lengths)
+        return np.concatenate([of_texts.max(axis=1) for of_texts in Layout(lengths).stacks(responses)])
 
-    def responses(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> Iterator[tuple[int, NDArray]]:
-        """Yield the number of each text and its responses t (T, F), in several parts if it is long.
+    def responses_in_parts(self, found: NDArray[np.int32]) -> Iterator[NDArray]:
+        """Yield the responses t (T, F) to a text, at _CHUNK positions at a time, given its n-grams (T, ORDER)."""
+        for first in range(0, len(found), _CHUNK):
+            start = max(first - REACH, 0)
+            near = found[start : first + _CHUNK + REACH]
+            yield self.responses(near, np.array([len(near)]))[first - start :][:_CHUNK]
+
+    def responses(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+        """Return the responses t (N, F). No bit of the responses to a text depends on other texts.
 
         Args:
-            ids: (N,) word ids of the texts, concatenated.
+            found: (N, ORDER) n-grams that end at each word of the texts, as from :meth:`RegionNgrams.find`.
             lengths: (B,) number of words in each text.
         """
-        found = self.ngrams.find(ids, lengths)
-        ends = np.cumsum(lengths)
-        for parts in _chunks(lengths):
-            (first_text, first, _), (last_text, _, last) = parts[0], parts[-1]
-            # The first or the last part may be a part of a long text. The words next to it belong to its regions too.
-            before = min(REACH, first - int(ends[first_text] - lengths[first_text]))
-            after = min(REACH, int(ends[last_text]) - last)
-            sizes = np.array([end - start for _, start, end in parts])
-            sizes[0] += before
-            sizes[-1] += after
-            near = found[first - before : last + after]
-            vectors = self._unit_vectors(near, sizes)
-            of_words = self.ngrams.sums_of_bags(self.word_weights, near, sizes)
-            for text, start, end in parts:
-                rows = slice(start - first + before, end - first + before)
-                # a separate product for each text, because a BLAS may add in an order that depends on the size
-                yield text, vectors[rows] @ self.vector_weights + of_words[rows]
+        layout = Layout(lengths, apart=True)
+        t = layout.product(self._unit_vectors(found, layout), self.vector_weights)
+        t += self.ngrams.sums_of_bags(self.word_weights, found, layout)
+        return t
 
-    def _unit_vectors(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return v (N, R) for the n-grams that end at each word, (N, ORDER), of texts with these lengths."""
-        vectors = self.ngrams.sums_around(self.table, found, lengths)
+    def _unit_vectors(self, found: NDArray[np.int32], layout: Layout) -> NDArray:
+        """Return v (N, R) for the n-grams that end at each word, (N, ORDER)."""
+        vectors = self.ngrams.sums_around(self.table, found, layout)
         vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
         return vectors
 
@@ -225,21 +214,3 @@ class RegionClassifier:
             "vector_weights": vector_gradient(dm, cache.winners, cache.vectors),
         }
         return gradients, word_gradient(dm, cache.winners, cache.bags, len(self.word_weights))
-
-
-def _chunks(lengths: NDArray[np.integer]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield lists of consecutive parts (text, first row, row after the last one) with about _CHUNK rows together.
-
-    A text of more than _CHUNK words is cut into parts of _CHUNK words.
-    """
-    parts: list[tuple[int, int, int]] = []
-    start = 0
-    for text, length in enumerate(lengths.tolist()):
-        for first in range(start, start + length, _CHUNK):
-            parts.append((text, first, min(first + _CHUNK, start + length)))
-            if parts[-1][2] - parts[0][1] >= _CHUNK:
-                yield parts
-                parts = []
-        start += length
-    if parts:
-        yield parts

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.extension import keys_with_words
-from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_index import NgramIndex
 from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
+from nlptx.nn import Layout
 from nlptx.regions.spacing import in_groups, with_gaps
 
 # Length of the longest n-grams.
@@ -39,8 +39,7 @@ class RegionNgrams:
 
     def __init__(self, keys: NDArray[np.int64], words: int) -> None:
         self.keys, self.words = keys, words
-        # The keys of pairs have two digits in base V + 2, and their first digit is not 0.
-        self.single = int(np.searchsorted(keys, words + 2))
+        self._index = NgramIndex(keys, ORDER, words)
 
     @classmethod
     def count(
@@ -73,9 +72,10 @@ class RegionNgrams:
     def __len__(self) -> int:
         return len(self.keys)
 
-    @cached_property
-    def _index(self) -> KeyIndex:
-        return KeyIndex(self.keys)
+    @property
+    def single(self) -> int:
+        """W."""
+        return self._index.single
 
     def find(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return (N, ORDER) indices of the n-grams that end at each word; G for unknown n-grams.
@@ -84,7 +84,7 @@ class RegionNgrams:
             ids: (N,) word ids of the texts, concatenated.
             lengths: (B,) number of words in each text.
         """
-        return self._index.find(ngram_keys(ids, ORDER, self.words, lengths)).astype(np.int32)
+        return self._index.find(ids, lengths)
 
     def bags(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return (N, BAG): the words of the bag that starts at each position. Unknown words are W or more.
@@ -96,19 +96,25 @@ class RegionNgrams:
         spaced, places = with_gaps(found[:, 0], lengths, REACH, len(self.keys))
         return np.stack([spaced[places + offset] for offset in range(BAG)], axis=1)
 
-    def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+    def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], layout: Layout) -> NDArray:
         """Return (N, K): the sum of the rows of ``table`` (W, K) that belong to the words of the bag at each position.
 
-        No bit of a sum depends on other texts. The other arguments are those of :meth:`bags`.
+        Args:
+            table: one row per known word.
+            found: (N, ORDER) indices from :meth:`find`.
+            layout: layout of the texts.
         """
-        return _sums(table, found[:, :1], lengths, [range(BAG)])
+        return _sums(table, found[:, :1], layout, [range(BAG)])
 
-    def sums_around(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+    def sums_around(self, table: NDArray, found: NDArray[np.int32], layout: Layout) -> NDArray:
         """Return (N, K): the sum of the rows of ``table`` (G, K) for the n-grams up to AROUND words from each position.
 
-        No bit of a sum depends on other texts. The other arguments are those of :meth:`bags`.
+        Args:
+            table: one row per known n-gram.
+            found: (N, ORDER) indices from :meth:`find`.
+            layout: layout of the texts.
         """
-        return _sums(table, found, lengths, [range(n - AROUND, AROUND + 1) for n in range(ORDER)])
+        return _sums(table, found, layout, [range(n - AROUND, AROUND + 1) for n in range(ORDER)])
 
 
 def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:
@@ -117,20 +123,23 @@ def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[
     return np.sort(order[counts[order] >= least])
 
 
-def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer], offsets: Sequence[range]) -> NDArray:
+def _sums(table: NDArray, found: NDArray[np.int32], layout: Layout, offsets: Sequence[range]) -> NDArray:
     """Return (N, K): for each position p, the sum of ``table[found[p + offset, n]]`` over all n and ``offsets[n]``.
 
     Indices of len(table) or more, and positions outside the text, count as 0. Each row of the table is looked up once
-    per position, and then added at all offsets.
+    per position, and then added at all offsets. No bit of a sum depends on other texts.
     """
-    spaced, places = with_gaps(found, lengths, REACH, len(table))
-    size = len(spaced) - 2 * REACH
-    result = np.zeros((size, table.shape[1]), table.dtype)
+    result = np.zeros((len(found), table.shape[1]), table.dtype)
     if not len(table):
-        return result[places - REACH]
-    for indices, offsets_of_column in zip(spaced.T, offsets, strict=True):
-        rows = table.take(indices, axis=0, mode="clip")
-        rows[indices >= len(table)] = 0
-        for offset in offsets_of_column:
-            result += rows[REACH + offset : REACH + offset + size]
-    return result[places - REACH]
+        return result
+    for sums, indices in zip(layout.stacks(result), layout.stacks(found), strict=True):  # (n, T, K), (n, T, ORDER)
+        length = sums.shape[1]
+        for n, offsets_of_column in enumerate(offsets):
+            column = indices[:, :, n]
+            rows = table.take(column, axis=0, mode="clip")  # (n, T, K)
+            rows[column >= len(table)] = 0
+            for offset in offsets_of_column:
+                if abs(offset) < length:
+                    first, after = max(-offset, 0), length - max(offset, 0)
+                    sums[:, first:after] += rows[:, first + offset : after + offset]
+    return result

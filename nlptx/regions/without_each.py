@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
+from nlptx.runtime.slices import in_lengths
 
 # Number of words that are left out together.
 _TOGETHER = 256
@@ -20,7 +21,8 @@ _TOGETHER = 256
 def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
     """Return the outputs (T, outputs) for a text of T words without word 0, 1, ... T - 1; T is at least 2."""
     count = len(ids)
-    responses = np.concatenate([t for _, t in classifier.responses(ids, np.array([count]))])  # (T, F)
+    found = classifier.ngrams.find(ids, np.array([count]))
+    responses = np.concatenate(list(classifier.responses_in_parts(found)))  # (T, F)
     lowest = np.full((1, responses.shape[1]), -np.inf, responses.dtype)
     before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: largest of the first t
     after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: largest from t on
@@ -29,9 +31,9 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
         left_out = np.arange(first, min(first + _TOGETHER, count))
         parts = [_around(ids, t) for t in left_out.tolist()]
         lengths = np.array([len(part) for part, _ in parts])
-        for number, t in classifier.responses(np.concatenate([part for part, _ in parts]), lengths):
-            changed = parts[number][1]
-            maxima[left_out[number]] = t[changed].max(axis=0)
+        found = classifier.ngrams.find(np.concatenate([part for part, _ in parts]), lengths)
+        of_parts = in_lengths(classifier.responses(found, lengths), lengths)
+        maxima[left_out] = [t[changed].max(axis=0) for t, (_, changed) in zip(of_parts, parts, strict=True)]
     words = np.arange(count)
     np.maximum(maxima, before[np.maximum(words - REACH, 0)], out=maxima)
     np.maximum(maxima, after[np.minimum(words + REACH + 1, count)], out=maxima)

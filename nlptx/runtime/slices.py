@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,3 +12,13 @@ def in_lengths(array: NDArray, lengths: Sequence[int] | NDArray[np.integer]) -> 
     """Cut an array into consecutive parts of these lengths. ``np.split`` does the same, but takes longer per part."""
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def slices_up_to(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
+    """Divide lengths into consecutive groups with sums of at most ``max_sum``; a larger length forms its own group."""
+    ends = np.cumsum(lengths)
+    first = before = 0
+    while first < len(lengths):
+        after = max(int(np.searchsorted(ends, before + max_sum, side="right")), first + 1)
+        yield slice(first, after)
+        first, before = after, int(ends[after - 1])

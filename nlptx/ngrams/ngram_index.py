@@ -1,0 +1,52 @@
+"""Finds the n-grams of texts among known n-grams: single words in an array by word, longer n-grams by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ngrams.key_index import KeyIndex
+from nlptx.ngrams.naive_bayes import ngram_keys
+
+
+class NgramIndex:
+    """Index of known n-grams.
+
+    Args:
+        keys: (G,) int64 keys of the known n-grams, sorted and distinct; see
+            :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
+        order: maximum length of the n-grams that are looked up.
+        words: vocabulary size V.
+
+    Attributes:
+        single: number of known n-grams of one word, whose keys come first.
+    """
+
+    def __init__(self, keys: NDArray[np.int64], order: int, words: int) -> None:
+        self._keys, self._order, self._words = keys, order, words
+        # The keys of pairs have two digits in base V + 2, and their first digit is not 0.
+        self.single = int(np.searchsorted(keys, words + 2))
+        self._longer = KeyIndex(keys[self.single :])
+
+    @cached_property
+    def _of_words(self) -> NDArray[np.int32]:
+        """Index of each word; G for unknown words."""
+        of_keys = np.full(self._words + 2, len(self._keys), np.int32)
+        of_keys[self._keys[: self.single]] = np.arange(self.single)
+        return of_keys[1:]
+
+    def find(self, ids: NDArray[np.integer], lengths: Sequence[int] | NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return (N, order) indices of the n-grams that end at each word; G for unknown n-grams.
+
+        Args:
+            ids: (N,) word ids of the texts, concatenated.
+            lengths: (B,) number of words in each text.
+        """
+        keys = ngram_keys(ids, self._order, self._words, lengths)
+        found = np.empty(keys.shape, np.int32)
+        found[:, 0] = self._of_words[ids]
+        found[:, 1:] = self._longer.find(keys[:, 1:]) + self.single
+        return found
