@@ -42,6 +42,14 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture
+def same_folds(monkeypatch):
+    """Folds that do not depend on the labels, so that changing a label changes nothing else."""
+    from nlptx.sampling import splits
+
+    monkeypatch.setattr(splits, "_most_frequent_label", lambda run, targets: run[: run[-1] + 1] * 0)
+
+
+@pytest.fixture
 def files(monkeypatch):
     """The temporary files that a memory limit opens."""
     from nlptx.io.spill import MemoryBudget

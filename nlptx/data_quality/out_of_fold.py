@@ -107,7 +107,7 @@ def out_of_fold_probabilities(
     """
     rows = ngram_rows(words)
     folds = min(FOLDS, len(words))
-    fold = assign_folds(len(words), folds, rng)
+    fold = assign_folds(targets, folds, rng)
     result = np.zeros((len(words), classes))
 
     def predict(number: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -125,7 +125,7 @@ def cross_fit_correction(
     """
     count = len(targets)
     folds = min(FOLDS, count)
-    fold = assign_folds(count, folds, rng)
+    fold = assign_folds(targets, folds, rng)
     weights = np.ones(count) if text_weights is None else text_weights
     parts = training_parts(fold, folds)
 

@@ -86,7 +86,7 @@ def fit_ngram_features(
         given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
         return fit_many_texts(*given)
     folds = min(shape.folds, len(texts))
-    fold = assign_folds(len(texts), folds, rng)
+    fold = assign_folds(targets, folds, rng)
     found = text_rows(texts, unlabelled, shape, rng, workers, on_progress, text_weights, lexicon, budget)
     known, weights, scaled, of_lexicon, rows, components, row_of = found
     width = feature_width(shape.classes, independent=targets.ndim == 2)

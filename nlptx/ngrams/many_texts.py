@@ -64,7 +64,7 @@ def fit_many_texts(
     sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
     more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), shape.order, shape.words, workers, budget)
     folds = min(shape.folds, len(texts))
-    fold = assign_folds(len(texts), folds, rng)
+    fold = assign_folds(targets, folds, rng)
     width = feature_width(shape.classes, independent=targets.ndim == 2)
     weights = np.ones(len(texts)) if text_weights is None else text_weights
     total = weights.sum() + len(unlabelled)

@@ -73,7 +73,7 @@ def fit_sparse_features(
         _label_matrix(targets, shape.classes),
     )
     folds = min(shape.folds, len(texts))
-    fold = assign_folds(len(texts), folds, rng)
+    fold = assign_folds(targets, folds, rng)
     parts = training_parts(fold, folds)
 
     found = []

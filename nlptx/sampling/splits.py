@@ -2,8 +2,8 @@
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
 different parts, a model trained on one part would score better on the other part than on new texts. Therefore runs of
-consecutive texts stay in the same part. For the validation part, runs are formed within each label, so that the labels
-keep their proportions.
+consecutive texts stay in the same part. In all parts, the labels have about the same proportions; for the validation
+part, runs are formed within each label.
 """
 
 from __future__ import annotations
@@ -39,13 +39,35 @@ def stratified_split(
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def assign_folds(count: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold number, from 0, of each of ``count`` texts, (count,). The folds have about the same size.
+def assign_folds(targets: NDArray, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
-    Labels are ignored on purpose: if they determined the folds, features computed out of fold could reveal the label of
-    a text.
+    Runs are shuffled, and the runs with the same most frequent label are dealt to the folds in turn. If the proportions
+    of the labels differed between the folds, a model fitted without a fold would expect too few texts with exactly the
+    labels that this fold has most of, and features computed out of fold would be misleading. This effect would be
+    largest if the texts are sorted by label.
+
+    Args:
+        targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
+        parts: number of folds.
+        rng: source of randomness.
     """
-    return shuffled_runs(count, 1 / parts, rng) % parts
+    run = _runs(len(targets), 1 / parts)
+    order = rng.permutation(run[-1] + 1 if len(run) else 0)
+    order = order[np.argsort(_most_frequent_label(run, targets)[order], kind="stable")]
+    fold = np.empty(len(order), np.int64)
+    fold[order] = np.arange(len(order)) % parts
+    return fold[run]
+
+
+def _most_frequent_label(run: NDArray[np.int64], targets: NDArray) -> NDArray[np.int64]:
+    """Return the most frequent label of each run, (runs,), given the run and the target of each text."""
+    runs = run[-1] + 1 if len(run) else 0
+    if targets.ndim == 2:
+        row, label = np.nonzero(targets)
+        run, targets = run[row], label
+    classes = targets.max(initial=0) + 1
+    return np.bincount(run * classes + targets, minlength=runs * classes).reshape(runs, classes).argmax(axis=1)
 
 
 def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
@@ -66,6 +88,11 @@ def shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray
         share: fraction of the texts in one part; the smaller the fraction, the shorter the runs.
         rng: source of randomness.
     """
-    length = int(np.clip(share * count / _RUNS_PER_PART, 1, _LONGEST_RUN))
-    run = np.arange(count) // length
+    run = _runs(count, share)
     return rng.permutation(run[-1] + 1)[run] if count else run
+
+
+def _runs(count: int, share: float) -> NDArray[np.int64]:
+    """Return the run of each of ``count`` texts. The arguments are those of :func:`shuffled_runs`."""
+    length = int(np.clip(share * count / _RUNS_PER_PART, 1, _LONGEST_RUN))
+    return np.arange(count) // length

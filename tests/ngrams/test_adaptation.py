@@ -98,7 +98,7 @@ def test_the_correction_is_the_most_probable_one():
             assert loss(*moved) > loss(*best)
 
 
-@pytest.mark.usefixtures("always")
+@pytest.mark.usefixtures("always", "same_folds")
 def test_what_ngrams_add_to_a_text_does_not_depend_on_its_label():
     targets = RNG.integers(0, 2, len(TEXTS))
     added = fitted(targets, 1)[-1]

@@ -159,6 +159,7 @@ def test_text_features_are_the_outputs_of_both_linear_models(classes):
     assert_allclose(final.of(ids).text_features, [*of_ratios, *of_components], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.usefixtures("same_folds")
 def test_a_label_does_not_affect_the_features_of_its_text():
     texts, targets = random_texts(40)
     unlabelled_texts, _ = random_texts(40, seed=2)

@@ -102,6 +102,7 @@ def test_features_of_a_batch_equal_those_of_each_text():
     assert_array_equal(together, [features.of(ids).text_features for ids in texts])
 
 
+@pytest.mark.usefixtures("same_folds")
 def test_the_features_of_a_training_text_do_not_depend_on_its_labels():
     texts, targets = make_texts(60)
     _, before = fit_sparse_features(texts, targets, shape(), np.random.default_rng(1))

@@ -53,6 +53,7 @@ def test_passages_come_after_the_texts_and_have_the_class_of_their_text():
         assert len(actual.token_features) == len(ids)
 
 
+@pytest.mark.usefixtures("same_folds")
 @pytest.mark.parametrize("components", [0, 4])
 def test_the_label_of_a_text_does_not_affect_its_passages(components):
     settings = TrainSettings(**{**SETTINGS.to_dict(), "lsa_components": components})

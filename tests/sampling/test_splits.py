@@ -14,7 +14,8 @@ def runs(parts):
 @pytest.mark.parametrize("parts", [2, 5])
 @pytest.mark.parametrize("count", [0, 1, 7, 100, 20_000])
 def test_parts_are_about_equally_large(count, parts):
-    folds = assign_folds(count, parts, np.random.default_rng(1))
+    targets = np.random.default_rng(2).integers(0, 3, count)
+    folds = assign_folds(targets, parts, np.random.default_rng(1))
     assert folds.shape == (count,)
     sizes = np.bincount(folds, minlength=parts)
     assert len(sizes) == parts
@@ -22,10 +23,25 @@ def test_parts_are_about_equally_large(count, parts):
 
 
 def test_consecutive_texts_stay_together():
-    folds = assign_folds(20_000, 5, np.random.default_rng(1))
-    assert 150 < runs(folds) <= 200  # about 100 texts each
-    assert_array_equal(folds, assign_folds(20_000, 5, np.random.default_rng(1)))
-    assert (folds != assign_folds(20_000, 5, np.random.default_rng(2))).any()
+    targets = np.random.default_rng(2).integers(0, 3, 20_000)
+    folds = assign_folds(targets, 5, np.random.default_rng(1))
+    assert 130 < runs(folds) <= 200  # about 100 texts each
+    assert_array_equal(folds, assign_folds(targets, 5, np.random.default_rng(1)))
+    assert (folds != assign_folds(targets, 5, np.random.default_rng(2))).any()
+
+
+@pytest.mark.parametrize("parts", [2, 5])
+def test_labels_are_spread_evenly_even_if_the_texts_are_sorted(parts):
+    targets = np.repeat([0, 1, 2], [1300, 700, 2000])
+    two_runs = 2 * min(100, 4000 // parts // 10)
+    for given in (targets, targets[:, None] == [0, 1, 2]):
+        folds = assign_folds(given, parts, np.random.default_rng(1))
+        for label in range(3):
+            assert np.ptp(np.bincount(folds[targets == label], minlength=parts)) <= two_runs
+
+
+def test_texts_without_a_label_can_be_assigned():
+    assert_array_equal(np.bincount(assign_folds(np.zeros((40, 3), bool), 4, np.random.default_rng(1))), [10] * 4)
 
 
 def test_held_out_texts_are_consecutive_too():

@@ -1,5 +1,7 @@
 """Training without a network: the linear models of the n-grams, combined by weights fitted out of fold."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,6 +11,8 @@ import nlptx
 from nlptx.errors import DataError, SettingsError
 from nlptx.settings import TrainSettings
 
+DATA = Path(__file__).resolve().parents[2] / "data"
+TRAIN, TEST = DATA / "train.tsv", DATA / "test.tsv"
 TEXTS, LABELS = make_reviews(120)
 NEW_TEXTS, NEW_LABELS = make_reviews(200, seed=5)
 SETTINGS = TrainSettings(epochs=0, lsa_components=6)
@@ -121,3 +125,18 @@ def test_a_model_without_a_network_has_no_word_vectors_but_can_be_continued():
         nlptx.fit(TEXTS, LABELS, model.embeddings())
     continued = nlptx.fit(NEW_TEXTS, NEW_LABELS, start=model, settings=TrainSettings(epochs=1))
     assert accuracy(continued, TEXTS, LABELS) > 0.8
+
+
+def test_texts_sorted_by_label_are_learned_as_well_as_others():
+    rows = [row.split("\t")[:2] for row in TRAIN.read_text(encoding="utf-8").splitlines()[1:]]
+    rows = [
+        row for number, row in enumerate(rows) if row[1] == "pos" or number % 3 == 0
+    ]  # as in many files, unbalanced
+    test = [row.split("\t")[:2] for row in TEST.read_text(encoding="utf-8").splitlines()[1:]]
+
+    def learned(rows):
+        texts, labels = zip(*rows, strict=True)
+        model = nlptx.fit(list(texts), list(labels), settings=TrainSettings(epochs=0, valid_share=0.0))
+        return accuracy(model, *map(list, zip(*test, strict=True)))
+
+    assert learned(sorted(rows, key=lambda row: row[1])) > learned(rows) - 0.05 > 0.6
