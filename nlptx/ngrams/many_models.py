@@ -3,6 +3,10 @@
 They minimise the same functions as :mod:`nlptx.ngrams.logistic_regression`. With many texts, there are fewer n-grams
 than texts, so L-BFGS keeps vectors of weights, not vectors of texts. Each evaluation of the objective reads every block
 once: the outputs of its texts, their loss and the gradient are computed together.
+
+L-BFGS converges slowly if the loss is curved far more along some weights than along others, as it is for frequent and
+rare n-grams, and most of all for a lexicon. Therefore the weights of the first model are divided by (h + 1/C)^(-1/2),
+where h is the second derivative of the loss with respect to the weight if all outputs are 0 (Jacobi preconditioning).
 """
 
 from __future__ import annotations
@@ -24,9 +28,11 @@ from nlptx.ngrams.many_components import ManyComponents, WeightedRows
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.ratio_model import RatioModel
 
-# Maximum number of L-BFGS iterations. With 100, the maximum for fewer texts, fitting takes almost twice as long, and
-# the models are no better; see tests/benchmarks/TRIED.md.
-MAX_ITERATIONS = 50
+# Maximum number of L-BFGS iterations for the model on the ratios and for the model on the components. More iterations
+# do not improve the models; see tests/benchmarks/TRIED.md.
+_RATIO_ITERATIONS, _COMPONENT_ITERATIONS = 30, 50
+# Maximum of the second derivative of the logistic loss.
+_LARGEST_CURVATURE = 0.25
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,14 @@ def minimise(
     loss: TextLoss,
     to_ngrams: Callable[[NDArray[np.float64]], tuple[NDArray, NDArray | float]],
     from_ngrams: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray],
-    size: int,
+    scale: NDArray[np.float64],
     inverse_penalty: float,
+    max_iterations: int,
     dense: NDArray[np.float32] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights (size, E) and the bias (E,) that minimise the log-loss plus a penalty, found by L-BFGS.
+    """Return the weights (size + d, E) and the bias (E,) that minimise the log-loss plus a penalty, found by L-BFGS.
 
-    The outputs are S N u + D v + o + b for the weights (u, o) = ``to_ngrams(w)``, and the bias b. The penalty is
+    The outputs are S N u + D v + o + b for the weights (u, o) = ``to_ngrams(w)``, v and the bias b. The penalty is
     (|w|^2 + |v|^2) / (2 C).
 
     Args:
@@ -71,16 +78,20 @@ def minimise(
         loss: loss to minimise, for given outputs.
         to_ngrams: linear function from weights w (size, E) to weights u (G, E) and o (E,).
         from_ngrams: the transposed function: from the gradients of u and o to the gradient of w.
-        size: number of rows of w.
+        scale: (size + d,) units in which L-BFGS measures the rows of w and v. They only affect how fast it converges.
         inverse_penalty: C.
+        max_iterations: maximum number of iterations of L-BFGS.
         dense: (texts, d) matrix D, or None. The weights v are the last d rows of the result.
     """
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     width, extra = loss.width, 0 if dense is None else dense.shape[1]
+    size = len(scale) - extra
+    units = np.append(scale, 1)[:, None]  # the last row is the bias
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        w, v, bias = np.split(flat.reshape(-1, width), [size, size + extra])
+        parameters = flat.reshape(-1, width) * units
+        w, v, bias = np.split(parameters, [size, size + extra])
         u, offset = to_ngrams(w)
         u = np.ascontiguousarray(u, np.float32)
 
@@ -100,16 +111,17 @@ def minimise(
             of_v += dense_part
             of_bias += bias_part
         gradient = np.concatenate([from_ngrams(of_u, of_bias), of_v, of_bias[None]])
-        gradient[:-1] += flat.reshape(-1, width)[:-1] / inverse_penalty
-        return value + float(np.sum(flat[:-width] ** 2)) / (2 * inverse_penalty), gradient.ravel()
+        gradient[:-1] += parameters[:-1] / inverse_penalty
+        return value + float(np.sum(parameters[:-1] ** 2)) / (2 * inverse_penalty), (gradient * units).ravel()
 
     solution = minimize(
         loss_and_gradient,
-        np.zeros((size + extra + 1) * width),
+        np.zeros(len(units) * width),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE},
+        options={"maxiter": max_iterations, "ftol": TOLERANCE},
     ).x.reshape(-1, width)
+    solution *= units
     return solution[:-1], solution[-1]
 
 
@@ -140,9 +152,17 @@ def fit_ratios(
     def from_ngrams(of_u: NDArray[np.float64], of_offset: NDArray[np.float64]) -> NDArray:
         return scales * of_u[informative]
 
-    size = len(informative)
-    weights, bias = minimise(blocks, root, loss, to_ngrams, from_ngrams, size, INVERSE_PENALTY, of_lexicon)
-    slopes, _ = to_ngrams(weights[:size])
+    of_texts = _LARGEST_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
+    of_ngrams = blocks.transposed(lambda rows: of_texts[rows, None].astype(np.float32), 1)[informative]
+    curvature = (np.square(scales) * of_ngrams).mean(axis=1)
+    if of_lexicon is not None:
+        of_column = _LARGEST_CURVATURE * (np.square(of_lexicon[:, 0], dtype=np.float64) @ loss.weights)
+        curvature = np.append(curvature, of_column)
+    scale = 1 / np.sqrt(curvature + 1 / INVERSE_PENALTY)
+    weights, bias = minimise(
+        blocks, root, loss, to_ngrams, from_ngrams, scale, INVERSE_PENALTY, _RATIO_ITERATIONS, of_lexicon
+    )
+    slopes, _ = to_ngrams(weights[: len(informative)])
     lexicon_slope = np.zeros(loss.width) if of_lexicon is None else weights[-1]
     return RatioModel(ratios, slopes, bias.astype(np.float32), lexicon_slope.astype(np.float32))
 
@@ -160,4 +180,13 @@ def fit_on_components(
     def from_ngrams(of_u: NDArray[np.float64], of_offset: NDArray[np.float64]) -> NDArray:
         return directions.T @ (important * of_u) - np.outer(mean, of_offset)
 
-    return minimise(rows.blocks, rows.lengths, loss, to_ngrams, from_ngrams, len(mean), COMPONENT_INVERSE_PENALTY)
+    return minimise(
+        rows.blocks,
+        rows.lengths,
+        loss,
+        to_ngrams,
+        from_ngrams,
+        np.ones(len(mean)),
+        COMPONENT_INVERSE_PENALTY,
+        _COMPONENT_ITERATIONS,
+    )

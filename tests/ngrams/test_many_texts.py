@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams import cross_fit, feature_settings, many_texts, occurrence_blocks, occurrences
+from nlptx.ngrams import cross_fit, feature_settings, many_models, many_texts, occurrence_blocks, occurrences
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.lexicon import LexiconPrior
@@ -138,7 +138,8 @@ def test_class_counts(targets, budget):
     ("targets", "width"), [(TARGETS % 2, 1), (TARGETS, 3), (SETS, 3)], ids=["two", "three", "sets"]
 )
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
-def test_the_models_are_those_for_few_texts(targets, width, weights, budget):
+def test_the_models_are_those_for_few_texts(targets, width, weights, budget, monkeypatch):
+    monkeypatch.setattr(many_models, "_RATIO_ITERATIONS", 200)  # so that both converge
     blocks = blocks_of(TEXTS, KEYS, budget)
     ratios = RNG.normal(size=(len(KEYS), width)).astype(np.float32)
     ratios[::3] = 0
@@ -150,6 +151,20 @@ def test_the_models_are_those_for_few_texts(targets, width, weights, budget):
     assert_allclose(rows @ found.slopes + found.bias, rows @ slopes + bias, atol=0.02)
     assert not found.slopes[::3].any()
     assert not found.lexicon_slope.any()
+
+
+def test_the_model_with_a_lexicon_is_that_for_few_texts(budget, monkeypatch):
+    monkeypatch.setattr(many_models, "_RATIO_ITERATIONS", 200)
+    rng = np.random.default_rng(3)
+    ratios = rng.normal(size=(len(KEYS), 1)).astype(np.float32)
+    of_lexicon = ROOT[:, None] * rng.normal(size=(len(TEXTS), 1))
+    loss = TextLoss(TARGETS % 2, np.ones(len(TEXTS)), 1)
+    found = fit_ratios(blocks_of(TEXTS, KEYS, budget), ROOT, loss, ratios, of_lexicon.astype(np.float32))
+    rows = sp.csr_matrix(np.hstack([dense_presence(TEXTS, KEYS) * ROOT[:, None], of_lexicon]))
+    products, bias = fit_linear(rows, np.vstack([ratios, [[1]]]).astype(np.float32), TARGETS % 2)
+    assert_allclose(rows[:, :-1] @ found.slopes, rows[:, :-1] @ products[:-1], atol=0.02)
+    assert_allclose(found.lexicon_slope, products[-1], atol=0.02)
+    assert_allclose(found.bias, bias, atol=0.02)
 
 
 def unit_rows(texts, importance):
@@ -232,6 +247,7 @@ def test_equal_texts_have_no_components(budget):
 @pytest.fixture
 def both(monkeypatch):
     """Return a function that fits the features of few and of many texts."""
+    monkeypatch.setattr(many_models, "_RATIO_ITERATIONS", 100)  # so that both converge
 
     def fit(texts, targets, shape, unlabelled=(), **more):
         results = []
