@@ -13,7 +13,7 @@ from nlptx.cli.command import PATH, option
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.one_step import OneStep
-from nlptx.cli.options import Run, preset_option, seed_option, settings_options
+from nlptx.cli.options import Run, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.start import load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
@@ -82,6 +82,7 @@ def experiment_options(function: Function) -> Function:
     )
     @config_option
     @preset_option
+    @effort_option
     @settings_options(TrainSettings, only_main=True)
     @seed_option
     @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)

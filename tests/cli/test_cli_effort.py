@@ -1,4 +1,4 @@
-"""``train --effort`` chooses the settings for the time that training may take."""
+"""``--effort`` chooses the settings for the time that training may take."""
 
 import json
 
@@ -34,6 +34,14 @@ def test_fast_trains_no_network_and_makes_no_word_vectors(table):
     assert b"distill" in call("info", "m.npz").stdout
     code, message = failure("neighbors", "-m", "m.npz", "great")
     assert (code, "all word vectors are 0" in message) == (3, True)
+
+
+def test_efforts_can_be_cross_validated(table):
+    results = [
+        json.loads(call("crossvalidate", table, "--folds", "2", *options, *SMALL, "--json").stdout)
+        for options in (("--effort", "fast"), ("--epochs", "0"))
+    ]
+    assert results[0]["log_loss"] == results[1]["log_loss"]
 
 
 def test_fast_does_not_announce_counting_and_pca(table):
