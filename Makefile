@@ -296,7 +296,7 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 
 # The bundled model is small enough for the wheel. It is trained without the test part of the archive, on which the
 # accuracy on its card is measured.
-default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 6 \
+default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
   --region-filters 64 --compact --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
 # VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence), from the package vaderSentiment, and a list of values

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.block_floats import block_float_arrays, read_block_floats
+from nlptx.artifacts.block_floats import float_arrays, read_floats
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.classifier.abstention import ErrorCurve
@@ -101,12 +101,12 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
 
 def arrays_of(model: Model) -> dict[str, NDArray]:
     """Return the arrays to store."""
-    dtype = np.float16 if model.settings.compact else np.float32
-    table = block_float_arrays("table", model.table) if model.settings.compact else {"table": model.table}
-    arrays = {**table, "flat": model.flat, "priors": model.priors, **model.vocabulary.to_arrays()}
+    compact = model.settings.compact
+    arrays = float_arrays("table", model.table, compact)
+    arrays |= {"flat": model.flat, "priors": model.priors, **model.vocabulary.to_arrays()}
     if model.ngram_features is not None:
-        arrays |= feature_arrays(model.ngram_features, dtype)
-    return arrays if model.regions is None else arrays | model.regions.arrays(dtype)
+        arrays |= feature_arrays(model.ngram_features, compact)
+    return arrays if model.regions is None else arrays | model.regions.arrays()
 
 
 def read_arrays(artifact: Artifact) -> dict[str, Any]:
@@ -117,12 +117,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     """
     settings = TrainSettings.from_dict(artifact.settings)
     vocabulary = read_vocabulary(artifact, read_tokenizer(dict(artifact.details)))
-    shape = len(vocabulary), None
-    table = (
-        read_block_floats(artifact, "table", shape)
-        if settings.compact
-        else need_array(artifact, "table", "float32", shape)
-    )
+    table = read_floats(artifact, "table", settings.compact, (len(vocabulary), None))
     flat = need_array(artifact, "flat", "float32", (None,))
     priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
     independent = LOSSES[settings.loss].independent
@@ -147,15 +142,15 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
         "made_from": artifact.made_from,
         "seed": artifact.seed,
         "ngram_features": ngram_features,
-        "regions": _read_regions(artifact, settings, len(vocabulary), network.loss.outputs),
+        "regions": _read_regions(artifact, len(vocabulary), network.loss.outputs),
     }
 
 
-def _read_regions(artifact: Artifact, settings: TrainSettings, words: int, outputs: int) -> RegionView | None:
+def _read_regions(artifact: Artifact, words: int, outputs: int) -> RegionView | None:
     """Return the region classifier, or None if there is none. Raises CorruptError if it is damaged."""
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
-    return RegionView.read(artifact, settings.compact, words, outputs)
+    return RegionView.read(artifact, words, outputs)
 
 
 def bundled_path() -> str:

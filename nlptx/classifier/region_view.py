@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
 from nlptx.classifier.inference import are_too_large
@@ -71,16 +71,16 @@ class RegionView:
         """Return a copy that computes in float64."""
         return replace(self, classifier=self.classifier.as_float64())
 
-    def arrays(self, dtype: DTypeLike) -> dict[str, NDArray]:
-        """Return the arrays to store, with learned weights of type ``dtype``."""
-        return region_arrays(self.classifier, dtype)
+    def arrays(self) -> dict[str, NDArray]:
+        """Return the arrays to store."""
+        return region_arrays(self.classifier)
 
     def details(self) -> dict[str, Any]:
         """Return the JSON values to store."""
         return {_WEIGHTS: list(self.weights), _GROUPS: self.classifier.groups}
 
     @classmethod
-    def read(cls, artifact: Artifact, float16: bool, words: int, outputs: int) -> Self:
+    def read(cls, artifact: Artifact, words: int, outputs: int) -> Self:
         """Return the region classifier of a model file.
 
         The arguments are those of :func:`nlptx.regions.serialization.read_region_classifier`.
@@ -97,4 +97,4 @@ class RegionView:
             or not all(type(weight) is float and 0 <= weight <= _LARGEST for weight in weights)
         ):
             raise CorruptError(f"the weights of its region classifier are {weights!r}")
-        return cls(read_region_classifier(artifact, float16, words, outputs, groups), (weights[0], weights[1]))
+        return cls(read_region_classifier(artifact, words, outputs, groups), (weights[0], weights[1]))

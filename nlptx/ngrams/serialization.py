@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
+from nlptx.artifacts.block_floats import float_arrays, read_floats
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
@@ -16,16 +17,18 @@ from nlptx.nn.losses import LOSSES
 from nlptx.settings import TrainSettings
 
 
-def feature_arrays(known: NgramFeatures, dtype: DTypeLike) -> dict[str, NDArray]:
-    """Return the arrays that represent n-gram features in an artifact, with ratios and weights of type ``dtype``."""
+def feature_arrays(known: NgramFeatures, compact: bool) -> dict[str, NDArray]:
+    """Return the arrays that represent n-gram features in an artifact; ``compact`` as for :func:`float_arrays`."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
     indices: dict[str, NDArray] = {}
     if isinstance(known, SparseNgramFeatures):
         indices = {"slope_starts": known.starts, "slope_labels": known.labels}
     if known.latent is not None and known.importance is not None:
         floats |= {"latent": known.latent, "importance": known.importance}
-    stored = {name: array.astype(dtype, copy=False) for name, array in floats.items()}
-    return {**key_arrays(known.keys), "bias": known.bias, **indices, **stored}
+    arrays = {**key_arrays(known.keys), "bias": known.bias, **indices}
+    for name, array in floats.items():
+        arrays |= float_arrays(name, array, compact)
+    return arrays
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
@@ -38,12 +41,12 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     width = feature_width(classes, LOSSES[settings.loss].independent)
     if "slope_starts" in artifact.arrays:
         return _read_sparse(artifact, settings, words, classes, keys)
-    ratios = need_floats(artifact, "ratios", settings.compact, (len(keys), None))
-    slopes = need_floats(artifact, "slopes", settings.compact, (len(keys), width))
+    ratios = read_floats(artifact, "ratios", settings.compact, (len(keys), None))
+    slopes = read_floats(artifact, "slopes", settings.compact, (len(keys), width))
     latent = importance = None
     if "latent" in artifact.arrays:
-        latent = need_floats(artifact, "latent", settings.compact, (len(keys), width))
-        importance = need_floats(artifact, "importance", settings.compact, (len(keys),))
+        latent = read_floats(artifact, "latent", settings.compact, (len(keys), width))
+        importance = read_floats(artifact, "importance", settings.compact, (len(keys),))
     bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
     return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
 
@@ -51,19 +54,13 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
 def _read_sparse(
     artifact: Artifact, settings: TrainSettings, words: int, classes: int, keys: NDArray[np.int64]
 ) -> SparseNgramFeatures:
-    slopes = need_floats(artifact, "slopes", settings.compact, (None,))
+    slopes = read_floats(artifact, "slopes", settings.compact, (None,))
     labels = need_array(artifact, "slope_labels", "int32", (len(slopes),))
     starts = need_array(artifact, "slope_starts", "int64", (len(keys) + 1,))
-    ratios = need_floats(artifact, "ratios", settings.compact, (len(keys), 0))
+    ratios = read_floats(artifact, "ratios", settings.compact, (len(keys), 0))
     bias = need_array(artifact, "bias", "float32", (classes,))
     if starts[0] != 0 or starts[-1] != len(slopes) or (np.diff(starts) < 0).any():
         raise CorruptError("the positions of its n-gram weights are damaged")
     if (labels < 0).any() or (labels >= classes).any():
         raise CorruptError("an n-gram has a weight for a label that does not exist")
     return SparseNgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, starts=starts, labels=labels)
-
-
-def need_floats(artifact: Artifact, name: str, float16: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
-    """Return an array as float32; ``float16`` says whether it is stored as float16 or float32. Raises CorruptError."""
-    stored = need_array(artifact, name, "float16" if float16 else "float32", shape)
-    return stored.astype(np.float32, copy=False)

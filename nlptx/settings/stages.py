@@ -205,7 +205,7 @@ class TrainSettings(NetworkSettings):
     )
     patience: int = setting(2, "Stop after N epochs without improvement; 0: never.", "Training", low=0)
     calibrate: bool = setting(True, "Fit a temperature on the held-out texts.", "Training")
-    compact: bool = setting(False, "Store vectors in 8 and n-grams in 16 bits per number.", "Output")
+    compact: bool = setting(False, "Store word vectors and n-grams in 8 bits per number.", "Output")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -71,7 +71,7 @@ def test_any_number_of_jobs_gives_the_same_bytes(tmp_path):
 def test_compact_files(tmp_path):
     model = fit(settings=TrainSettings(**SHAPE, region_filters=6, compact=True))
     model.save(tmp_path / "m.npz")
-    assert container.read(tmp_path / "m.npz").arrays["region_vector_weights"].dtype == np.float16
+    assert container.read(tmp_path / "m.npz").arrays["table"].dtype == np.int8
     assert_allclose(nlptx.Model.load(tmp_path / "m.npz").predict_proba(NEW), model.predict_proba(NEW), atol=0.01)
 
 
@@ -269,7 +269,7 @@ def test_damaged_weights_are_refused(weights):
     artifact = trained().to_artifact()
     artifact.details["region_fusion"] = weights
     with pytest.raises(CorruptError, match="region classifier"):
-        RegionView.read(artifact, False, len(trained().vocabulary), 2)
+        RegionView.read(artifact, len(trained().vocabulary), 2)
 
 
 @pytest.mark.parametrize("groups", [None, 0, 5, 2.0])
