@@ -5,8 +5,9 @@ than texts, so L-BFGS keeps vectors of weights, not vectors of texts. Each evalu
 once: the outputs of its texts, their loss and the gradient are computed together.
 
 L-BFGS converges slowly if the loss is curved far more along some weights than along others, as it is for frequent and
-rare n-grams, and most of all for a lexicon. Therefore the weights of the first model are divided by (h + 1/C)^(-1/2),
-where h is the second derivative of the loss with respect to the weight if all outputs are 0 (Jacobi preconditioning).
+rare n-grams, and most of all for a lexicon. Therefore, in the model on the ratios, it measures each weight in units of
+(h + 1/C)^(-1/2), where h is the second derivative of the loss by this weight if all outputs are 0 (Jacobi
+preconditioning).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def minimise(
     loss: TextLoss,
     to_ngrams: Callable[[NDArray[np.float64]], tuple[NDArray, NDArray | float]],
     from_ngrams: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray],
-    scale: NDArray[np.float64],
+    units: NDArray[np.float64],
     inverse_penalty: float,
     max_iterations: int,
     dense: NDArray[np.float32] | None = None,
@@ -78,7 +79,7 @@ def minimise(
         loss: loss to minimise, for given outputs.
         to_ngrams: linear function from weights w (size, E) to weights u (G, E) and o (E,).
         from_ngrams: the transposed function: from the gradients of u and o to the gradient of w.
-        scale: (size + d,) units in which L-BFGS measures the rows of w and v. They only affect how fast it converges.
+        units: (size + d,) units in which L-BFGS measures the rows of w and v. They only affect how fast it converges.
         inverse_penalty: C.
         max_iterations: maximum number of iterations of L-BFGS.
         dense: (texts, d) matrix D, or None. The weights v are the last d rows of the result.
@@ -86,11 +87,11 @@ def minimise(
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     width, extra = loss.width, 0 if dense is None else dense.shape[1]
-    size = len(scale) - extra
-    units = np.append(scale, 1)[:, None]  # the last row is the bias
+    size = len(units) - extra
+    unit_of = np.append(units, 1)[:, None]  # the last row is the bias
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        parameters = flat.reshape(-1, width) * units
+        parameters = flat.reshape(-1, width) * unit_of
         w, v, bias = np.split(parameters, [size, size + extra])
         u, offset = to_ngrams(w)
         u = np.ascontiguousarray(u, np.float32)
@@ -112,16 +113,16 @@ def minimise(
             of_bias += bias_part
         gradient = np.concatenate([from_ngrams(of_u, of_bias), of_v, of_bias[None]])
         gradient[:-1] += parameters[:-1] / inverse_penalty
-        return value + float(np.sum(parameters[:-1] ** 2)) / (2 * inverse_penalty), (gradient * units).ravel()
+        return value + float(np.sum(parameters[:-1] ** 2)) / (2 * inverse_penalty), (gradient * unit_of).ravel()
 
     solution = minimize(
         loss_and_gradient,
-        np.zeros(len(units) * width),
+        np.zeros(len(unit_of) * width),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_iterations, "ftol": TOLERANCE},
     ).x.reshape(-1, width)
-    solution *= units
+    solution *= unit_of
     return solution[:-1], solution[-1]
 
 
@@ -152,19 +153,23 @@ def fit_ratios(
     def from_ngrams(of_u: NDArray[np.float64], of_offset: NDArray[np.float64]) -> NDArray:
         return scales * of_u[informative]
 
-    of_texts = _LARGEST_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
-    of_ngrams = blocks.transposed(lambda rows: of_texts[rows, None].astype(np.float32), 1)[informative]
-    curvature = (np.square(scales) * of_ngrams).mean(axis=1)
+    curvature = np.square(scales).mean(axis=1) * _curvature(blocks, root, loss)[informative]
     if of_lexicon is not None:
         of_column = _LARGEST_CURVATURE * (np.square(of_lexicon[:, 0], dtype=np.float64) @ loss.weights)
         curvature = np.append(curvature, of_column)
-    scale = 1 / np.sqrt(curvature + 1 / INVERSE_PENALTY)
+    units = 1 / np.sqrt(curvature + 1 / INVERSE_PENALTY)
     weights, bias = minimise(
-        blocks, root, loss, to_ngrams, from_ngrams, scale, INVERSE_PENALTY, _RATIO_ITERATIONS, of_lexicon
+        blocks, root, loss, to_ngrams, from_ngrams, units, INVERSE_PENALTY, _RATIO_ITERATIONS, of_lexicon
     )
     slopes, _ = to_ngrams(weights[: len(informative)])
     lexicon_slope = np.zeros(loss.width) if of_lexicon is None else weights[-1]
     return RatioModel(ratios, slopes, bias.astype(np.float32), lexicon_slope.astype(np.float32))
+
+
+def _curvature(blocks: OccurrenceBlocks, root: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
+    """Return an upper bound of the second derivative of the loss by each weight, (G,), if the ratios were 1."""
+    of_texts = _LARGEST_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
+    return blocks.transposed(lambda rows: of_texts[rows, None].astype(np.float32), 1)[:, 0]
 
 
 def fit_on_components(
