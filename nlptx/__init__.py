@@ -1,4 +1,4 @@
-"""Text classification from raw text to a trained transformer, with only NumPy and SciPy.
+"""Text classification from raw text to a trained transformer, computed with NumPy and SciPy.
 
     >>> import nlptx
     >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx

@@ -3,7 +3,7 @@
 Presets are the settings used in two articles:
 
 - ``goldstraw``: Goldstraw, "Transformers", an article on building a transformer from scratch for sentiment analysis,
-  with the public repositories RustTransformer and WordEmbeddings.
+  accompanied by the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
 Efforts trade training time against accuracy: ``fast`` trains only the linear models on n-grams; ``best`` also trains

@@ -74,7 +74,8 @@ _KINDS = (
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: any kind that is certain.",
+    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: every kind whose rows are all"
+    " faulty.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, separator=True)
@@ -204,7 +205,7 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
 
 
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
-    """Raise QualityGateError if there is a fault of a kind in ``fail_on``; "any" means all certain kinds."""
+    """Raise QualityGateError if there is a fault of a kind in ``fail_on``; "any" means every certain kind."""
     from nlptx.data_quality.findings import KINDS
 
     kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}

@@ -48,7 +48,7 @@ class ClusterOptions:
         Args:
             paths: files and folders to which every worker must have access.
             run: options shared by all commands.
-            per_worker: number of tasks assigned to each worker at a time.
+            per_worker: number of tasks assigned to each worker thread at a time.
 
         Raises:
             NlptxError: the cluster cannot be used; see :class:`nlptx.cluster.cluster.Cluster`.
@@ -71,7 +71,7 @@ class ClusterOptions:
             paths: files to which every worker must have access.
             run: options shared by all commands.
             chosen: parent folder that the user chose; None for the folder of the output.
-            per_worker: number of tasks assigned to each worker at a time.
+            per_worker: number of tasks assigned to each worker thread at a time.
         """
         from nlptx.cluster.cluster_workers import ClusterWorkers
 

@@ -69,13 +69,13 @@ def crossvalidate(
     The texts are split into folds, and each label is spread evenly over them. For each fold, a model is trained on all
     other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the other
     folds only. All settings of nlptx train can be used, even those that are not listed here. Unless --group or
-    --shuffle is given, short runs of consecutive texts with the same label stay in the same fold, because such texts
-    are often related.
+    --shuffle is given, up to 100 neighbouring texts with the same label stay in the same fold, because neighbouring
+    texts are often related.
 
     The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
 
     --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions
-    (report extra: pip install 'nlptx[report]').
+    (it needs the report extra: pip install 'nlptx[report]').
 
     --predictions writes a table with the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
     """

@@ -28,7 +28,7 @@ _UNKNOWN = "scored with the label frequencies in the training data"
 
 
 @command()
-@click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
+@click.argument("data", nargs=-1, type=PATH, metavar="[DATA...]")
 @model_option
 @option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
 @abstention_options

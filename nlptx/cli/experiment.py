@@ -56,12 +56,14 @@ def experiment_options(function: Function) -> Function:
     @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
     @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
     @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
-    @option("--shuffle", is_flag=True, group="Data", help="Assign texts to folds one by one, not in runs.")
+    @option(
+        "--shuffle", is_flag=True, group="Data", help="Assign each text to a fold at random, not with its neighbours."
+    )
     @option(
         "-e",
         "--embeddings",
         type=PATH,
-        show_default="made in each fold",
+        show_default="made from the other folds",
         metavar="FILE",
         help="Word vectors from nlptx pca or word2vec, or a model whose vectors are used.",
     )
@@ -70,7 +72,7 @@ def experiment_options(function: Function) -> Function:
         type=PATH,
         metavar="MODEL",
         group="Start",
-        help="Continue from this model; bundled: the bundled model.",
+        help="Start from this trained model; bundled: the bundled model.",
     )
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
     @option(

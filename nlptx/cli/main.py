@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, "--version", message="nlptx %(version)s")
 def nlptx() -> None:
-    """Text classification from raw text to a trained transformer, with only NumPy and SciPy.
+    """Text classification from raw text to a trained transformer, computed with NumPy and SciPy.
 
     \b
     nlptx cooccur reviews/ -o cooccur.npz                       count which words occur together

@@ -127,7 +127,7 @@ def memory_options_in(group: str) -> Callable[[Function], Function]:
         metavar="SIZE",
         group=group,
         callback=check,
-        help="Memory limit; more data goes to temporary files.",
+        help="Memory for data; the rest goes to disk.",
     )
     folder = option(
         "--tmp-dir",
@@ -176,13 +176,13 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
 def preset_option(function: Function) -> Function:
     """Add ``--preset``, which replaces the default settings with the settings of an article."""
-    help_text = "Use the settings of this author's article; see nlptx/presets.py."
+    help_text = "Use the settings of the article by Goldstraw, or by Bloem."
     return _defaults_option("--preset", PRESET, PRESETS, "Start", help_text)(function)
 
 
 def effort_option(function: Function) -> Function:
     """Add ``--effort``, which replaces the default settings according to the time that training may take."""
-    help_text = "fast: n-gram models only; best: a second classifier, too."
+    help_text = "fast: n-gram models only; best: 256 region filters, too."
     return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
 
 

@@ -54,10 +54,10 @@ def pca(
     nlptx pca cooccur.npz -o embeddings.npz
     nlptx pca cooccur.npz --components 50 --transform none --block 1 --degree 1 -o textbook.npz
 
-    COOCCUR is the output of nlptx cooccur, or - for standard input. Its matrix may be larger than the memory: it is
-    read in parts, and if it does not fit within --memory, it stays on disk in a temporary file. The table at the end
-    shows the first components and the last one. The residual of an eigenvector v with eigenvalue l is |Av - lv| / l,
-    where A = X'X / n and X is the n by n matrix of transformed counts.
+    COOCCUR is the output of nlptx cooccur, or - for standard input. Its matrix may be larger than memory: it is read in
+    parts, and if it does not fit within --memory, it is kept in a temporary file. The table at the end shows the first
+    components and the last one. The residual of an eigenvector v with eigenvalue l is |Av - lv| / l, where A = X'X / n
+    and X is the n by n matrix of transformed counts.
     """
     check_names(counts)
     stage = StageRun(run, output, [counts])

@@ -78,15 +78,15 @@ def predict(
 
     For plain text (one document per line), each output line contains label, score and text. If the labels have no
     order, it contains the confidence instead of the score. For a folder or archive (one document per file), it contains
-    the path instead of the text. Tables keep their columns and their format (CSV for Parquet), and the columns label,
-    confidence, score and prob_<label> are added. The suffix of the output (.csv, .tsv, .jsonl or .txt) selects its
-    format; a further suffix .gz, .bz2 or .xz compresses it.
+    the path instead of the text. Tables keep their columns and their format (CSV if the input is Parquet), and the
+    columns label, confidence, score and prob_<label> are added. The suffix of the output (.csv, .tsv, .jsonl or .txt)
+    selects its format; a further suffix .gz, .bz2 or .xz compresses it.
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
-    last column. The surprise is how rare the words of a text are, compared with the words of the training texts, in
-    standard deviations among texts of the same length. A text is marked unlike if its surprise is larger than that of
-    99.5 % of the training texts, or if it has no known word; it is then probably in another language. A note is printed
-    if there are many such texts.
+    last column. The surprise measures how rare the words of a text are, compared with the training texts. Its unit is
+    the standard deviation among texts of the same length. A text is marked unlike if its surprise is larger than that
+    of 99.5 % of the training texts, or if it has no known word; it is then probably in another language or about
+    another subject. A note is printed if there are many such texts.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the label frequencies in the training data. With --prior, it gets the most frequent label, with

@@ -73,10 +73,11 @@ def reading_options(
             because a model stores the separator of its labels.
         exclude: whether to add ``--exclude``.
     """
+    label_help = "Table column that contains the label" + ("." if labelled else "; this command does not use it.")
 
     def decorate(function: Function) -> Function:
         @option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
-        @option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
+        @option("--label-column", default="label", show_default=True, help=label_help)
         @option(
             "--input-format",
             type=click.Choice(FORMATS),
@@ -100,7 +101,7 @@ def reading_options(
             default=splits,
             show_default=True,
             group="Data",
-            help="Parts of the corpus to read.",
+            help="Folders of a corpus to read.",
         )
         @option(
             "--encoding-errors",

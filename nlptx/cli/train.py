@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="MODEL",
     group="Start",
-    help="Continue from this model; bundled: the bundled model.",
+    help="Start from this trained model; bundled: the bundled model.",
 )
 @output_option("model.npz", "File for the model; - for standard output.")
 @option(
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="FILE",
     group="Output",
-    help="JSON file to store in the model as its card, which nlptx info shows.",
+    help="JSON file to store as the model card, which nlptx info shows.",
 )
 @config_option
 @preset_option

@@ -42,7 +42,8 @@ class Cluster:
         on_note: called with notes about the cluster.
         check_stop: called every few seconds while the caller waits for a result; an exception that it raises ends the
             wait.
-        per_worker: number of tasks assigned to each worker thread at a time. With two, a thread never waits for a task.
+        per_worker: number of tasks assigned to each worker thread at a time. With two, a thread that finishes a task
+        usually has the next one already.
 
     Raises:
         SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.

@@ -35,7 +35,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class LabelCount:
-    """Number of texts with a certain label, and their fraction of all labelled texts."""
+    """Number of texts with a given label, and their fraction of all labelled texts."""
 
     label: str
     texts: int

@@ -20,9 +20,9 @@ OnProgress = Callable[[str, float, str], None]
 # texts.
 _TEXTS_PER_OCCURRENCE = 3500
 # A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of six words has at
-# most 17). Shorter texts contain hardly any co-occurrences, and single phrases among long texts would distort the
-# components. If most texts are short, the minimum is lower: the fraction _MIN_FRACTION_OF_MEDIAN of the median number
-# of distinct n-grams.
+# most 17). Shorter texts contain hardly any co-occurrences, and texts of one phrase would distort components that are
+# computed mainly from long texts. If most texts are short, the minimum is lower: the fraction
+# _MIN_FRACTION_OF_MEDIAN of the median number of distinct n-grams.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 

@@ -32,7 +32,7 @@ class ModelData:
         text_weights: (texts,) weight of each text, or None.
         components: LSA components of the long texts, or None.
         row_of: (texts,) row of each text in the components; -1 for a text that is too short.
-        importance: (G,) float32 importance of each n-gram for the components.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0: not used.
     """
 
     scaled: sp.csr_matrix

@@ -53,7 +53,7 @@ class ManyModelData:
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.
         rows: rows of the labelled texts, from which the components are computed; None if there are no components.
-        importance: (G,) float32 importance of each n-gram for the components.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0: not used.
     """
 
     blocks: OccurrenceBlocks

@@ -122,8 +122,8 @@ def _direction(gradient: Vector, steps: deque[tuple[Vector, Vector, float]], inv
         direction = direction.plus(-factors[-1], change)
     if steps:
         _, change, curvature = steps[-1]
-        # The second derivative is at least 1 / C along all weights, and can be smaller only along the bias. Without the
-        # limit C on this factor, components of a with K a = 0, which change no weight, would grow indefinitely.
+        # The second derivative is at least 1 / C along all weights, and can be smaller only along the bias. The
+        # factor is limited to C: otherwise, the part of a that K maps to 0, which changes no weight, would grow.
         direction = direction.times(min(curvature / change.dot(change), inverse_penalty))
     for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
         direction = direction.plus(factor - change.dot(direction) / curvature, step)

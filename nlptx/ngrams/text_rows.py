@@ -40,7 +40,7 @@ class TextRows(NamedTuple):
 
     Args:
         known: (G,) sorted known n-grams.
-        importance: (G,) float32 importance of each n-gram for the components.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0: not used.
         scaled: (T, G) float32 matrix that is 1 / sqrt(W) where a text of W words contains an n-gram, and 0 elsewhere.
         of_lexicon: (T, 1) lexicon feature of each text, or None.
         rows: (T, n-grams with an importance) float32 matrix of the importance of each n-gram of a text, in which each

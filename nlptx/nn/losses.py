@@ -33,7 +33,7 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions per text: C if classes are independent, else 1. The losses of decisions are summed."""
+        """Number of decisions per text: C if classes are independent, else 1. The loss of a text is their sum."""
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:

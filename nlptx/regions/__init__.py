@@ -1,4 +1,4 @@
-"""A second classifier, which looks for the strongest regions of a text; trained apart from the network.
+"""A second classifier, which looks for the strongest regions of a text; trained separately from the network.
 
 The functions for training import SciPy, so they are imported from their own modules.
 """

@@ -136,7 +136,7 @@ class RegionClassifier:
         return apart.product(directions, self.output_weights) + self.output_bias
 
     def _maxima(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return the largest response of each filter to each text, (B, F). The arguments are those of responses."""
+        """Return the largest response of each filter to each text, (B, F). See :meth:`responses`."""
         if len(lengths) == 1:
             return np.max([part.max(axis=0) for part in self.responses_in_parts(found)], axis=0, keepdims=True)
         responses = self.responses(found, lengths)

@@ -42,10 +42,10 @@ def stratified_split(
 def assign_folds(targets: NDArray, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
-    Runs are shuffled, and the runs with the same most frequent label are dealt to the folds in turn. If the proportions
-    of the labels differed between the folds, a model fitted without a fold would expect too few texts with exactly the
-    labels that this fold has most of, and features computed out of fold would be misleading. This effect would be
-    largest if the texts are sorted by label.
+    Runs are shuffled, and the runs with the same most frequent label are assigned to the folds in turn. If the
+    proportions of the labels differed between the folds, a model fitted without a fold would expect too few texts with
+    exactly the labels that this fold has most of, and features computed out of fold would be misleading. This effect
+    would be largest if the texts are sorted by label.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.

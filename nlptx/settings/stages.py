@@ -176,7 +176,7 @@ class TrainSettings(NetworkSettings):
         "Data",
         choices=("none", "balanced"),
     )
-    passages: int = setting(0, "Passages of each long text to add as texts.", "Data", low=0, high=100)
+    passages: int = setting(0, "Passages to cut from each long text and add.", "Data", low=0, high=100)
     new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
@@ -184,7 +184,7 @@ class TrainSettings(NetworkSettings):
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(1, "Number of distillation epochs on unlabelled texts.", "N-grams", low=0)
-    region_filters: int = setting(0, "Filters of the region classifier; 0: none.", "N-grams", low=0, high=4096)
+    region_filters: int = setting(0, "Filters of a second classifier; 0: none.", "N-grams", low=0, high=4096)
     batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
     optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
@@ -196,9 +196,9 @@ class TrainSettings(NetworkSettings):
         metavar="KIND",
     )
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
-    weight_decay: float = setting(0.01, "Weight decay per unit of learning rate (AdamW).", "Training", low=0)
+    weight_decay: float = setting(0.01, "Weight decay of AdamW, times the learning rate.", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Words read per text in a training step; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Maximum words read per text in a step; 0: all.", "Training", low=0)
     word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999

@@ -1,4 +1,4 @@
-"""Last step of training: a region classifier (:mod:`nlptx.regions`), trained apart from the network and added to it.
+"""Last step of training: a region classifier (:mod:`nlptx.regions`), trained separately and added to the network.
 
 The outputs of the model are a x + b y, where x are the outputs of the network and y those of the region classifier. The
 two agree less than two networks would, because they are trained separately, and the region classifier sees neither
