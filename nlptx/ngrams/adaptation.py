@@ -28,7 +28,7 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # Prior variance of the n-gram weights w. The variance of b and B is 1, so the influence of f depends on its scale.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
-# Candidates for the factor of the correction.
+# Factors from which the one that multiplies the correction is chosen.
 _FACTORS = np.arange(21) / 20
 
 Targets = NDArray[np.int64] | NDArray[np.bool_]
@@ -47,6 +47,11 @@ class Correction:
     products: NDArray[np.float32]
     weights: NDArray[np.float64]
     bias: NDArray[np.float64]
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the correction changes no output."""
+        return not (self.products.any() or self.weights.any() or self.bias.any())
 
 
 @dataclass(frozen=True)

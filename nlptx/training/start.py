@@ -2,8 +2,9 @@
 
 The words, word vectors, encoder, n-gram features and region filters of the model are kept. A correction to the outputs
 of the model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the head and to the n-gram
-weights. Then the network is trained as usual; the region filters are not. A label that the model already has keeps its
-output weights; the output weights of a new label start at 0.
+weights. Then the network is trained as usual; the region filters are not. If no correction helps, the network is not
+trained either: the new texts are too few, or too much like those that the model has learned from. A label that the
+model already has keeps its output weights; the output weights of a new label start at 0.
 """
 
 from __future__ import annotations
@@ -84,6 +85,11 @@ def with_slower_network(settings: TrainSettings, texts: int) -> TrainSettings:
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
 
 
+def with_fixed_network(settings: TrainSettings) -> TrainSettings:
+    """Return settings with which the network is validated, but not changed."""
+    return replace(settings, lr=0.0, epochs=1)
+
+
 def start_from(
     start: Model,
     data: Dataset,
@@ -95,7 +101,8 @@ def start_from(
 ) -> tuple[Model, Dataset]:
     """Return a model that starts from another one, and the data with n-gram features to train it on.
 
-    The settings of the new model have a lower learning rate (:func:`with_slower_network`).
+    The settings of the new model have a lower learning rate (:func:`with_slower_network`), or the rate 0 if no
+    correction helps.
 
     Args:
         start: trained model to start from.
@@ -141,6 +148,14 @@ def start_from(
         context.report,
         texts.weights,
     )
+    if correction.is_zero:
+        context.on_note(
+            "out of fold, the new texts do not improve the model to start from, so its weights are kept; more labelled"
+            " texts may help"
+        )
+        lowered = with_fixed_network(settings)
+    else:
+        lowered = with_slower_network(settings, len(texts))
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     folded = extend_ngrams(before, change, settings, words)
     ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)
@@ -150,7 +165,7 @@ def start_from(
         labels,
         encoded.values,
         encoded.priors,
-        with_slower_network(settings, len(texts)),
+        lowered,
         context.seed,
         ngram_features,
         label_sets,

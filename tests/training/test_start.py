@@ -136,7 +136,17 @@ def test_few_texts_change_little():
     start = trained()
     few = ([*NEW[0][:2]], ["pos", "neg"])  # the labels of both texts are wrong
     before, after = start.predict_proba(TEST, jobs=1), go_on(start, few, TrainSettings()).predict_proba(TEST, jobs=1)
-    assert 0 < np.abs(after - before).mean() < 0.1
+    assert np.abs(after - before).mean() < 0.1
+
+
+def test_the_network_is_trained_only_if_the_correction_helps(uncorrected):
+    notes = []
+    model = go_on(trained(), settings=TrainSettings(), on_note=notes.append)
+    assert_array_equal(model.table[: len(trained().table)], trained().table)
+    assert len(model.history["epochs"]) == 1
+    assert "so its weights are kept" in notes[0]
+    assert_allclose(model.predict_proba(TEST, jobs=1), trained().predict_proba(TEST, jobs=1), atol=2e-5)
+    assert model.settings.lr == TrainSettings().lr
 
 
 def test_a_text_of_weight_two_counts_as_two_equal_texts():
