@@ -121,16 +121,15 @@ def _checked(requirements: Requirements) -> None:
 
 def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
     """Perform a task on a worker. Raise UnsuitableWorkerError, or the error of the task."""
-    from threadpoolctl import threadpool_limits
-
     from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
+    from nlptx.runtime.blas_limit import one_blas_thread
 
     _checked(requirements)
     # The environment of a worker tells the C library to return all freed memory at once. During a task, this would take
     # as long as the task itself.
     keep_freed_memory()
     try:
-        with threadpool_limits(1):
+        with one_blas_thread():
             return work(item)
     finally:
         return_freed_memory()

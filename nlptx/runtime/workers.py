@@ -11,13 +11,14 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from enum import Enum
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from nlptx.errors import SettingsError
 from nlptx.runtime.blas import load_blas
+from nlptx.runtime.blas_limit import one_blas_thread
 from nlptx.runtime.processes import Process, forked, is_only_thread
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class Workers:
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
         self.jobs = jobs or default_jobs()
         self.processes = processes
-        self._limits: list[Any] = []
+        self._limits: list[AbstractContextManager[None]] = []
         self._ranks: Sequence[Process] = ()
         self._rank_work: Callable[..., Any] | None = None
         self._stack = ExitStack()
@@ -86,18 +87,18 @@ class Workers:
         return Workers(min(self.jobs, jobs), processes=self.processes)
 
     def __enter__(self) -> Self:
-        from threadpoolctl import threadpool_limits
-
         if "scipy" in sys.modules:
             # SciPy has a separate BLAS, which would not be limited if it were loaded later. It is used by L-BFGS, which
             # holds the interpreter lock, so only one thread at a time needs a buffer.
             load_blas("scipy.linalg", threads=1)
-        self._limits.append(threadpool_limits(1))
+        limit = one_blas_thread()
+        limit.__enter__()
+        self._limits.append(limit)
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._end_ranks()
-        self._limits.pop().restore_original_limits()
+        self._limits.pop().__exit__(None, None, None)
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.

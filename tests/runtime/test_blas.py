@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 
 import pytest
 from command import TIMEOUT, environment, run
@@ -29,6 +30,47 @@ def test_the_limit_ends_with_the_outermost_block():
             with workers, Workers(1):
                 assert set(threads()) == {1}
             assert set(threads()) == {1}
+        assert set(threads()) == {2}
+
+
+def test_the_limit_ends_with_the_last_thread_that_needs_it():
+    """The second thread enters before the first leaves, and leaves after it."""
+    entered, left, found = threading.Event(), threading.Event(), []
+
+    def second():
+        with Workers(1):
+            entered.set()
+            left.wait(TIMEOUT)
+            found.append(set(threads()))
+
+    with Workers(1):
+        pass  # all libraries are loaded
+    with threadpool_limits(2):
+        thread = threading.Thread(target=second)
+        with Workers(1):
+            thread.start()
+            entered.wait(TIMEOUT)
+        left.set()
+        thread.join(TIMEOUT)
+        assert found == [{1}]
+        assert set(threads()) == {2}
+
+
+def test_any_thread_can_limit_the_threads():
+    """Even if another thread, which is still alive, was the first to limit them."""
+    found = []
+
+    def other():
+        with Workers(1):
+            found.append(set(threads()))
+
+    with Workers(1):
+        pass
+    with threadpool_limits(2):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(TIMEOUT)
+        assert found == [{1}]
         assert set(threads()) == {2}
 
 
