@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
+
+from nlptx.corpus.columns import matching_columns
 
 V = TypeVar("V")
 
@@ -29,12 +32,19 @@ def prediction_columns(
     return columns | {f"prob_{name}": p for name, p in zip(label_names, probabilities, strict=True)}
 
 
-def free_name(name: str, taken: Container[str]) -> str:
-    """Return ``name``, preceded by ``predicted_`` as often as necessary so that the result is not in ``taken``.
+@lru_cache(maxsize=16)
+def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of new columns, preceded by ``predicted_`` as often as necessary to differ from those ``taken``.
 
-    >>> free_name("label", ["text", "label"])
-    'predicted_label'
+    Names that differ only in their case or in outer spaces count as equal, because the columns of a table are found
+    without regard to either. Otherwise, the predictions could later be taken for the true labels.
+
+    >>> free_names(("label", "score"), ("text", "Label"))
+    ('predicted_label', 'score')
     """
-    while name in taken:
-        name = f"predicted_{name}"
-    return name
+    free: list[str] = []
+    for name in names:
+        while matching_columns(name, (*taken, *free)):
+            name = f"predicted_{name}"
+        free.append(name)
+    return tuple(free)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nlptx.classifier.abstention import check_abstain
-from nlptx.classifier.prediction_columns import free_name, prediction_columns
+from nlptx.classifier.prediction_columns import free_names, prediction_columns
 from nlptx.classifier.scoring import score
 from nlptx.errors import DataError, InputTypeError
 from nlptx.runtime.workers import Workers
@@ -89,5 +89,6 @@ def predict_frame(
         model.scores(probabilities),
         probabilities.T,
     )
-    added = pd.DataFrame({free_name(name, frame.columns): values for name, values in columns.items()}, frame.index)
+    names = free_names(tuple(columns), tuple(map(str, frame.columns)))
+    added = pd.DataFrame(dict(zip(names, columns.values(), strict=True)), frame.index)
     return pd.concat([frame, added], axis=1)

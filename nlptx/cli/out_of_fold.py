@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nlptx.classifier.prediction_columns import free_name
+from nlptx.classifier.prediction_columns import free_names
 from nlptx.cli.prediction_format import choose_format
 from nlptx.cli.table_writer import open_table
 
@@ -42,7 +42,8 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
     inputs = [_columns(document) for document in documents]
     taken = dict.fromkeys(name for columns in inputs for name in columns)
     probabilities = [f"prob_{name}" for name in result.experiment.label_names]
-    added = {name: free_name(name, taken) for name in ("predicted", "confidence", *probabilities, "fold", "seed")}
+    names = ("predicted", "confidence", *probabilities, "fold", "seed")
+    added = dict(zip(names, free_names(names, tuple(taken)), strict=True))
     with open_table(path, layout, [*taken, *added.values()]) as table:
         for seed in dict.fromkeys(fold.seed for fold in result.results):
             rows: dict[int, dict[str, Any]] = {}

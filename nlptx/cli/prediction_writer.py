@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nlptx.classifier.prediction_columns import free_name, prediction_columns
+from nlptx.classifier.prediction_columns import free_names, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
 from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line
@@ -169,12 +169,9 @@ class PredictionWriter:
         result = prediction_columns(self.labels, self._value(scored), confidence, score, shares)
         result |= self._details(scored)
         row = dict(document.fields) if document.fields is not None else _place(document)
-        for name, value in result.items():
-            free = free_name(self.renamed.get(name, name), row)
-            if free != name:
-                self.renamed[name] = free
-            row[free] = value
-        return row
+        free = free_names(tuple(self.renamed.get(name, name) for name in result), tuple(row))
+        self.renamed |= {name: new for name, new in zip(result, free, strict=True) if name != new}
+        return row | dict(zip(free, result.values(), strict=True))
 
     def _cells(self, values: Iterable[Any]) -> int:
         if self.options.guard:

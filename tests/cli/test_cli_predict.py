@@ -226,6 +226,14 @@ def test_clashing_columns_are_renamed_with_a_note(model, tmp_path):
         assert f"'predicted_{name}'" in result.stderr
 
 
+def test_column_names_clash_in_any_case(model, tmp_path):
+    """Otherwise, ``evaluate`` would take the predictions for the true labels."""
+    path = write_table(tmp_path / "in.csv", [{"Text": NEG, " LABEL": "pos"}])
+    (row,) = read_table(predict(model, path).stdout, "csv")
+    assert (row[" LABEL"], row["predicted_label"]) == ("pos", "neg")
+    assert "label" not in row
+
+
 def test_columns_survive_repeated_predictions(model, tmp_path):
     """A table that already has the columns label and predicted_label keeps both."""
     row = {"text": NEG, "label": "mine", "predicted_label": "theirs"}
