@@ -30,16 +30,16 @@ from nlptx.ngrams.feature_settings import (
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.fold_models import ModelData, fit_part
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.many_texts import fit_many_texts
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import ngrams_of_texts
+from nlptx.ngrams.out_of_core import fit_many_texts
 from nlptx.ngrams.text_rows import text_rows, unit_rows
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds, training_parts
 
-# If there are at least this many texts, with and without labels together, :mod:`nlptx.ngrams.many_texts` computes the
+# If there are at least this many texts, with and without labels together, :mod:`nlptx.ngrams.out_of_core` computes the
 # features.
 MANY_TEXTS = 100_000
 

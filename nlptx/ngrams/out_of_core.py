@@ -1,10 +1,10 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
 The features have the same meaning, but the LSA components are computed in the space of the n-grams
-(:mod:`nlptx.ngrams.many_components`), and L-BFGS stores vectors of weights instead of vectors of texts
-(:mod:`nlptx.ngrams.many_models`). The folds are processed one after the other, and the workers divide the texts; on a
-cluster, the workers divide the folds. Only the number of texts decides whether this module is used, so the memory limit
-does not change the result.
+(:mod:`nlptx.ngrams.out_of_core_components`), and L-BFGS stores vectors of weights instead of vectors of texts
+(:mod:`nlptx.ngrams.out_of_core_models`). The folds are processed one after the other, and the workers divide the texts;
+on a cluster, the workers divide the folds. Only the number of texts decides whether this module is used, so the memory
+limit does not change the result.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from nlptx.ngrams.feature_settings import (
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.lsa import importance
-from nlptx.ngrams.many_components import WeightedRows, find_many_components
-from nlptx.ngrams.many_counts import class_counts, find_known
-from nlptx.ngrams.many_fold_models import Fitted, ManyModelData, fit_part_of_many
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import NgramSets, ngrams_of_texts, sizes_of
+from nlptx.ngrams.out_of_core_components import WeightedRows, find_components_of_ngrams
+from nlptx.ngrams.out_of_core_counts import class_counts, find_known
+from nlptx.ngrams.out_of_core_fold_models import Fitted, ManyModelData, fit_part_of_many
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
@@ -78,7 +78,7 @@ def fit_many_texts(
         of_ngrams = importance(known.seen, total, min_total)
         parts = _component_rows(sets, more, known.keys, of_ngrams, text_weights, workers, budget)
         report = partial(on_progress, "components of texts (LSA)")
-        components, rows = find_many_components(parts, shape.components, rng, workers, report), parts[0]
+        components, rows = find_components_of_ngrams(parts, shape.components, rng, workers, report), parts[0]
     blocks = OccurrenceBlocks(sets, known.keys, workers, budget)
     root = (1 / np.sqrt(np.maximum(texts.lengths, 1))).astype(np.float32)
     of_lexicon = None

@@ -107,7 +107,7 @@ class ManyComponents:
         return own * rows.text_weights[:, None]
 
 
-def find_many_components(
+def find_components_of_ngrams(
     parts: Sequence[WeightedRows],
     max_components: int,
     rng: np.random.Generator,

@@ -16,11 +16,11 @@ from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
-from nlptx.ngrams.many_components import ManyComponents, WeightedRows
-from nlptx.ngrams.many_counts import KnownNgrams
-from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.ngrams.naive_bayes import feature_width, log_count_ratios
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.ngrams.out_of_core_components import ManyComponents, WeightedRows
+from nlptx.ngrams.out_of_core_counts import KnownNgrams
+from nlptx.ngrams.out_of_core_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.runtime.workers import Store
 
 
@@ -48,7 +48,7 @@ class ManyModelData:
         shape: settings of the n-gram features.
         known: the known n-grams.
         fold: (texts,) fold of each text.
-        counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.many_counts.class_counts`.
+        counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.out_of_core_counts.class_counts`.
         of_lexicon: (texts, 1) lexicon feature of each text, or None.
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.

@@ -25,8 +25,8 @@ from nlptx.ngrams.logistic_regression import (
     TOLERANCE,
     text_losses,
 )
-from nlptx.ngrams.many_components import ManyComponents, WeightedRows
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
+from nlptx.ngrams.out_of_core_components import ManyComponents, WeightedRows
 from nlptx.ngrams.ratio_model import RatioModel
 
 # Maximum number of L-BFGS iterations for the model on the ratios and for the model on the components. More iterations

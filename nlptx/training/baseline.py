@@ -11,7 +11,7 @@ from nlptx.training.dataset import Dataset
 from nlptx.training.targets import count_labels
 
 
-def find_uselessness(model: Model, data: Dataset, outputs: NDArray) -> str:
+def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str:
     """Return a description of the baselines that beat the model on the held-out texts, or an empty string.
 
     There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most

@@ -21,7 +21,7 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, cut_microbatches, vary
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
-from nlptx.training.loss import classify
+from nlptx.training.loss import loss_and_gradients
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
 # Number of texts whose n-grams are looked up at a time.
@@ -86,7 +86,7 @@ class Distillation(UnsupervisedTrainer):
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        return classify(self.model, microbatch, grads, rng, count)
+        return loss_and_gradients(self.model, microbatch, grads, rng, count)
 
 
 def soft_labels(

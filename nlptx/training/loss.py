@@ -32,7 +32,7 @@ def balanced_weights(
     return weights.astype(np.float32)
 
 
-def classify(
+def loss_and_gradients(
     model: Model,
     microbatch: Microbatch,
     grads: Gradients,
@@ -75,7 +75,7 @@ def validate(
 ) -> tuple[float, float]:
     """Return the mean loss and the accuracy over one or more examples, weighted by the text weights.
 
-    The class weights ``weights`` apply only to the loss, as in :func:`classify`.
+    The class weights ``weights`` apply only to the loss, as in :func:`loss_and_gradients`.
 
     Texts without a known word are included. For such texts, the model predicts the prior probabilities of the labels.
     """

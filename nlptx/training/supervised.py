@@ -14,7 +14,7 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, cut_microbatches, vary
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
-from nlptx.training.loss import VALID_BATCH, balanced_weights, classify, validate
+from nlptx.training.loss import VALID_BATCH, balanced_weights, loss_and_gradients, validate
 from nlptx.training.progress import EpochProgress
 from nlptx.training.sample_weights import scaled_to_mean_one
 from nlptx.training.state import Stateful
@@ -106,7 +106,7 @@ class SupervisedTrainer(Trainer):
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        return classify(self.model, microbatch, grads, rng, count, self.class_weights)
+        return loss_and_gradients(self.model, microbatch, grads, rng, count, self.class_weights)
 
     def after_step(self, loss: float, count: int) -> None:
         self.average.step()

@@ -17,7 +17,7 @@ from sample_data import make_rows, write_tsv
 from nlptx.cli import cluster_cooccur, cluster_predict
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
-from nlptx.ngrams import cross_fit, many_texts, occurrence_blocks
+from nlptx.ngrams import cross_fit, occurrence_blocks, out_of_core
 
 TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors .\n" * 12
 
@@ -305,13 +305,13 @@ def test_a_model_has_the_bytes_of_one_machine(labels, tmp_path):
 def test_a_model_of_many_texts_has_the_bytes_of_one_machine(components, tmp_path, monkeypatch):
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 800)
-    parts, fit_part = [], many_texts.fit_part_of_many
+    parts, fit_part = [], out_of_core.fit_part_of_many
 
     def fitted(data, part):
         parts.append(part)
         return fit_part(data, part)
 
-    monkeypatch.setattr(many_texts, "fit_part_of_many", fitted)
+    monkeypatch.setattr(out_of_core, "fit_part_of_many", fitted)
     write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 100, seed=1))
     arguments = ("train", "rows.tsv", "--effort", "fast", "--lsa-components", str(components), "-q", "-o")
     call(*arguments, "one.npz")

@@ -17,7 +17,7 @@ from nlptx.settings import TrainSettings
 from nlptx.training.batching import Microbatch
 from nlptx.training.gradients import Accumulators
 from nlptx.training.initialization import initial_model
-from nlptx.training.loss import classify
+from nlptx.training.loss import loss_and_gradients
 
 WHOLE_MODELS = {
     "article": ARTICLE
@@ -54,7 +54,7 @@ def check_all_gradients(settings, texts, targets):
         accumulators = Accumulators(1, model.flat.size, len(model.table), model.table.shape[1], np.float64)
 
         def objective(microbatch, grads, rng):
-            return classify(model, microbatch, grads, rng, len(ids))
+            return loss_and_gradients(model, microbatch, grads, rng, len(ids))
 
         return accumulators.sum([accumulators.fill(0, microbatches, seeds, objective)])
 
@@ -105,7 +105,7 @@ def test_row_16_backpropagation_default_materialises_no_jacobian():
     microbatch = Microbatch(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
     tracemalloc.start()
     try:
-        classify(model, microbatch, Gradients(np.zeros(model.flat.size, np.float32)), None, 1)
+        loss_and_gradients(model, microbatch, Gradients(np.zeros(model.flat.size, np.float32)), None, 1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -130,7 +130,7 @@ def test_fault_softmax_over_padded_slots(attention):
         grads = Gradients(np.zeros(model.flat.size))
         lengths = np.array([len(ids[row]) for row in rows])
         microbatch = Microbatch(np.concatenate([ids[row] for row in rows]), lengths, targets[rows])
-        dx = classify(model, microbatch, grads, None, 1)[2]
+        dx = loss_and_gradients(model, microbatch, grads, None, 1)[2]
         return grads.flat, dx
 
     flat, dx = gradient(list(range(5)))

@@ -14,7 +14,7 @@ from nlptx.sampling.splits import stratified_split
 from nlptx.settings import TrainSettings
 from nlptx.training.batching import Microbatch
 from nlptx.training.gradients import BatchGradient, clip
-from nlptx.training.loss import classify
+from nlptx.training.loss import loss_and_gradients
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.weight_averaging import WeightAverage
 
@@ -136,7 +136,7 @@ def test_row_17_training_equals_the_textbook_loop(rule):
     memories = ({}, {}, {})
     for lr in (0.005, 0.01, 0.01, 0.005):  # two steps of warm-up, then decay towards 0
         grads = Gradients(np.zeros(model.flat.size))
-        *_, dx = classify(model, microbatch, grads, None, len(ids))
+        *_, dx = loss_and_gradients(model, microbatch, grads, None, len(ids))
         table = np.zeros_like(model.table)
         np.add.at(table, microbatch.ids, dx)
         norm = math.sqrt((grads.flat**2).sum() + (table**2).sum())

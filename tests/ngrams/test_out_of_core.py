@@ -9,16 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams import cross_fit, feature_settings, many_models, many_texts, occurrence_blocks, occurrences
+from nlptx.ngrams import cross_fit, feature_settings, occurrence_blocks, occurrences, out_of_core, out_of_core_models
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
-from nlptx.ngrams.many_components import ManyComponents, WeightedRows, find_many_components
-from nlptx.ngrams.many_counts import class_counts, find_known
-from nlptx.ngrams.many_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import count_occurrences, frequent_ngrams, ngrams_of_texts, presence
+from nlptx.ngrams.out_of_core_components import ManyComponents, WeightedRows, find_components_of_ngrams
+from nlptx.ngrams.out_of_core_counts import class_counts, find_known
+from nlptx.ngrams.out_of_core_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.runtime.workers import SERIAL, Workers
 from tests.helpers.elsewhere import Elsewhere
 
@@ -139,7 +139,7 @@ def test_class_counts(targets, budget):
 )
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
 def test_the_models_are_those_for_few_texts(targets, width, weights, budget, monkeypatch):
-    monkeypatch.setattr(many_models, "_RATIO_ITERATIONS", 200)  # so that both converge
+    monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)  # so that both converge
     blocks = blocks_of(TEXTS, KEYS, budget)
     ratios = RNG.normal(size=(len(KEYS), width)).astype(np.float32)
     ratios[::3] = 0
@@ -154,7 +154,7 @@ def test_the_models_are_those_for_few_texts(targets, width, weights, budget, mon
 
 
 def test_the_model_with_a_lexicon_is_that_for_few_texts(budget, monkeypatch):
-    monkeypatch.setattr(many_models, "_RATIO_ITERATIONS", 200)
+    monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)
     rng = np.random.default_rng(3)
     ratios = rng.normal(size=(len(KEYS), 1)).astype(np.float32)
     of_lexicon = ROOT[:, None] * rng.normal(size=(len(TEXTS), 1))
@@ -187,7 +187,7 @@ def test_the_components_are_principal_components(weights, budget):
     assert_allclose(sum(part.moments(b) for part in parts), x.T @ (w[:, None] * (x @ b)), rtol=1e-4)
     assert_allclose(sum(part.weighted_sum() for part in parts), x.T @ w, rtol=1e-4)
     every = min(x.shape) // 4
-    found = find_many_components(parts, every, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    found = find_components_of_ngrams(parts, every, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
     scores = x @ found.directions - found.mean
     assert_allclose(np.average(scores, axis=0, weights=w), 0, atol=1e-4)
     assert_allclose(np.average((scores**2).sum(axis=1), weights=w), scores.shape[1], rtol=1e-3)
@@ -204,7 +204,7 @@ def test_the_components_are_principal_components(weights, budget):
 def test_the_model_on_components_is_that_for_few_texts(budget):
     importance = RNG.uniform(0.5, 3, len(KEYS)).astype(np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, LENGTHS > 3, None)
-    components = find_many_components([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    components = find_components_of_ngrams([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
     inside = np.arange(len(TEXTS)) % 4 > 0
     loss = TextLoss(TARGETS, np.where(inside & (rows.lengths > 0), WEIGHTS, 0), 3)
     slopes, bias = fit_on_components(components, rows, loss)
@@ -231,7 +231,7 @@ def test_what_a_text_contributes_to_its_own_output(budget):
 
 
 def no_components(rows):
-    return find_many_components([rows], 5, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    return find_components_of_ngrams([rows], 5, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
 
 
 def test_equal_texts_have_no_components(budget):
@@ -247,7 +247,7 @@ def test_equal_texts_have_no_components(budget):
 @pytest.fixture
 def both(monkeypatch):
     """Return a function that fits the features of few and of many texts."""
-    monkeypatch.setattr(many_models, "_RATIO_ITERATIONS", 100)  # so that both converge
+    monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 100)  # so that both converge
 
     def fit(texts, targets, shape, unlabelled=(), **more):
         results = []
@@ -280,7 +280,7 @@ def test_the_features_are_about_those_for_few_texts(case, both):
 
 def test_rare_ngrams_are_dropped_only_by_default(monkeypatch):
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
-    monkeypatch.setattr(many_texts, "_MAX_WEIGHTS", 90)
+    monkeypatch.setattr(out_of_core, "_MAX_WEIGHTS", 90)
     fit = partial(fit_ngram_features, TEXTS, TARGETS, rng=np.random.default_rng(1))
     kept = FeatureSettings(3, 2, WORDS, 2)
     assert len(fit(kept)[0].keys) > 30

@@ -20,7 +20,7 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import TrainSettings
 from nlptx.training import dataset, ngram_features
 from nlptx.training.batching import Microbatch
-from nlptx.training.loss import balanced_weights, classify, validate
+from nlptx.training.loss import balanced_weights, loss_and_gradients, validate
 
 
 def fit(texts, labels, valid=None, **settings):
@@ -65,7 +65,7 @@ def test_label_weights_are_equivalent_to_repeated_texts(loss):
             np.concatenate([ids[row] for row in rows]), np.array([len(ids[row]) for row in rows]), targets[rows]
         )
         grads = Gradients(np.zeros_like(model.flat))
-        total, _, _ = classify(model, microbatch, grads, None, 6, weights)
+        total, _, _ = loss_and_gradients(model, microbatch, grads, None, 6, weights)
         return total, grads.flat
 
     weights = np.array([1, 3], np.float32)

@@ -20,14 +20,14 @@ from nlptx.ngrams.naive_bayes import log_count_ratios
 from nlptx.nn import CrossEntropy, Gradients
 from nlptx.runtime.workers import SERIAL
 from nlptx.settings import TrainSettings
-from nlptx.training.baseline import find_uselessness
+from nlptx.training.baseline import compare_with_baselines
 from nlptx.training.batching import cut_microbatches
 from nlptx.training.calibration import find_temperature
 from nlptx.training.dataset import Examples, split
 from nlptx.training.encoding import encode
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.labelled_texts import LabelledTexts
-from nlptx.training.loss import balanced_weights, classify, validate
+from nlptx.training.loss import balanced_weights, loss_and_gradients, validate
 from nlptx.training.sample_weights import list_weights, scaled_to_mean_one, weight_notes
 
 WHOLE = TrainSettings(ngrams=0, width=0, valid_share=0.0)
@@ -164,7 +164,7 @@ def test_loss_and_gradient_of_a_whole_batch(class_weight):
         scaled = None if sample_weights is None else scaled_to_mean_one(sample_weights)
         microbatches = cut_microbatches([ids[row] for row in rows], targets[rows], None, scaled)
         grads = Gradients(np.zeros_like(model.flat))
-        losses = [classify(model, batch, grads, None, len(rows), of_class)[0] for batch in microbatches]
+        losses = [loss_and_gradients(model, batch, grads, None, len(rows), of_class)[0] for batch in microbatches]
         return sum(losses) / len(rows), grads.flat
 
     loss, flat = gradient(np.arange(20), weights)
@@ -226,7 +226,7 @@ def test_baselines():
     def warning(rows, weights):
         ids, targets = [examples.ids[row] for row in rows], examples.targets[rows]
         part = replace(examples, ids=ids, targets=targets, weights=weights)
-        message = find_uselessness(model, replace(data, train=part, valid=part), outputs[rows])
+        message = compare_with_baselines(model, replace(data, train=part, valid=part), outputs[rows])
         return message.partition("worse")[2]
 
     assert warning(np.arange(40), weights) == warning(twice, None) != warning(np.arange(40), None)
