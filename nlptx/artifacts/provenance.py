@@ -11,12 +11,16 @@ from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.kinds import PARTS
 from nlptx.errors import CorruptError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings, stored_value
+from nlptx.settings.without_network import SHAPE
 
 _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "cooccurrence": ("cooccur", CountSettings, "cooccur.npz"),
     "embeddings": ("pca", PcaSettings, "embeddings.npz"),
     "model": ("train", TrainSettings, "model.npz"),
 }
+
+# Settings of counting that say how texts are split into words.
+_TOKENS = [item for item in fields(CountSettings) if item.name in ("tokenizer", "lowercase")]
 
 # Fields of ReadOptions and the options that set them.
 _READING = {
@@ -46,6 +50,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
         return headers, [_part_command(artifact.header)]
     if _is_one_step(headers):
         return headers, [command(headers[-1], one_step=True)]
+    headers = [header for header in headers if not _is_empty(header)]
     corpus = _inputs(headers[-1]) if _is_same_corpus(headers) else ["CORPUS"]
     outputs = [_start_file(header) if header["kind"] == "model" else "" for header in headers[:-1]] + [""]
     pairs = zip(headers, outputs, strict=True)
@@ -68,7 +73,14 @@ def _start_file(header: dict[str, Any]) -> str:
 
 
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
-    """Return the option that names the file from which training started: another model, or word vectors."""
+    """Return the option that names the file from which training started: another model, or word vectors.
+
+    A model without word vectors was not made from a file, but possibly with a configuration file of its own, which says
+    how texts are split into words.
+    """
+    if parent is not None and _is_empty(parent):
+        is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
+        return [] if is_default else ["--config", "CONFIG"]
     if parent is not None and parent["kind"] == "model":
         return ["--start", _start_file(parent)]
     if parent is None or is_made_here(parent):
@@ -98,6 +110,11 @@ def _is_one_step(headers: list[dict[str, Any]]) -> bool:
         and _reading(counts) == reading
         and "memory" not in counts["details"]
     )
+
+
+def _is_empty(header: dict[str, Any]) -> bool:
+    """Return whether these are the word vectors, none at all, of a model that was trained without a network."""
+    return header["kind"] == "embeddings" and header["details"].get("source") == "none"
 
 
 def _is_default(header: dict[str, Any], cls: type[Settings]) -> bool:
@@ -184,7 +201,7 @@ def command(
             words += ["--exclude", "EXCLUDE"]
     for item in fields(cls):
         value = stored_value(item, header["settings"])
-        if value == item.default:
+        if value == item.default or (header["settings"].get("epochs") == 0 and value == SHAPE.get(item.name)):
             continue
         option = item.name.replace("_", "-")
         words += (

@@ -14,8 +14,9 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
+from nlptx.settings.without_network import without_effect, without_network
 from nlptx.text.arguments import check_seed, check_settings, check_type
-from nlptx.training.baseline import find_uselessness
+from nlptx.training.baseline import compare_with_baselines
 from nlptx.training.calibration import calibrate, measure_errors
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
@@ -28,7 +29,7 @@ from nlptx.training.initialization import initial_model
 from nlptx.training.label_set_settings import fitting_loss, initial_label_sets
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import check_several
-from nlptx.training.linear_combination import combine_linear_models, without_network
+from nlptx.training.linear_combination import combine_linear_models
 from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.own_embeddings import OwnEmbeddings
@@ -139,8 +140,13 @@ def fit(
         if not settings.epochs:
             if start is not None:
                 raise SettingsError("`start` continues to train a network, but `epochs` is 0, so no network is trained")
+            if unused := without_effect(settings):
+                names = ", ".join(f"`{name}`" for name in unused)
+                on_note(f"no network is trained (`epochs=0`), so these settings have no effect: {names}")
             settings = without_network(settings)
         if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
+            if not settings.new_word_min_count:
+                raise SettingsError("`new_word_min_count=0` adds no words, but no others are given by word vectors")
             vectors = vectors.no_words()
         elif isinstance(vectors, OwnEmbeddings):
             vectors = vectors.make(given.texts, given.unlabelled, seed, workers, on_progress, on_note)
@@ -229,6 +235,6 @@ def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
     outputs = outputs_of(model, data.valid, context.workers)
     calibrate(model, outputs, data.valid)
     model.held_out = measure_errors(model, outputs, data.valid)
-    if warning := find_uselessness(model, data, outputs):
+    if warning := compare_with_baselines(model, data, outputs):
         model.history["warnings"] = [warning]
         context.on_note(f"warning: {warning}. Use more texts, increase `epochs`, check the labels, or lower `lr`.")

@@ -4,14 +4,14 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
 
     z_nc = b_c + sum_m a_m x_nmc.
 
-The weights a_m and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
-fold. The classifier still has a network, so that it can be used like any other classifier, but the encoder has no
-blocks, and all parameters except a_m and b_c are 0.
+The weights a_m >= 0 and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
+fold, plus half of the sum of (a_m - 1/M)^2. This prior matters only if there are few texts: by chance, their features
+may separate the classes perfectly, or the wrong way round. The classifier still has a network, so that it can be used
+like any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,22 +20,22 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
 from nlptx.metrics import log_loss
-from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of folds of the n-gram features. Two folds are fast, and they are enough because only one weight per linear
-# model and one bias per output are fitted.
-FOLDS = 2
+# Number of folds of the n-gram features. For many texts, two folds are fast, and they are enough because only one
+# weight per linear model and one bias per output are fitted. For fewer texts, models fitted on half of them are too
+# weak.
+_FOLDS, _FOLDS_OF_FEW, _FEW_TEXTS = 2, 5, 10_000
 # Number of texts whose outputs are in memory together.
 _TOGETHER = 1 << 17
 
 
-def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings for a network whose encoder has no projection and no blocks."""
-    return replace(settings, width=0, blocks=0, positions="none", norm="post", pool="mean", long_texts="split")
+def number_of_folds(texts: int) -> int:
+    """Return the number of folds in which the n-gram features of the training texts are fitted."""
+    return _FOLDS if texts > _FEW_TEXTS else _FOLDS_OF_FEW
 
 
 def combine_linear_models(model: Model, data: Dataset, context: TrainingContext) -> dict[str, Any]:
@@ -104,10 +104,13 @@ def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
             dz = dz * (weights[rows] / len(train))[:, None]
             total += float(losses @ weights[rows])
             gradient += np.append((x * dz).sum(axis=(1, 2)), dz.sum(axis=0))
-        return total / len(train), gradient
+        excess = parameters - start
+        excess[models:] = 0
+        return (total + float(excess @ excess) / 2) / len(train), gradient + excess / len(train)
 
     start = np.append(np.full(models, 1 / models), np.zeros(width))
-    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B").x
+    bounds = [(0, None)] * models + [(None, None)] * width
+    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     loss = accuracy = 0.0
     of_text = np.ones(len(train)) if train.weights is None else train.weights
     for rows in blocks:

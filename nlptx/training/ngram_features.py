@@ -50,7 +50,7 @@ def add_ngram_features(
         words=len(encoded.vocabulary),
         min_texts=settings.ngram_min_texts or _MIN_TEXTS,
         components=settings.lsa_components,
-        folds=FOLDS if settings.epochs else linear_combination.FOLDS,
+        folds=FOLDS if settings.epochs else linear_combination.number_of_folds(len(texts)),
         of_tokens=settings.epochs > 0,
         may_drop=settings.ngram_min_texts == 0,
     )

@@ -119,7 +119,7 @@ class OwnEmbeddings:
         """Return embeddings without words. Training without a network starts from them and adds the words itself."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
-        return Embeddings(np.zeros((0, 1), np.float32), words, details=dict(self.record))
+        return Embeddings(np.zeros((0, 1), np.float32), words, details={**self.record, "source": "none"})
 
     def _count(
         self,

@@ -12,6 +12,7 @@ from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.corpus.label_map import parse_label_map
 from nlptx.errors import CorruptError
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
+from nlptx.settings.without_network import without_network
 
 NEWER = ("equalize", "negative_weight")
 STAGES = {"cooccurrence": CountSettings, "embeddings": PcaSettings, "model": TrainSettings}
@@ -162,6 +163,21 @@ def test_any_other_model_has_a_command_for_each_stage(change):
     assert [line.split()[1] for line in commands] == ["cooccur", "pca", "train"]
     same_corpus = "sha256" not in str(change)
     assert commands[0].split()[2] == ("DATA" if same_corpus else "CORPUS")
+
+
+def without_network_model(**details):
+    """Return a model without word vectors, as ``train --epochs 0`` makes it."""
+    words = {"source": "none", "tokenizer": CountSettings().tokenizer, "lowercase": True, **details}
+    empty = Artifact("embeddings", {}, {}, None, words)
+    settings = asdict(without_network(TrainSettings(epochs=0, lsa_components=7)))
+    return Artifact("model", settings, {}, empty.header, {"source": {"sha256": "a"}})
+
+
+def test_a_model_without_word_vectors_has_a_single_command():
+    headers, commands = trace(without_network_model())
+    assert commands == ["nlptx train DATA --epochs 0 --lsa-components 7 -o model.npz"]
+    assert [found["kind"] for found in headers] == ["model"]
+    assert "DATA --config CONFIG --epochs 0" in trace(without_network_model(lowercase=False))[1][0]
 
 
 def test_damaged_reading_options_of_a_model_are_rejected():

@@ -1,6 +1,7 @@
 """``--effort`` chooses the settings for the time that training may take."""
 
 import json
+from pathlib import Path
 
 import pytest
 from calling import call, failure
@@ -34,6 +35,21 @@ def test_fast_trains_no_network_and_makes_no_word_vectors(table):
     assert b"distill" in call("info", "m.npz").stdout
     code, message = failure("neighbors", "-m", "m.npz", "great")
     assert (code, "all word vectors are 0" in message) == (3, True)
+
+
+def test_info_prints_the_command_that_makes_a_fast_model(table):
+    settings_of(table, "--effort", "fast")
+    (command,) = json.loads(call("info", "m.npz", "--json").stdout)["commands"]
+    again = command.replace("DATA", str(table)).replace("-o model.npz", "-o again.npz").split()
+    call(*again[1:], "-q")
+    assert Path("again.npz").read_bytes() == Path("m.npz").read_bytes()
+
+
+def test_fast_says_which_settings_have_no_effect(table):
+    fast = table, "--effort", "fast", "--lsa-components", "8"
+    told = call("train", *fast, "--blocks", "2", "--heads", "8", "-o", "m.npz").stderr
+    assert "these settings have no effect: --blocks, --heads" in told
+    assert Model.load("m.npz").settings == settings_of(*fast[:3])
 
 
 def test_efforts_can_be_cross_validated(table):

@@ -1,5 +1,6 @@
 """Training without a network: the linear models of the n-grams, combined by weights fitted out of fold."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from reviews import make_reviews, small_embeddings
 import nlptx
 from nlptx.errors import DataError, SettingsError
 from nlptx.settings import TrainSettings
+from nlptx.settings.without_network import without_network
+from nlptx.training.linear_combination import number_of_folds
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TRAIN, TEST = DATA / "train.tsv", DATA / "test.tsv"
@@ -44,7 +47,7 @@ def test_the_outputs_are_the_weighted_linear_models_and_the_bias():
 
 
 def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
-    """The derivative of the loss with respect to every weight and bias is 0."""
+    """The derivative of the loss and the prior with respect to every weight and bias is 0."""
     from nlptx.training import linear_combination
 
     seen = {}
@@ -60,7 +63,40 @@ def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
     outputs = linear @ model.network.text_projection.weight.value + model.network.head.bias.value
     _, gradient = model.network.loss.value_and_gradient(outputs, seen["train"].targets)
     assert_allclose(gradient.mean(axis=0), 0, atol=1e-4)
-    assert_allclose((linear * gradient[:, 1:]).mean(axis=0), 0, atol=1e-3)
+    of_models = np.diff(model.network.text_projection.weight.value, axis=1).ravel()
+    assert (of_models > 0).all()
+    slope = (linear * gradient[:, 1:]).mean(axis=0)
+    assert_allclose(slope + (of_models - 1 / 2) / len(linear), 0, atol=1e-4)
+
+
+def test_few_texts_never_turn_the_predictions_round():
+    """Out of fold, the features of a few texts may be misleading; the weights of the models are never negative."""
+    texts = ["good film", "nice and good", "good good", "nice plot", "bad film", "nasty and bad", "poor plot", "weak"]
+    labels = ["pos"] * 4 + ["neg"] * 4
+    for seed in range(5):
+        model = nlptx.fit(texts, labels, settings=TrainSettings(epochs=0), seed=seed)
+        assert (np.diff(model.network.text_projection.weight.value, axis=1) >= 0).all()
+        assert accuracy(model, texts[:7], labels[:7]) >= 4 / 7
+
+
+def test_many_texts_have_fewer_folds():
+    assert [number_of_folds(count) for count in (10, 10_000, 10_001)] == [5, 5, 2]
+
+
+def test_settings_of_the_network_have_no_effect_and_a_note_says_so():
+    notes = []
+    changed = replace(SETTINGS, blocks=3, width=0, freeze=True, lr=0.5)
+    model = nlptx.fit(TEXTS, LABELS, settings=changed, on_note=notes.append)
+    assert "these settings have no effect: `blocks`, `lr`, `freeze`" in notes[0]
+    assert model.settings == without_network(SETTINGS)
+    plain = nlptx.fit(TEXTS, LABELS, settings=SETTINGS, on_note=notes.append)
+    assert len(notes) == 1
+    assert_array_equal(model.predict_proba(NEW_TEXTS), plain.predict_proba(NEW_TEXTS))
+
+
+def test_without_vectors_there_must_be_new_words():
+    with pytest.raises(SettingsError, match="adds no words"):
+        nlptx.fit(TEXTS, LABELS, settings=replace(SETTINGS, new_word_min_count=0))
 
 
 @pytest.mark.parametrize("labels", [2, 3, 25])

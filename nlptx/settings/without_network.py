@@ -1,0 +1,37 @@
+"""The settings of training without a network (``epochs=0``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from nlptx.settings.stages import NetworkSettings, TrainSettings
+
+# The shape of an encoder without a projection and without blocks.
+SHAPE: Mapping[str, Any] = {
+    "width": 0,
+    "blocks": 0,
+    "positions": "none",
+    "norm": "post",
+    "pool": "mean",
+    "long_texts": "split",
+}
+_DEFAULTS = {item.name: item.default for item in fields(TrainSettings)}
+# Settings that have no effect without a network: its shape, and how it is trained.
+_UNUSED = [
+    *(item.name for item in fields(NetworkSettings) if item.name != "loss"),
+    *("lr", "freeze", "distill", "batch", "optimizer", "embedding_lr", "schedule", "warmup", "weight_decay", "clip"),
+    *("crop", "word_dropout", "weight_averaging", "patience"),
+]
+
+
+def without_network(settings: TrainSettings) -> TrainSettings:
+    """Return the settings that have an effect without a network, with the shape of an empty encoder."""
+    changes: dict[str, Any] = {name: _DEFAULTS[name] for name in _UNUSED}
+    return replace(settings, **changes | dict(SHAPE))
+
+
+def without_effect(settings: TrainSettings) -> list[str]:
+    """Return the names of the settings that were changed, but have no effect without a network."""
+    return [name for name in _UNUSED if getattr(settings, name) not in (_DEFAULTS[name], SHAPE.get(name))]
