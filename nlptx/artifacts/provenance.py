@@ -147,7 +147,8 @@ def _reading(header: dict[str, Any]) -> dict[str, Any]:
     reading = _source(header).get("reading", {})
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
         raise CorruptError(f"invalid reading options {reading!r}")
-    return reading
+    separator = header["details"].get("label_separator") if header["kind"] == "model" else None
+    return reading if separator is None else {**reading, "label_separator": separator}
 
 
 def _reading_options(header: dict[str, Any]) -> list[str]:
@@ -203,6 +204,8 @@ def command(
         value = stored_value(item, header["settings"])
         if value == item.default or (header["settings"].get("epochs") == 0 and value == SHAPE.get(item.name)):
             continue
+        if item.name == "loss" and "label_separator" in header["details"]:
+            continue  # --label-separator sets the loss
         option = item.name.replace("_", "-")
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]

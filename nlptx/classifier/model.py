@@ -246,7 +246,7 @@ class Model:
         Raises:
             ArtifactError: the file cannot be read, is damaged, is not a model, or was written by a newer nlptx.
         """
-        return load(path or bundled_path(), KIND, cls.from_artifact)
+        return load(bundled_path() if path is None else path, KIND, cls.from_artifact)
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.block_floats import float_arrays, read_floats
+from nlptx.artifacts.block_floats import float_arrays, read_floats, rounded
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
 from nlptx.classifier.abstention import ErrorCurve
@@ -19,7 +19,7 @@ from nlptx.classifier.network import feature_widths, unset_network
 from nlptx.classifier.region_view import RegionView
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
-from nlptx.ngrams.serialization import feature_arrays, read_ngram_features
+from nlptx.ngrams.serialization import feature_arrays, read_ngram_features, rounded_features
 from nlptx.nn import LOSSES, flatten
 from nlptx.settings import TrainSettings
 
@@ -97,6 +97,17 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
     ):
         raise CorruptError("its thresholds are damaged")
     return LabelSets(separator, np.array(thresholds))
+
+
+def round_like_file(model: Model) -> None:
+    """Round the numbers of a compact model, in place, to those that its file can store.
+
+    Otherwise, the model in memory and the model that is read from the file would give different predictions.
+    """
+    if model.settings.compact:
+        model.table = rounded(model.table)
+        if model.ngram_features is not None:
+            model.ngram_features = rounded_features(model.ngram_features)
 
 
 def arrays_of(model: Model) -> dict[str, NDArray]:

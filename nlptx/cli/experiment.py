@@ -46,7 +46,7 @@ class Given(NamedTuple):
     @property
     def inputs(self) -> tuple[str, ...]:
         """All paths that are read."""
-        paths = (*self.data, self.embeddings, self.start, *self.unlabelled, self.lexicon)
+        paths = (*self.data, self.embeddings, self.start, *self.unlabelled, self.lexicon, self.reading.exclude)
         return tuple(path for path in paths if path is not None)
 
 

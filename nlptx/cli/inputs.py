@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 import click
 
+from nlptx.cli.command import CONFIG_FILE
+
 
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
     """Return the inputs, or ``("-",)`` (standard input) if there are none.
@@ -31,7 +33,11 @@ def check_names(*names: str | None) -> None:
 
 
 def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
-    """Raise click.UsageError if the output is the same file as one of the inputs. Inputs that are None are ignored."""
-    for name in inputs:
+    """Raise click.UsageError if the output is the same file as one of the inputs, or as the configuration file.
+
+    Inputs that are None are ignored.
+    """
+    context = click.get_current_context(silent=True)
+    for name in (*inputs, None if context is None else context.meta.get(CONFIG_FILE)):
         if name and os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
             raise click.UsageError(f"{output} is also an input, which the output would replace; use another name.")

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from nlptx.cli.abstention import Abstention, abstention_options, coverage_note
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
-from nlptx.cli.inputs import check_names, inputs_or_stdin
+from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
 from nlptx.cli.options import Run, model_option, output_option, run_options
 from nlptx.cli.prediction_format import FORMATS, choose_format
 from nlptx.cli.reading_options import reading_options, with_separator
@@ -106,9 +106,13 @@ def predict(
         )
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
+    check_names(output)
     _check_exist(inputs)
     by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
     layout = choose_format(format, run.json, output, by_variable=by_variable)
+    # A single table may be replaced by itself with more columns.
+    replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl")
+    check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
     from nlptx.cli.prediction_writer import WriterOptions
     from nlptx.runtime.allocator import keep_freed_memory

@@ -10,7 +10,7 @@ from nlptx.corpus.compression import is_packed
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 _BY_ENDING = {".txt": "text", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_NOT_WRITTEN = (".json", ".parquet", ".xls", ".xlsx")
+_NOT_WRITTEN = (".json", ".npz", ".parquet", ".xls", ".xlsx")
 
 
 def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = False) -> str:

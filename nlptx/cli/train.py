@@ -135,7 +135,7 @@ def train(
     origin = start if embeddings is None else embeddings
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)
-    stage = StageRun(run, output, given)
+    stage = StageRun(run, output, (*given, card, reading.exclude))
     run.reporter.detail(f"settings: {settings.to_dict()}")
     context = click.get_current_context()
     one_step = OneStep(context, run.reporter) if origin is None else None

@@ -19,6 +19,7 @@ def describe_texts(
     weights: Iterable[float] | None = None,
     unlabelled: Sequence[str] = (),
     valid: tuple[Sequence[str], Sequence[str]] | None = None,
+    separator: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return metadata of training texts, such as their number and their digest.
 
@@ -28,14 +29,17 @@ def describe_texts(
         weights: weight of each text, or None. Weights are recorded as if they came from a column ``weight``.
         unlabelled: texts without labels.
         valid: held-out texts and the names of their labels, or None.
+        separator: string between the labels of a text, if texts may have any number of labels.
 
     Returns:
         The attributes ``source`` and ``corpus`` of :class:`nlptx.corpus.training_data.TrainingTexts` for these texts.
     """
     sha256 = _hash(texts, names)
     source: dict[str, Any] = {"documents": len(texts), "sha256": sha256.hexdigest(), "reading": {}}
+    if separator is not None:
+        source["reading"]["label_separator"] = separator
     if weights is not None:
-        source["reading"] = {"weight_column": _WEIGHT_COLUMN}
+        source["reading"]["weight_column"] = _WEIGHT_COLUMN
         source["weights_sha256"] = digest_of_weights(weights)
     if unlabelled:
         no_names = [None] * len(unlabelled)

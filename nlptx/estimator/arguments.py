@@ -74,6 +74,7 @@ class FitArguments:
             weights,
             free,
             held_out and (held_out[0], _names(held_out[1], separator)),
+            separator,
         )
         left_out: list[str] = []
         if weights is not None:

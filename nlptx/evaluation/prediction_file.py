@@ -37,6 +37,9 @@ from nlptx.evaluation.prediction_cells import (
 )
 from nlptx.evaluation.text_matching import match_rows
 
+# Maximum number of labels that a message lists.
+_MAX_LISTED = 20
+
 
 def read_predictions(
     path: str,
@@ -78,6 +81,8 @@ def read_predictions(
     )
     labels = [tuple(spelling[label] for label in each) for each in labels]
     named = [None if each is None else tuple(spelling[label] for label in each) for each in named]
+    of_columns = tuple(spelling[label] for label in cells.probability_columns)
+    _check_common_label(path, labels, [of_columns, *filter(None, named)])
     several = reading.label_separator is not None
     probabilities = _probabilities(documents, cells, names, spelling, not several, on_note)
     targets = find_label_sets(labels, names)
@@ -94,6 +99,22 @@ def read_predictions(
         on_note(f"{path}: {missing:,} of {len(documents):,} texts have no answer, which counts as wrong")
     documents = documents if data is None else data.documents
     return LabelledPredictions(path, names, is_ordered, documents, targets, predicted, probabilities, confidence)
+
+
+def _check_common_label(path: str, true: list[tuple[str, ...]], predicted: list[tuple[str, ...]]) -> None:
+    """Raise DataError if several true labels occur, but none of them is among the predicted labels."""
+    expected, found = ({label for each in labels for label in each} for labels in (true, predicted))
+    if len(expected) > 1 and found and not expected & found:
+        raise DataError(
+            f"no true label ({_listed(expected)}) is among the predicted labels ({_listed(found)})",
+            where=path,
+            hint="Rename the labels with `label_map`.",
+        )
+
+
+def _listed(labels: set[str]) -> str:
+    more = ", ..." if len(labels) > _MAX_LISTED else ""
+    return ", ".join(sorted(labels)[:_MAX_LISTED]) + more
 
 
 def _for_each_seed(data: LabelledData, rows: int) -> LabelledData:

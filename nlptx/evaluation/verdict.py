@@ -20,7 +20,8 @@ def verdict(pair: Pair) -> str:
     p_value = f"p = {pair.corrected_p_value:.2g}"
     if pair.differs:
         better, other = (pair.second, pair.first) if gain.value > 0 else (pair.first, pair.second)
-        sentence = f"{better} is better than {other}: {size} (95 % interval of the difference {bounds}, {p_value})."
+        interval = bounds if gain.value > 0 else f"{-100 * gain.high:+.2f} to {-100 * gain.low:+.2f}"
+        sentence = f"{better} is better than {other}: {size} (95 % interval of the difference {interval}, {p_value})."
     elif not gain.value:
         sentence = "No difference can be shown: both models are correct equally often."
     else:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.artifacts.block_floats import float_arrays, read_floats
+from nlptx.artifacts.block_floats import float_arrays, read_floats, rounded
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
@@ -29,6 +32,13 @@ def feature_arrays(known: NgramFeatures, compact: bool) -> dict[str, NDArray]:
     for name, array in floats.items():
         arrays |= float_arrays(name, array, compact)
     return arrays
+
+
+def rounded_features(known: NgramFeatures) -> NgramFeatures:
+    """Return n-gram features with the numbers that are read after they were stored with ``compact``."""
+    names = ["ratios", "slopes"] + (["latent", "importance"] if known.latent is not None else [])
+    changes: dict[str, Any] = {name: rounded(getattr(known, name)) for name in names}
+    return replace(known, **changes)
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:

@@ -28,18 +28,27 @@ from nlptx.training.unsupervised import UnsupervisedTrainer
 _BATCH = 64
 
 
-def distill(model: Model, unlabelled: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Distil the linear models into the network if there are unlabelled texts. Return one record per epoch.
+Records = list[dict[str, float]]
+
+
+def distill(
+    model: Model, unlabelled: Examples, context: TrainingContext, pretraining: Records
+) -> tuple[Records, Records]:
+    """Distil the linear models into the network if there are unlabelled texts.
 
     Do nothing if distillation is disabled (``--distill 0``), if there are no n-gram features, if training was
     interrupted, or if the checkpoint is from a later phase.
+
+    Returns:
+        The records of the epochs of pre-training, which are those of the checkpoint if it is from this phase, and of
+        distillation.
     """
     enabled = model.settings.distill and len(unlabelled) and model.ngram_features is not None
     if not enabled or context.interrupted or context.checkpoint.is_beyond(Distillation.name):
-        return []
-    trainer = Distillation(model, unlabelled, context)
+        return pretraining, []
+    trainer = Distillation(model, unlabelled, context, pretraining)
     trainer.run()
-    return trainer.history
+    return trainer.pretraining, trainer.history
 
 
 class Distillation(UnsupervisedTrainer):
@@ -49,15 +58,18 @@ class Distillation(UnsupervisedTrainer):
         model: model to train; modified in place.
         unlabelled: texts to train on; their classes are ignored.
         context: seed, workers and callbacks.
+        pretraining: one record per epoch of pre-training, stored in the checkpoint.
     """
 
+    RECORDS = ("history", "pretraining")
     name = "distill"
     title = "distillation"
     order = Stream.DISTILLATION_ORDER
     dropout = Stream.DISTILLATION_DROPOUT
 
-    def __init__(self, model: Model, unlabelled: Examples, context: TrainingContext) -> None:
+    def __init__(self, model: Model, unlabelled: Examples, context: TrainingContext, pretraining: Records) -> None:
         super().__init__(model, model.flat, model.network, unlabelled, model.settings.distill, context)
+        self.pretraining = pretraining
         total = len(unlabelled)
         self.soft = soft_labels(
             model,

@@ -8,6 +8,7 @@ from typing import Any
 from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
+from nlptx.classifier.model_file import round_like_file
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, DivergenceError, SettingsError
 from nlptx.io.paths import FilePath, file_name
@@ -181,6 +182,7 @@ def fit(
             else:
                 model.history = combine_linear_models(model, data, context)
             model.settings = settings
+            round_like_file(model)
             if model.history["best_epoch"]:
                 add_regions(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
@@ -221,7 +223,7 @@ def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dic
     """Run pre-training, distillation and training on the labels. Return the training history."""
     try:
         pretraining = pretrain(model, data.train, context)
-        distillation = distill(model, data.unlabelled, context)
+        pretraining, distillation = distill(model, data.unlabelled, context, pretraining)
         trainer = SupervisedTrainer(model, data.train, data.valid, context, pretraining, distillation)
         trainer.run()
     except DivergenceError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from nlptx.training.trainer import Trainer
 
@@ -10,7 +10,7 @@ from nlptx.training.trainer import Trainer
 class UnsupervisedTrainer(Trainer):
     """Trainer of a phase that uses no labels. It takes the same arguments as :class:`Trainer`."""
 
-    RECORDS = ("history",)
+    RECORDS: ClassVar[tuple[str, ...]] = ("history",)
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

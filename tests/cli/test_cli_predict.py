@@ -495,3 +495,32 @@ def test_predict_uses_the_bundled_model_by_default():
     """``cut -f3 reviews.tsv | nlptx predict`` needs no -m."""
     rows = run("predict", stdin="I loved every minute of it.\nA complete waste of an evening.\n").rows
     assert [row[0] for row in rows] == ["pos", "neg"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("in.csv", "-o", "m.npz"), ("in.csv", "more.csv", "-o", "in.csv"), ("in.txt", "-o", "in.txt"), ("in", "-o", "in")],
+    ids=" ".join,
+)
+def test_an_output_never_replaces_an_input(words, model, tmp_path):
+    files = {"in.csv": f"text\n{NEG}\n", "more.csv": f"text\n{POS}\n", "in.txt": f"{NEG}\n", "in": f"{NEG}\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "m.npz").write_bytes(model.read_bytes())
+    refused(
+        "predict",
+        *words,
+        "-m",
+        "m.npz",
+        code=2,
+        says="npz" if words[-1] == "m.npz" else "is also an input",
+        cwd=tmp_path,
+    )
+    assert (tmp_path / "m.npz").read_bytes() == model.read_bytes()
+    assert all((tmp_path / name).read_text() == content for name, content in files.items())
+
+
+def test_a_single_table_can_be_extended_in_place(model, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": NEG}, {"text": POS}])
+    predict(model, path, "-o", path)
+    assert [row["label"] for row in read_table(path.read_bytes(), "csv")] == ["neg", "pos"]

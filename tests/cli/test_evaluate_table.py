@@ -57,6 +57,14 @@ def test_sets_of_labels(table):
     assert run("evaluate", "-m", table, "--label-separator", ";").text
 
 
+def test_labels_without_anything_in_common(tmp_path):
+    (tmp_path / "p.csv").write_text("text,label,predicted\na,1,neg\nb,5,pos\nc,5,pos\n")
+    says = ["no true label (1, 5) is among the predicted labels (neg, pos)", "Rename the labels with --map."]
+    refused("evaluate", "-m", tmp_path / "p.csv", code=3, says=says)
+    mapped = run("evaluate", "-m", tmp_path / "p.csv", "--map", "1=neg", "--map", "5=pos", "--json")
+    assert mapped.json["accuracy"] == 1
+
+
 def test_no_predictions(tmp_path):
     data = tmp_path / "data.csv"
     data.write_text("text,label\na,x\n")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from calling import call
 from label_sets import make_sets
 
 import nlptx
@@ -36,6 +37,24 @@ def test_lists_of_labels_are_returned_as_lists(of_lists):
     assert np.array_equal(of_lists.predict_proba(TEXTS), of_lists.model_.predict_proba(TEXTS))
     model = nlptx.fit(TEXTS, SETS, settings=small()._train_settings(), pca=nlptx.PcaSettings(components=4), jobs=1)
     assert np.array_equal(model.flat, of_lists.model_.flat)
+
+
+def test_the_model_is_that_of_the_command_line(tmp_path):
+    sets = [tuple(sorted(labels)) for labels in SETS]
+    (tmp_path / "data.tsv").write_text(
+        "text\tlabel\n" + "".join(f"{text}\t{';'.join(labels)}\n" for text, labels in zip(TEXTS, sets, strict=True))
+    )
+    options = ["--label-separator", ";", "--epochs", "1", "--width", "8", "--heads", "2", "--lsa-components", "0", "-q"]
+    call("train", tmp_path / "data.tsv", *options, "-o", tmp_path / "command.npz")
+    *_, command = call("info", tmp_path / "command.npz", "--json").json["commands"]
+    assert "--label-separator" in command
+    assert "--loss" not in command
+    classifier = nlptx.TextClassifier(epochs=1, width=8, heads=2, lsa_components=0).fit(TEXTS, sets)
+    classifier.model_.save(tmp_path / "python.npz")
+    assert (tmp_path / "python.npz").read_bytes() == (tmp_path / "command.npz").read_bytes()
+    model = nlptx.fit(TEXTS, sets, settings=classifier.model_.settings)
+    model.save(tmp_path / "fit.npz")
+    assert "--label-separator" in call("info", tmp_path / "fit.npz", "--json").json["commands"][-1]
 
 
 @pytest.mark.parametrize("form", [list, tuple, sorted])

@@ -95,6 +95,11 @@ def test_measures_are_those_of_evaluate():
     assert pair.accuracy.low < pair.accuracy.value < pair.accuracy.high
     assert pair.differs
     assert verdict(pair).startswith("B is better than A: its accuracy is ")
+    bounds = f"{100 * pair.accuracy.low:+.2f} to {100 * pair.accuracy.high:+.2f}"
+    assert bounds in verdict(pair)
+    swapped = compare_predictions(predictions[::-1], resamples=500).pairs[0]
+    assert verdict(swapped).startswith("B is better than A: its accuracy is ")
+    assert bounds in verdict(swapped)
     assert compare_predictions(predictions, resamples=500).pairs == comparison.pairs
 
 

@@ -571,12 +571,10 @@ def test_compact_files_hardly_change_the_probabilities(tmp_path):
     in_8_bits = {name for name, array in arrays.items() if array.dtype == np.int8 and "exponents" not in name}
     assert in_8_bits == {"table", "ratios", "slopes", "latent", "importance"}
     loaded = Model.load(path)
-    assert_allclose(probabilities(loaded), probabilities(model), rtol=0, atol=1e-2)
-    assert (probabilities(loaded) != probabilities(model)).any()
-    assert_array_equal(probabilities(trained()), probabilities(model))  # only the stored values are rounded
-    again = str(tmp_path / "again.npz")
-    loaded.save(again)
-    assert_array_equal(probabilities(Model.load(again)), probabilities(loaded))
+    assert_allclose(probabilities(trained()), probabilities(model), rtol=0, atol=1e-2)
+    assert (probabilities(trained()) != probabilities(model)).any()
+    # Training already rounds the values, so what it measures is true of the file.
+    assert_array_equal(probabilities(loaded), probabilities(model))
 
 
 def test_compact_files_have_a_third_of_the_size(tmp_path):

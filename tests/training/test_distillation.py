@@ -52,7 +52,7 @@ def test_soft_labels_are_the_mean_of_the_linear_models():
 def test_the_network_alone_learns_to_predict_the_soft_labels():
     model, texts = untrained(distill=12, warmup=0, lr=1e-2, dropout=0.0)
     context = make_context()
-    distillation = Distillation(model, texts, context)
+    distillation = Distillation(model, texts, context, [])
     distillation.run()
     assert [epoch["epoch"] for epoch in distillation.history] == list(range(1, 13))
     model.ngram_features = None
@@ -64,7 +64,7 @@ def test_the_network_alone_learns_to_predict_the_soft_labels():
 def test_afterwards_the_weights_of_the_linear_models_are_halved():
     model, texts = untrained()
     before = model.network.text_projection.weight.value.copy()
-    Distillation(model, texts, make_context()).run()
+    Distillation(model, texts, make_context(), []).run()
     assert_allclose(model.network.text_projection.weight.value, before / 2, rtol=1e-3)
 
 

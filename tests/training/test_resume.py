@@ -100,6 +100,18 @@ def test_stopping_every_few_steps_yields_the_same_bytes(more, tmp_path):
     assert same(model, settings, tmp_path)
 
 
+def test_the_record_of_pretraining_survives_a_stop_during_distillation(tmp_path):
+    """Pre-training takes 18 steps, and distillation one more."""
+    settings = TrainSettings(**SETTINGS.to_dict() | {"batch": 64})
+    unlabelled = [f"{text} more" for text in TEXTS]
+    for step in (2, 3):
+        stopped, _ = fit(tmp_path, StopAt(step), resume=False, settings=settings, unlabelled=unlabelled)
+        assert stopped.history["interrupted"]
+        model, _ = fit(tmp_path, settings=settings, unlabelled=unlabelled)
+        assert len(model.history["pretrain"]) == 2
+        assert file_of(model, tmp_path) == file_of(fit(settings=settings, unlabelled=unlabelled)[0], tmp_path)
+
+
 def test_early_stopping_works_after_resuming(tmp_path):
     """The number of epochs without improvement and the best weights are restored."""
     settings = TrainSettings(**SETTINGS.to_dict() | {"epochs": 30, "patience": 3, "lr": 0.1, "pretrain": 0})
