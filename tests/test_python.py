@@ -4,6 +4,8 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import sqlite3
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from reviews import make_reviews, small_embeddings
 
 import nlptx
+from nlptx.errors import InputTypeError, SettingsError
 
 EPOCH = nlptx.TrainSettings(epochs=1, ngrams=0, width=8)
 COUNT = nlptx.CountSettings(min_count=1)
@@ -289,3 +292,42 @@ def test_every_public_function_has_an_example():
     functions = [name for name in nlptx.__all__ if inspect.isfunction(getattr(nlptx, name))]
     shown = {name.rpartition(".")[2] for name in EXAMPLES}
     assert set(functions) <= shown
+
+
+def test_texts_are_read_in_the_calling_thread(model):
+    """For example, the rows of a database may be read only in the thread that opened it."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table texts (text)")
+    connection.executemany("insert into texts values (?)", [("good",), ("bad film",)])
+    rows = (text for (text,) in connection.execute("select text from texts"))
+    assert model.predict(rows) == model.predict(["good", "bad film"])
+    connection.close()
+
+
+def test_another_thread_gives_the_same_bytes(model):
+    found = []
+    texts = ["a good film", "bad"] * 40
+    expected = model.predict_proba(texts)
+    thread = threading.Thread(target=lambda: found.append(model.predict_proba(texts)))
+    thread.start()
+    thread.join()
+    assert np.array_equal(found[0], expected)
+
+
+def test_numbers_are_checked(model):
+    assert model.predict(["good"], jobs=np.int64(2)) == model.predict(["good"])
+    with pytest.raises(SettingsError, match="`jobs` is True"):
+        model.predict(["good"], jobs=True)
+    with pytest.raises(InputTypeError, match="`abstain` is 'a'"):
+        model.predict(["good"], abstain="a")
+    with pytest.raises(InputTypeError, match="`max_error` is 'a'"):
+        model.threshold("a")
+    with pytest.raises(InputTypeError, match="`pca` is 3"):
+        nlptx.TextClassifier().set_params(pca=3, pca__components=4)
+    with pytest.raises(InputTypeError, match="Did you mean `seed`"):
+        nlptx.TextClassifier(random_state=1)
+
+
+def test_an_empty_path_is_no_model():
+    with pytest.raises(SettingsError, match="no such file"):
+        nlptx.Model.load("")

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import ArtifactError, CorruptError, QualityGateError, SettingsError
+from nlptx.text.arguments import check_real
 
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05
@@ -167,9 +168,11 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
 
     Raises:
         ArtifactError: ``curve`` is None.
+        InputTypeError: ``max_error`` is not a number.
         QualityGateError: no threshold can be shown to limit the error rate to ``max_error``.
         SettingsError: ``max_error`` is not between 0 and 1.
     """
+    check_real(max_error, "max_error")
     if not 0 < max_error < 1:
         raise SettingsError(f"`max_error` is {max_error}; expected a number between 0 and 1")
     if curve is None:
@@ -190,6 +193,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
 
 
 def check_abstain(abstain: float) -> None:
-    """Raise SettingsError unless ``abstain`` is a confidence threshold: a number from 0 to 1."""
+    """Raise InputTypeError or SettingsError unless ``abstain`` is a confidence threshold: a number from 0 to 1."""
+    check_real(abstain, "abstain")
     if not 0 <= abstain <= 1:
         raise SettingsError(f"`abstain` is {abstain}; expected a number from 0 to 1")

@@ -214,7 +214,7 @@ class Model:
     def _score(self, texts: Iterable[str], jobs: int | Workers | None) -> Iterator[list[Scored]]:
         texts = iterate_texts(texts)
         with Workers.of(jobs) as workers:
-            for batch in score(self, ((None, text) for text in texts), workers):
+            for batch in score(self, ((None, text) for text in texts), workers, read_ahead=False):
                 yield [scored for _, scored in batch]
 
     predict_frame = predict_frame

@@ -74,7 +74,8 @@ def predict_frame(
     given = check_iterable(frame[text_column], name, "texts")
     texts = iterate_texts(("" if is_missing(text) else text for text in given), name)
     with Workers.of(jobs) as workers:
-        rows = [scored for batch in score(model, ((None, text) for text in texts), workers) for _, scored in batch]
+        batches = score(model, ((None, text) for text in texts), workers, read_ahead=False)
+        rows = [scored for batch in batches for _, scored in batch]
     probabilities = np.array([scored.probabilities for scored in rows]).reshape(len(rows), len(model.labels))
     labels = [
         model.decision.answer(model.labels, scored.chosen) if scored.is_answered(abstain, prior=prior) else None

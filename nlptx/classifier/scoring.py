@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -83,7 +84,12 @@ class ScoringModel(TrainedNetwork, Protocol):
 
 
 def score(
-    model: ScoringModel, pairs: Iterable[tuple[K, str]], workers: Workers, *, batch: int = BATCH
+    model: ScoringModel,
+    pairs: Iterable[tuple[K, str]],
+    workers: Workers,
+    *,
+    batch: int = BATCH,
+    read_ahead: bool = True,
 ) -> Iterator[list[tuple[K, Scored]]]:
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
@@ -93,10 +99,11 @@ def score(
 
     Args:
         model: the classifier.
-        pairs: (key, text) pairs, where a key may be any object. They are read in a separate thread, a few batches ahead
-            of the scoring.
+        pairs: (key, text) pairs, where a key may be any object.
         workers: threads or processes that score the texts; see :class:`Workers`.
         batch: maximum number of texts scored together.
+        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Otherwise, they
+            are read in the calling thread, and a batch is scored when it is full.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
@@ -109,9 +116,16 @@ def score(
     def work(texts: list[str]) -> list[Scored]:
         return _score_batch(overflow_safe, texts, scanner, meter)
 
-    with closing(prefetch(pairs, batch)) as groups:
+    with closing(prefetch(pairs, batch) if read_ahead else _in_groups(pairs, batch)) as groups:
         for kept, scored in workers.map_pairs(work, groups, isolated=True):
             yield list(zip(kept, scored, strict=True))
+
+
+def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]]]:
+    """Yield pairs in groups of ``size``: ``([key, ...], [text, ...])``."""
+    remaining = iter(pairs)
+    while group := list(islice(remaining, size)):
+        yield [key for key, _ in group], [text for _, text in group]
 
 
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:

@@ -15,17 +15,17 @@ _WEIGHT_COLUMN = "weight"
 
 def describe_texts(
     texts: Sequence[str],
-    names: Sequence[str],
+    names: Sequence[str | None],
     weights: Iterable[float] | None = None,
     unlabelled: Sequence[str] = (),
-    valid: tuple[Sequence[str], Sequence[str]] | None = None,
+    valid: tuple[Sequence[str], Sequence[str | None]] | None = None,
     separator: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return metadata of training texts, such as their number and their digest.
 
     Args:
         texts: training texts.
-        names: label name of each text.
+        names: label name of each text, or its label names joined by the separator; None if it has no label.
         weights: weight of each text, or None. Weights are recorded as if they came from a column ``weight``.
         unlabelled: texts without labels.
         valid: held-out texts and the names of their labels, or None.

@@ -139,6 +139,6 @@ def _pair_of_lists(
     return texts, labels
 
 
-def _names(labels: list[Any], separator: str | None) -> list[str]:
-    """Return the label name of each text or, for multi-label data, its label names joined by the separator."""
-    return list(map(label_name if separator is None else separator.join, labels))
+def _names(labels: list[Any], separator: str | None) -> list[str | None]:
+    """Return the label name of each text or, for multi-label data, its label names joined by the separator, or None."""
+    return list(map(label_name, labels)) if separator is None else [separator.join(names) or None for names in labels]

@@ -13,6 +13,7 @@ import numpy as np
 
 from nlptx.errors import InputTypeError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
+from nlptx.text.arguments import check_type
 
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
@@ -28,6 +29,8 @@ _DEFAULTS: dict[str, Any] = {
 }
 # Names that set_params accepts.
 _NAMES = [*_DEFAULTS, *(f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in fields(cls))]
+# Parameters that have another name in scikit-learn.
+_OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed"}
 # Maximum length of the list of non-default parameters in a repr, in characters.
 _LONGEST_REPR = 90
 
@@ -94,6 +97,8 @@ class Parameters:
         for stage, values in stages.items():
             if values:
                 before = changes.get(stage, getattr(self, stage))
+                if before is not None:
+                    check_type(before, _STAGES[stage], stage)
                 changes[stage] = replace(_STAGES[stage]() if before is None else before, **values)
         vars(self).update(changes)
         return self
@@ -105,7 +110,7 @@ class Parameters:
     def _check_names(self, names: Iterable[str], known: Collection[str]) -> None:
         for name in names:
             if name not in known:
-                near = get_close_matches(name, known, 1)
+                near = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else get_close_matches(name, known, 1)
                 raise InputTypeError(
                     f"{type(self).__name__} has no parameter `{name}`",
                     hint=f"Did you mean `{near[0]}`?" if near else "get_params() lists the parameters.",

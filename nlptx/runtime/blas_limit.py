@@ -55,10 +55,10 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _libraries() -> list[Any]:
-    """Return threadpoolctl's controllers of the libraries that are loaded. The calling thread may set their threads."""
+    """Return threadpoolctl's controller of each BLAS that is loaded. The calling thread may set the number of threads."""
     from threadpoolctl import OpenBLASController, ThreadpoolController
 
-    found = list(ThreadpoolController().lib_controllers)
+    found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
     # From version 3.8, threadpoolctl ignores all threads except the one that was the first to set a number of threads.
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)

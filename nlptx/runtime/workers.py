@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from enum import Enum
 from functools import partial
+from operator import index
 from typing import Any, Self, TypeVar
 
 from nlptx.errors import SettingsError
@@ -78,9 +79,11 @@ class Workers:
         Raises:
             SettingsError: ``jobs`` is not a Workers object, None or a positive integer.
         """
-        if jobs is not None and not isinstance(jobs, Workers) and (not isinstance(jobs, int) or jobs < 1):
+        if isinstance(jobs, Workers):
+            return jobs
+        if jobs is not None and (isinstance(jobs, bool) or not hasattr(jobs, "__index__") or jobs < 1):
             raise SettingsError(f"`jobs` is {jobs!r}; expected an int of at least 1")
-        return jobs if isinstance(jobs, Workers) else cls(jobs, processes=long and is_only_thread())
+        return cls(None if jobs is None else index(jobs), processes=long and is_only_thread())
 
     def at_most(self, jobs: int) -> Workers:
         """Return a pool with the same kind of workers, but at most ``jobs`` of them."""

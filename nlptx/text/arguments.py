@@ -31,6 +31,12 @@ def check_seed(seed: Any) -> None:
         raise SettingsError(f"`seed` is {seed}; expected at least 0")
 
 
+def check_real(value: Any, name: str) -> None:
+    """Raise InputTypeError unless the argument named ``name`` is a number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputTypeError(f"`{name}` is {with_type(value)}; expected a number")
+
+
 def check_lexicon(lexicon: Any) -> dict[str, float]:
     """Return a lexicon as a dictionary. Raise InputTypeError unless it maps str to finite numbers."""
     check_type(lexicon, Mapping, "lexicon")

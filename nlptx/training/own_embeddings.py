@@ -32,8 +32,8 @@ class OwnEmbeddings:
     """Settings for making word vectors from the training texts and the texts without labels.
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
-    adjusted: there are at most as many components as words, and every word is counted if no word occurs as often as the
-    default of ``min_count`` requires.
+    adjusted: there are at most as many components as words, and every word is counted if no two words that are near
+    each other occur as often as the default of ``min_count`` requires.
 
     Args:
         cooccur: settings for counting.
@@ -138,12 +138,19 @@ class OwnEmbeddings:
             blocks = in_blocks(counted(chain.from_iterable(parts), report))
             return count_corpus(blocks, settings, space, workers, self.word_memory)
 
+        every_word = replace(self.cooccur, min_count=1)
+        is_default = self.cooccur.min_count == CountSettings.min_count
         try:
             counts = with_settings(self.cooccur)
         except DataError as error:
-            if self.cooccur.min_count != CountSettings.min_count:
+            if not is_default:
                 error.hint = error.hint.replace("`min_count`", "`cooccur.min_count`")
                 raise
-            counts = with_settings(replace(self.cooccur, min_count=1))
+            counts = with_settings(every_word)
             on_note(f"{error.message}: every word is counted")
+        else:
+            if is_default and not counts.matrix.indptr()[-1]:
+                counts = with_settings(every_word)
+                frequent = f"words that occur at least {self.cooccur.min_count} times"
+                on_note(f"no two {frequent} are near each other: every word is counted")
         return StoredCooccurrence.of(replace(counts, details={**counts.details, **self.record}))

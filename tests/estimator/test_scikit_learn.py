@@ -20,7 +20,6 @@ EXPECTED_FAILURES = {
     "check_classifiers_regression_target": "numbers with a fraction are labels too, such as 3.5 stars",
     "check_supervised_y_2d": "a column of labels is an error, not a warning",
     "check_class_weight_classifiers": "class_weight is none or balanced, not a dictionary",
-    "check_fit2d_1feature": "one word per text is an error of its own: no two words occur near each other",
     "check_requires_y_none": "wants other words in the message",
 }
 

@@ -17,7 +17,7 @@ from nlptx.runtime.workers import Workers
 
 
 def threads():
-    return [library["num_threads"] for library in threadpool_info()]
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 
 def test_the_limit_ends_with_the_outermost_block():

@@ -53,6 +53,13 @@ def test_progress_and_notes_of_all_stages():
     assert notes[1] == "the vocabulary has only 5 words, so their vectors have 5 components"
 
 
+def test_a_single_frequent_word_is_not_enough():
+    notes = []
+    texts = [f"{word} shoe" for word in ("red", "blue", "big", "old", "new", "wet", "dry", "hot", "wide", "soft")]
+    nlptx.fit(texts, ["a", "b"] * 5, settings=TRAIN, on_note=notes.append)
+    assert notes[0] == "no two words that occur at least 5 times are near each other: every word is counted"
+
+
 def test_settings_without_effect_are_rejected():
     embeddings = nlptx.fit_pca(nlptx.count(TEXTS, COUNT), PCA)
     for more in ({"cooccur": COUNT}, {"pca": PCA}):
