@@ -24,6 +24,16 @@ def detect_delimiter(header: str) -> str:
     return found[0] if len(found) == 1 and "," not in outside else ","
 
 
+def named_delimiter(line: str) -> str | None:
+    r"""Return the delimiter if the first line of a CSV file only names it, as some spreadsheets write it, or None.
+
+    >>> named_delimiter("sep=;\r\n"), named_delimiter("sep=;,text")
+    (';', None)
+    """
+    found = re.fullmatch(r"sep=(.)\r?\n?", line, re.IGNORECASE)
+    return None if found is None else found[1]
+
+
 def looks_undivided(name: str) -> bool:
     """Return whether a column name contains a delimiter, and is therefore probably an unsplit header."""
     return any(character in name for character in ("," + _OTHERS))

@@ -8,10 +8,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from nlptx.corpus.columns import Columns
-from nlptx.corpus.delimiters import delimiter_name, detect_delimiter
+from nlptx.corpus.delimiters import delimiter_name, detect_delimiter, named_delimiter
 from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions
 from nlptx.corpus.formats import read_lines
 from nlptx.corpus.sources import Source
@@ -133,14 +133,17 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
     lines = (line for _, line in read_lines(source, options))
     if not (first := next(lines, "")):
         return
-    source.delimiter = options.delimiter or detect_delimiter(first)
-    if options.delimiter is None and source.delimiter != ",":
+    skipped = 0
+    if (named := named_delimiter(first)) is not None:
+        first, skipped = next(lines, ""), 1
+    source.delimiter = options.delimiter or named or detect_delimiter(first)
+    if named is None and options.delimiter is None and source.delimiter != ",":
         name = delimiter_name(source.delimiter)
         columns.on_guess(f"the columns are read as separated by {name!r}; if that is wrong, use `delimiter=,`")
     reader = csv.reader(chain([first], lines), delimiter=source.delimiter, strict=True)
-    header: list[str] | None = None
+    header: _Header | None = None
     while True:
-        number = reader.line_num + 1
+        number = reader.line_num + 1 + skipped
         try:
             row = next(reader, None)
         except csv.Error as error:
@@ -150,44 +153,61 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
                 hint='Write a quote inside a quoted field twice (""), and close every quoted field.',
             )
             # The lines after an unclosed quote become part of the row, so leaving out the row would lose them.
-            if header is None or reader.line_num > number:
+            if header is None or reader.line_num + skipped > number:
                 raise DataError(bad.message, where=bad.where, hint=bad.hint) from error
             yield number, bad
             continue
         if row is None:
             return
         if header is None:
-            header = _header(row, source, columns)
+            header = _Header.of(row, source, columns, number)
         elif row:
-            yield number, _row(header, row, source, number)
+            yield number, header.cells(row, source, number)
 
 
 def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
     """Yield the rows, split at every tab. Quotes are ordinary characters: a field cannot contain a tab or line end."""
-    header: list[str] | None = None
+    header: _Header | None = None
     for number, line in read_lines(source, options):
         row = line.rstrip("\r\n").split("\t")
         if header is None:
-            header = _header(row, source, columns)
-        elif row != [""] or len(header) == 1:
-            yield number, _row(header, row, source, number)
+            header = _Header.of(row, source, columns, number)
+        elif row != [""] or header.fields == 1:
+            yield number, header.cells(row, source, number)
 
 
-def _header(names: list[str], source: Source, columns: Columns) -> list[str]:
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise DataError(f"duplicate column {repeated[0]!r} in the header", where=f"{source.name}:1")
-    columns.find(names, f"{source.name}:1")
-    source.columns.extend(names)
-    return names
+class _Header(NamedTuple):
+    """The header of a table: the column names, and the number of fields in a row.
 
+    Spreadsheets may write empty columns at the end. They have no name, and no cell of them may have any content.
+    """
 
-def _row(header: list[str], row: list[str], source: Source, number: int) -> dict[str, Any] | BadRowError:
-    if len(row) != len(header):
-        return BadRowError(
-            f"{len(row)} fields; expected {len(header)} ({', '.join(header)})", where=f"{source.name}:{number}"
-        )
-    return dict(zip(header, row, strict=True))
+    names: list[str]
+    fields: int
+
+    @classmethod
+    def of(cls, row: list[str], source: Source, columns: Columns, number: int) -> Self:
+        names = list(row)
+        while len(names) > 1 and not names[-1].strip():
+            names.pop()
+        where = f"{source.name}:{number}"
+        if repeated := [name for name, times in Counter(names).items() if times > 1]:
+            hint = "Give every column a name of its own."
+            raise DataError(f"duplicate column {repeated[0]!r} in the header", where=where, hint=hint)
+        columns.find(names, where)
+        source.columns.extend(names)
+        return cls(names, len(row))
+
+    def cells(self, row: list[str], source: Source, number: int) -> dict[str, Any] | BadRowError:
+        """Return the cells of a row by the names of their columns."""
+        named = len(self.names)
+        if len(row) != self.fields:
+            message = f"{len(row)} fields; expected {self.fields} ({', '.join(self.names)})"
+        elif any(row[named:]):
+            message = f"column {named + 1} has content, but no name"
+        else:
+            return dict(zip(self.names, row[:named], strict=True))
+        return BadRowError(message, where=f"{source.name}:{number}")
 
 
 def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:

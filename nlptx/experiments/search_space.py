@@ -49,6 +49,8 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
+# Settings that have an effect without a network.
+_WITHOUT_NETWORK = {"train.ngram_min_texts", "train.lsa_components", "train.valid_share"}
 # A random change alters about this many groups of settings, on average.
 _CHANGES = 2
 # Number of random changes from which the additive model chooses, and the strength of the model's regularisation.
@@ -68,7 +70,8 @@ class SearchSpace(NamedTuple):
 
         Args:
             recipe: recipe to start from. If it does not make word vectors, the counting and PCA settings stay fixed.
-                If training starts from a model, the network shape and the n-gram settings stay fixed.
+                If training starts from a model, the network shape and the n-gram settings stay fixed. If there is no
+                network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
         """
         excluded = set(fixed)
@@ -77,6 +80,8 @@ class SearchSpace(NamedTuple):
         if recipe.start is not None:
             excluded |= {f"train.{item.name}" for item in fields(NetworkSettings)}
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
+        if not recipe.train.epochs:
+            excluded |= {name for names in _CHOICES for name in names} - _WITHOUT_NETWORK
         if not recipe.train.ngrams:
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
         return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})

@@ -55,7 +55,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _libraries() -> list[Any]:
-    """Return threadpoolctl's controller of each BLAS that is loaded. The calling thread may set the number of threads."""
+    """Return threadpoolctl's controller of each BLAS that is loaded. The calling thread may set its threads."""
     from threadpoolctl import OpenBLASController, ThreadpoolController
 
     found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]

@@ -138,14 +138,13 @@ def fit(
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
             start, settings = without_regions(start, settings, on_note)
-        if not settings.epochs:
-            if start is not None:
-                raise SettingsError("`start` continues to train a network, but `epochs` is 0, so no network is trained")
+        has_network = start is not None or settings.epochs > 0
+        if not has_network:
             if unused := without_effect(settings):
                 names = ", ".join(f"`{name}`" for name in unused)
                 on_note(f"no network is trained (`epochs=0`), so these settings have no effect: {names}")
             settings = without_network(settings)
-        if isinstance(vectors, OwnEmbeddings) and not settings.epochs:
+        if isinstance(vectors, OwnEmbeddings) and not has_network:
             if not settings.new_word_min_count:
                 raise SettingsError("`new_word_min_count=0` adds no words, but no others are given by word vectors")
             vectors = vectors.no_words()
@@ -177,7 +176,7 @@ def fit(
                     ngram_features,
                     label_sets,
                 )
-            if settings.epochs:
+            if has_network:
                 model.history = _train_network(model, data, context)
             else:
                 model.history = combine_linear_models(model, data, context)

@@ -3,8 +3,9 @@
 The words, word vectors, encoder, n-gram features and region filters of the model are kept. A correction to the outputs
 of the model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the head and to the n-gram
 weights. Then the network is trained as usual; the region filters are not. If no correction helps, the network is not
-trained either: the new texts are too few, or too much like those that the model has learned from. A label that the
-model already has keeps its output weights; the output weights of a new label start at 0.
+trained either: the new texts are too few, or too much like those that the model has learned from. With ``--epochs 0``,
+only the correction is learned. A label that the model already has keeps its output weights; the output weights of a new
+label start at 0.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
     own = ("dropout", "loss") if LOSSES[given.loss].independent else ("dropout",)
     kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name not in own}
     if start.ngram_features is not None:
-        kept["ngrams"] = start.ngram_features.order
+        kept |= {"ngrams": start.ngram_features.order, "lsa_components": start.settings.lsa_components}
     for item in fields(given):
         value = getattr(given, item.name)
         if item.name in kept and value not in (item.default, kept[item.name]):
@@ -102,7 +103,7 @@ def start_from(
     """Return a model that starts from another one, and the data with n-gram features to train it on.
 
     The settings of the new model have a lower learning rate (:func:`with_slower_network`), or the rate 0 if no
-    correction helps.
+    correction helps or ``epochs`` is 0.
 
     Args:
         start: trained model to start from.
@@ -153,9 +154,8 @@ def start_from(
             "out of fold, the new texts do not improve the model to start from, so its weights are kept; more labelled"
             " texts may help"
         )
-        lowered = with_fixed_network(settings)
-    else:
-        lowered = with_slower_network(settings, len(texts))
+    is_trained = settings.epochs and not correction.is_zero
+    lowered = with_slower_network(settings, len(texts)) if is_trained else with_fixed_network(settings)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     folded = extend_ngrams(before, change, settings, words)
     ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)

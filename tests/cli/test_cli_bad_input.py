@@ -57,7 +57,7 @@ def test_the_message_about_invalid_utf_8_names_the_line(words, work, tmp_path):
     options = [work / word if str(word).endswith(".npz") else word for word in options]
     (tmp_path / "a.tsv").write_bytes(b"text\tlabel\nna\xc3\xafve\tpos\nna\xefve\tneg\n")
     refused(
-        *(command, *options, "a.tsv", "-o", "out.npz"),
+        *(command, *options, "a.tsv", "-o", "out.tsv" if command == "predict" else "out.npz"),
         code=3,
         says=("a.tsv:3", "0xef", "--encoding-errors replace"),
         cwd=tmp_path,

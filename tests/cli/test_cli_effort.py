@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from calling import call, failure
 from sample_data import make_rows, write_tsv
@@ -52,6 +53,14 @@ def test_fast_says_which_settings_have_no_effect(table):
     assert Model.load("m.npz").settings == settings_of(*fast[:3])
 
 
+def test_fast_continues_a_model_without_training_its_network(table):
+    call("train", table, "--effort", "fast", "--start", "bundled", "-q", "-o", "m.npz")
+    model, bundled = Model.load("m.npz"), Model.load()
+    assert np.array_equal(model.table[: len(bundled.table)], bundled.table)
+    assert model.settings.blocks == bundled.settings.blocks
+    assert model.predict(["an awful film"]) == ["neg"]
+
+
 def test_efforts_can_be_cross_validated(table):
     results = [
         json.loads(call("crossvalidate", table, "--folds", "2", *options, *SMALL, "--json").stdout)
@@ -90,7 +99,7 @@ def test_best_makes_a_note_when_starting_from_a_model(table):
     ("more", "named"),
     [
         (("--preset", "bloem"), "--preset and --effort"),
-        (("--start", "bundled"), "--start"),
+        (("--start", "bundled", "--lsa-components", "7"), "--lsa-components"),
         (("--ngrams", "0"), "--ngrams"),
     ],
 )

@@ -287,3 +287,29 @@ def test_parquet_is_read_as_a_table(tmp_path):
     assert (first.text, first.label, first.fields["x"]) == ("a", "1", 0.5)
     assert (second.text, second.label, second.fields["x"]) == ("", None, None)
     refused(write(tmp_path / "b.parquet", b"not parquet"), "b.parquet")
+
+
+def test_tables_of_spreadsheets(tmp_path):
+    """The first line may name the delimiter, and columns at the end may be empty."""
+    table = 'sep=|\r\ntext|label||\r\ngood|pos||\r\n"bad\r\nfilm"|neg||\r\n'
+    found = read(write(tmp_path / "a.csv", table))
+    assert [(document.text.split(), document.label, document.line) for document in found] == [
+        (["good"], "pos", 3),
+        (["bad", "film"], "neg", 4),
+    ]
+    assert found[0].fields == {"text": "good", "label": "pos"}
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("text,label,\na,b,c\n", "a.csv:2: column 3 has content, but no name"),
+        ("text,note,note\na,b,c\n", "a.csv:1: duplicate column 'note' in the header"),
+        ("text,,label\na,,b,c\n", "a.csv:2: 4 fields; expected 3"),
+    ],
+)
+def test_columns_without_a_name(table, says, tmp_path):
+    path = write(tmp_path / "a.csv", table)
+    with pytest.raises(NlptxError) as caught:
+        read(path)
+    assert says in str(caught.value)

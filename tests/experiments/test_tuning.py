@@ -175,6 +175,8 @@ def test_the_space_leaves_out_what_has_no_effect():
     found = {name for names in SearchSpace.of(given, ["train.epochs"]).groups for name in names}
     assert groups - found >= {"cooccur.window", "pca.components", "train.epochs"}
     assert "train.lr" in found
+    alone = {name for names in SearchSpace.of(Recipe(TrainSettings(epochs=0))).groups for name in names}
+    assert alone == {"train.ngram_min_texts", "train.lsa_components", "train.valid_share"}
 
 
 def test_the_additive_model_finds_the_effects_of_settings():

@@ -146,9 +146,6 @@ def test_impossible_combinations_are_refused():
         TrainSettings(epochs=0, ngrams=0)
     with pytest.raises(SettingsError, match="pretrain"):
         TrainSettings(epochs=0, pretrain=1)
-    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
-    with pytest.raises(SettingsError, match="start"):
-        nlptx.fit(TEXTS, LABELS, settings=SETTINGS, start=model)
     with pytest.raises(DataError, match="n-gram features"):
         nlptx.fit(["good", "bad"], ["pos", "neg"], settings=TrainSettings(epochs=0, new_word_min_count=1))
 

@@ -149,6 +149,18 @@ def test_the_network_is_trained_only_if_the_correction_helps(uncorrected):
     assert model.settings.lr == TrainSettings().lr
 
 
+def test_without_epochs_only_the_correction_is_learned():
+    start = trained()
+    texts = [f"{text} {('plum', 'pear')[number % 2]}" for number, text in enumerate(OLD[0])]
+    kinds = [("a", "b")[number % 2] for number in range(len(texts))]
+    model = go_on(start, (texts, kinds), TrainSettings(epochs=0))
+    assert_array_equal(model.table[: len(start.table)], start.table)
+    hits = [label == kind for label, kind in zip(model.predict(texts, jobs=1), kinds, strict=True)]
+    assert sum(hits) > 0.8 * len(hits)
+    assert model.settings.epochs == 0
+    assert model.settings.width == 8
+
+
 def test_a_text_of_weight_two_counts_as_two_equal_texts():
     """At a learning rate of 0, only the correction is learned; out-of-fold outputs do not affect it."""
     texts, labels = NEW
