@@ -78,7 +78,7 @@ _KINDS = (
     " faulty.",
 )
 @seed_option
-@reading_options(("train",), labelled=True, separator=True)
+@reading_options(("train",), labelled=True, exclude=True, separator=True)
 @run_options(json_help="Print the report as one JSON object.")
 def check(
     data: tuple[str, ...],
@@ -151,13 +151,13 @@ def check(
         reading = with_separator(reading, given.model)
     with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
-        others = read_rows(against, replace(reading, splits=("test",)), note) if against else None
+        others = read_rows(against, replace(reading, splits=("test",), exclude=None), note) if against else None
         more = read_rows(unlabelled, _for_unlabelled(reading), note) if unlabelled else None
         if suggest is not None:
             check_possible(rows, more, has_model=given is not None)
         predict = None if given is None else partial(given.predict_labelled, workers=workers)
         if predictions is not None:
-            predict = partial(predictions_of_table, predictions, reading=reading, run=run)
+            predict = partial(predictions_of_table, predictions, reading=replace(reading, exclude=None), run=run)
         result = check_rows(
             rows,
             workers,
@@ -201,7 +201,7 @@ def check(
 
 def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
     """Return the options for reading texts whose labels do not matter."""
-    return replace(reading, splits=("unsup",), label_separator=None, label_map={}, delimiter=None)
+    return replace(reading, splits=("unsup",), label_separator=None, label_map={}, delimiter=None, exclude=None)
 
 
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:

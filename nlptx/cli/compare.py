@@ -44,7 +44,7 @@ _SEED = "seed"
 )
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
-@reading_options(("test",), skip_bad=True, labelled=True, separator=True)
+@reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
 @run_options(json_help="Print the comparison as one JSON object.")
 def compare(
     inputs: tuple[str, ...],

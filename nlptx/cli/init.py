@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import click
 
-from nlptx.cli.command import PATH, command
+from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
+from nlptx.cli.reading_options import label_map_option
 
 
 @command()
 @click.argument("folder", type=PATH, metavar="FOLDER")
 @click.argument("train", type=PATH, metavar="TRAIN")
 @click.argument("test", type=PATH, metavar="TEST")
+@option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
+@option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
+@label_map_option
 @run_options(json_help="Print the names of the files as one JSON object.", computes=False)
-def init(folder: str, train: str, test: str, run: Run) -> None:
+def init(
+    folder: str, train: str, test: str, text_column: str, label_column: str, map: tuple[str, ...], run: Run
+) -> None:
     """Create an experiment: a folder with a Makefile and settings files.
 
     \b
     nlptx init experiment reviews.csv new_reviews.csv
-    nlptx init experiment reviews.csv new_reviews.csv -q && make -C experiment
+    nlptx init experiment reviews.csv new_reviews.csv --text-column Review
+    make -C experiment
 
     The command writes a Makefile and two settings files into FOLDER. For each settings file, make runs a
     cross-validation on TRAIN and trains a model with each of three seeds. Then it compares the results and tests all
@@ -27,10 +34,15 @@ def init(folder: str, train: str, test: str, run: Run) -> None:
     files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.reporter import print_json
+    from nlptx.corpus.label_map import parse_label_map
     from nlptx.experiments.new_experiment import write_experiment
 
     check_names(folder, train, test)
-    paths = [str(path) for path in write_experiment(folder, train, test)]
+    parse_label_map(map)
+    columns = {"--text-column": text_column, "--label-column": label_column}
+    given = [(name, value) for name, value in columns.items() if value != name[2:].removesuffix("-column")]
+    reading = [word for pair in (*given, *(("--map", pair) for pair in map)) for word in pair]
+    paths = [str(path) for path in write_experiment(folder, train, test, reading)]
     if run.json:
         print_json({"output": folder, "files": paths})
         return

@@ -24,7 +24,7 @@ _SKIP_BAD = {
     True: "Leave out unreadable rows, and rows without text or label.",
 }
 _skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
-_label_map = option(
+label_map_option = option(
     "--map",
     multiple=True,
     metavar="OLD=NEW",
@@ -145,7 +145,7 @@ def reading_options(
         for enabled, add in (
             (training or separator, _label_separator),
             (training, _weight_column),
-            (labelled, _label_map),
+            (labelled, label_map_option),
             (exclude, _exclude),
             (skip_bad, _skip_bad(help=_SKIP_BAD[labelled])),
         ):

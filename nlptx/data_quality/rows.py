@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from nlptx.corpus.columns import matching_columns
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.exclusion import Exclusion
 from nlptx.corpus.label_sets import read_labels
 from nlptx.errors import DataError
 
@@ -61,7 +62,7 @@ def read_rows(
     on_note: Callable[[str], None] = lambda note: None,
     on_document: Callable[[int], None] = lambda documents: None,
 ) -> Rows:
-    """Read all rows, including rows without a text or a label.
+    """Read all rows, including rows without a text or a label, but without the excluded rows.
 
     Args:
         paths: files, folders and archives, or ``-`` for standard input.
@@ -73,13 +74,18 @@ def read_rows(
         DataError: an input is not text, or there are no rows.
     """
     corpus = Corpus(paths, replace(reading, skip_bad=True), on_note)
+    exclusion = None if reading.exclude is None else Exclusion.read(reading.exclude)
     documents: list[Document] = []
     columns: dict[str, None] = {}
     for document in corpus:
+        if exclusion is not None and exclusion.contains(document):
+            continue
         columns.update(dict.fromkeys(document.fields or ()))
         documents.append(document._replace(fields=None))
         if not len(documents) % 10_000:
             on_document(len(documents))
+    if exclusion is not None:
+        on_note(exclusion.note())
     unreadable = len(corpus.left_out)
     if not documents:
         where = corpus.left_out.first if unreadable else paths[0]

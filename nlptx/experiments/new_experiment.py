@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -15,21 +17,26 @@ FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
 _PLAIN = re.compile(r"[\w./+,@%-]+")
 
 
-def write_experiment(folder: str | Path, train: str | Path, test: str | Path) -> list[Path]:
+def write_experiment(
+    folder: str | Path, train: str | Path, test: str | Path, reading: Sequence[str] = ()
+) -> list[Path]:
     """Write the files of a new experiment, and return their paths.
 
     Args:
         folder: folder to create, or an existing empty folder.
         train: labelled texts for training.
         test: labelled texts for testing.
+        reading: command-line options with which both are read.
 
     Raises:
         DataError: ``train`` or ``test`` does not exist.
         OutputError: the folder is not empty, or cannot be written to.
-        SettingsError: a file name contains a character that has a special meaning in a Makefile or in a shell.
+        SettingsError: a file name contains a character that has a special meaning in a Makefile or in a shell, or an
+            option contains a line break.
     """
     folder = Path(folder)
-    names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder)}
+    options = "".join(f" {_escaped(word)}" for word in reading)
+    names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder), "@READING@": options}
     template = resources.files("nlptx") / "experiments" / "template"
     paths = [folder / name for name in FILES]
     try:
@@ -44,6 +51,13 @@ def write_experiment(folder: str | Path, train: str | Path, test: str | Path) ->
     except OSError as error:
         raise OutputError(str(error.strerror), where=error.filename or str(folder)) from error
     return paths
+
+
+def _escaped(word: str) -> str:
+    """Return a word as it is written in a Makefile for a shell."""
+    if "\n" in word or "\r" in word:
+        raise SettingsError(f"{word!r} cannot be used in a Makefile; expected no line breaks")
+    return shlex.quote(word).replace("$", "$$").replace("#", r"\#")
 
 
 def _relative(path: str | Path, folder: Path) -> str:

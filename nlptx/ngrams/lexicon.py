@@ -53,6 +53,7 @@ class LexiconPrior:
             return None
         keys = np.array(sorted(found), np.int64)
         values = np.array([found[key] for key in keys.tolist()])
+        values = values / np.abs(values).max()  # so that no square overflows
         return cls(keys, (values / np.sqrt(np.mean(values**2))).astype(np.float32))
 
     def rows(self, sets: Sequence[NgramSets], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:

@@ -6,6 +6,7 @@ import json
 import pytest
 from calling import call, failure
 from command import refused, run
+from sample_data import make_rows
 
 ROWS = [
     ("a good film", "pos"),
@@ -250,6 +251,18 @@ def test_outputs_never_replace_inputs(to_label, words):
     before = {path.name: path.read_bytes() for path in to_label.iterdir()}
     refused("check", "data.tsv", *words, code=2, says="is also an input")
     assert {path.name: path.read_bytes() for path in to_label.iterdir()} == before
+
+
+def test_excluded_rows_are_not_checked(tmp_path, monkeypatch):
+    """The table of predictions from a cross-validation without these rows fits the remaining rows."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.tsv", make_rows(("neg", "pos"), 30, seed=1) + make_rows(("neg", "pos"), 2, seed=1))
+    assert call("check", "data.tsv", "--json", "-q", "--bad-rows", "bad.csv").json["faults"]["duplicates"]["rows"] > 0
+    words = ("--exclude", "bad.csv", "--epochs", "0", "--folds", "2", "--predictions", "folds.csv")
+    call("crossvalidate", "data.tsv", *words, "-q")
+    done = call("check", "data.tsv", "--exclude", "bad.csv", "--predictions", "folds.csv", "--json")
+    assert "duplicates" not in done.json["faults"]
+    assert "bad.csv" in done.stderr
 
 
 def test_two_outputs_need_two_names(to_label):

@@ -35,7 +35,7 @@ def make(folder, words):
 def planned(folder, goals):
     """Return what make would run: the command and the settings, models or data that it uses."""
     lines = make(folder, ["-n", *goals]).splitlines()
-    return [line.split(" > ")[0] for line in lines if line.startswith("nlptx")]
+    return [" ".join(line.split(" > ")[0].split()) for line in lines if line.startswith("nlptx")]
 
 
 def later(path):
@@ -54,6 +54,15 @@ def test_the_files_and_what_to_do_next(work, tmp_path):
     )
     found = run("init", "c", "train.tsv", "train.tsv", "--json", cwd=tmp_path).json
     assert found == {"output": "c", "files": ["c/Makefile", "c/settings/base.toml", "c/settings/candidate.toml"]}
+
+
+def test_other_columns_and_labels(work, tmp_path):
+    shutil.copy(work / "train.tsv", tmp_path)
+    options = "--text-column", "My $text", "--label-column", "stars", "--map", "1=neg"
+    run("init", "exp", "train.tsv", "train.tsv", *options, cwd=tmp_path)
+    written = "--text-column 'My $text' --label-column stars --map 1=neg"
+    assert all(written in line for line in planned(tmp_path, ["all"]))
+    refused("init", "e", "train.tsv", "train.tsv", "--map", "x", code=2, says="--map is 'x'", cwd=tmp_path)
 
 
 def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):

@@ -31,6 +31,11 @@ def test_entries_are_looked_up_as_ngrams():
     assert_allclose(prior.values[prior.keys == pair] / prior.values[prior.keys == good], -4 / 3, rtol=1e-6)
 
 
+def test_the_largest_numbers_are_possible():
+    small, large = (LexiconPrior.of({"good": 1.7 * scale, "bad": -scale}, VOCABULARY, 1) for scale in (1, 1e308))
+    assert_allclose(large.values, small.values, rtol=1e-6)
+
+
 def test_phrases_longer_than_the_ngrams_are_left_out():
     assert LexiconPrior.of({"not good": 1.0}, VOCABULARY, 1) is None
 
