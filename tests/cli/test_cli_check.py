@@ -257,7 +257,7 @@ def test_excluded_rows_are_not_checked(tmp_path, monkeypatch):
     """The table of predictions from a cross-validation without these rows fits the remaining rows."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "data.tsv", make_rows(("neg", "pos"), 30, seed=1) + make_rows(("neg", "pos"), 2, seed=1))
-    assert call("check", "data.tsv", "--json", "-q", "--bad-rows", "bad.csv").json["faults"]["duplicates"]["rows"] > 0
+    assert "duplicates" in call("check", "data.tsv", "--json", "-q", "--bad-rows", "bad.csv").json["faults"]
     words = ("--exclude", "bad.csv", "--epochs", "0", "--folds", "2", "--predictions", "folds.csv")
     call("crossvalidate", "data.tsv", *words, "-q")
     done = call("check", "data.tsv", "--exclude", "bad.csv", "--predictions", "folds.csv", "--json")
