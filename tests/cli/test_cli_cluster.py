@@ -18,6 +18,7 @@ from nlptx.cli import cluster_cooccur, cluster_predict
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
 from nlptx.ngrams import cross_fit, occurrence_blocks, out_of_core
+from nlptx.training import linear_combination
 
 TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors .\n" * 12
 
@@ -305,6 +306,7 @@ def test_a_model_has_the_bytes_of_one_machine(labels, tmp_path):
 def test_a_model_of_many_texts_has_the_bytes_of_one_machine(components, tmp_path, monkeypatch):
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 800)
+    monkeypatch.setattr(linear_combination, "_FEW_TEXTS", 0)
     parts, fit_part = [], out_of_core.fit_part_of_many
 
     def fitted(data, part):

@@ -26,8 +26,9 @@ def test_an_output_that_cannot_be_written(command, work, tmp_path):
         "train": one_step(work),
         "predict": ("predict", work / "test.tsv", "-m", work / "model.npz"),
     }[command]
-    message = run_in_deleted_folder((*words, "-q", "-o", "result.npz"), tmp_path, code=1)
-    assert message.startswith("nlptx: error: result.npz: cannot be written: the working folder was deleted\n")
+    output = "result.tsv" if command == "predict" else "result.npz"
+    message = run_in_deleted_folder((*words, "-q", "-o", output), tmp_path, code=1)
+    assert message.startswith(f"nlptx: error: {output}: cannot be written: the working folder was deleted\n")
 
 
 @pytest.mark.parametrize("command", ["cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info"])
