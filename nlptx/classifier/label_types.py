@@ -116,7 +116,8 @@ def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "la
 def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int:
     """Return the index of a label in ``known``. Raises LabelError if ``known`` does not contain it."""
     if type(label) not in _TYPE_NAMES or label not in known:
-        raise LabelError(f"`{name}` is {with_type(label)}; expected one of {', '.join(map(repr, known))}")
+        given = repr(label) if isinstance(label, str) and isinstance(known[0], str) else with_type(label)
+        raise LabelError(f"`{name}` is {given}; expected one of {', '.join(map(repr, known))}")
     return known.index(label)
 
 

@@ -8,6 +8,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # The bit for each dot of a braille character, by row and column. A character has 4 rows and 2 columns of dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
+# Width of a curve, in characters, without the labels.
+_WIDTH = 60
+
 
 def bar(share: float, width: int) -> str:
     """Draw a fraction from -1 to 1 as a bar, with a minus sign in front if it is negative.
@@ -19,16 +22,19 @@ def bar(share: float, width: int) -> str:
     return ("-" if share < 0 and eighths else "") + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 10) -> list[str]:
+def curve(points: Sequence[tuple[float, float]], line: int = 80, height: int = 10) -> list[str]:
     """Draw points (x, y) as a curve of braille dots, and return the lines. The y axis is labelled at both ends.
 
     Args:
         points: one or more points, with increasing x.
-        width: width in characters.
-        height: height in characters.
+        line: maximum length of a line.
+        height: number of lines.
     """
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)
+    labels = {0: f"{high:.3f}", height - 1: f"{low:.3f}"}
+    margin = max(len(label) for label in labels.values())
+    width = max(min(_WIDTH, line - margin - 2), 1)
     cells = [[0] * width for _ in range(height)]
     columns, rows = 2 * width - 1, 4 * height - 1
 
@@ -48,8 +54,6 @@ def curve(points: Sequence[tuple[float, float]], width: int = 60, height: int = 
         for step in range(1, steps + 1):
             dot(*(round(a + (b - a) * step / steps) for a, b in zip(previous, current, strict=True)))
         previous = current
-    labels = {0: f"{high:.3f}", height - 1: f"{low:.3f}"}
-    margin = max(len(label) for label in labels.values())
     return [
         f"{labels.get(row, ''):>{margin}} ┤{''.join(chr(0x2800 + cell) for cell in line)}"
         for row, line in enumerate(cells)

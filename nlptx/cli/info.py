@@ -188,4 +188,4 @@ def _draw_history(history: dict[str, Any], run: Run) -> None:
     header = ("epoch", *(name.replace("_", " ") for name in measures), "")
     run.reporter.table("training", header, rows)
     if history["curve"]:
-        run.reporter.drawing("training loss over steps", curve(loss_curve(history)))
+        run.reporter.drawing("training loss over steps", curve(loss_curve(history), run.reporter.width))

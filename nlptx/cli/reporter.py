@@ -122,6 +122,11 @@ class Reporter:
             table.add_row(*(Text(neutralised(_plain(value))) for value in row))
         self._print(stderr, Text(neutralised(title), style="bold"), table)
 
+    @property
+    def width(self) -> int:
+        """Number of characters in a line of standard output."""
+        return self.console(False).width
+
     def drawing(self, title: str, lines: Iterable[str]) -> None:
         """Print a title and lines without changing them."""
         from rich.text import Text
