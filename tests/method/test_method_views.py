@@ -57,13 +57,14 @@ def dots(lines):
 
 
 def test_row_18_learning_curve_is_drawn_in_the_terminal(goldstraw):
-    lines = curve([(step, 2 - step / 50) for step in range(101)], width=20, height=5)
+    lines = curve([(step, 2 - step / 50) for step in range(101)], line=27, height=5)
     assert len(lines) == 5
     assert lines[0].split()[0] == "2.000"
     assert lines[-1].split()[0] == "0.000"
     drawn = dots(lines)
     assert {column for column, _ in drawn} == set(range(40))
     assert all(abs(row - column * 19 / 39) <= 1 for column, row in drawn)
+    assert {len(line) for line in lines} == {27}
     shown = run("info", goldstraw["train"])
     assert "training loss over steps" in shown
     picture = [line for line in shown.splitlines() if "┤" in line]
