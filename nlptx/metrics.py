@@ -246,4 +246,5 @@ def wilson_interval(hits: int, count: int) -> tuple[float, float]:
     middle = share + _Z95**2 / (2 * count)
     spread = _Z95 * math.sqrt(share * (1 - share) / count + _Z95**2 / (4 * count**2))
     scale = 1 + _Z95**2 / count
-    return (middle - spread) / scale, (middle + spread) / scale
+    low, high = (middle - spread) / scale, (middle + spread) / scale
+    return (low if hits else 0.0), (high if hits < count else 1.0)

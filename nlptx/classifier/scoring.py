@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from nlptx.classifier.decision import Decision
 from nlptx.classifier.inference import TrainedNetwork
 from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
 from nlptx.classifier.token_ids import encode_tokens
-from nlptx.runtime.prefetch import prefetch
+from nlptx.runtime.prefetch import GROUP_CHARACTERS, prefetch
 from nlptx.runtime.workers import Workers
 from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
@@ -122,10 +121,17 @@ def score(
 
 
 def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]]]:
-    """Yield pairs in groups of ``size``: ``([key, ...], [text, ...])``."""
-    remaining = iter(pairs)
-    while group := list(islice(remaining, size)):
-        yield [key for key, _ in group], [text for _, text in group]
+    """Yield pairs in groups of at most ``size``, and of few characters: ``([key, ...], [text, ...])``."""
+    keys, texts, characters = list[K](), list[str](), 0
+    for key, text in pairs:
+        keys.append(key)
+        texts.append(text)
+        characters += len(text)
+        if len(texts) == size or characters >= GROUP_CHARACTERS:
+            yield keys, texts
+            keys, texts, characters = [], [], 0
+    if texts:
+        yield keys, texts
 
 
 def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:

@@ -140,7 +140,8 @@ def compare_predictions(
             Difference(float(value), *percentile_interval(samples))
             for value, samples in zip(observed[index] - observed[0], (drawn[:, index] - drawn[:, 0]).T, strict=True)
         ]
-        pairs.append(_pair(predictions[0], predictions[index], differences, p_value, corrected, groups is None))
+        level = LEVEL / len(p_values) if groups is None else None
+        pairs.append(_pair(predictions[0], predictions[index], differences, p_value, corrected, level))
     candidates = [_candidate(each, *values.tolist()) for each, values in zip(predictions, observed, strict=True)]
     accuracy = np.array([each.accuracy for each in candidates])
     return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
@@ -194,8 +195,9 @@ def _pair(
     differences: Sequence[Difference],
     p_value: float,
     corrected: float,
-    independent: bool,
+    level: float | None,
 ) -> Pair:
+    """Return the comparison of two models; ``level`` is the significance level, or None if the texts have groups."""
     accuracy, macro_f1, log_loss = differences
     has_losses = first.probabilities is not None and second.probabilities is not None
     discordant = float((first.correct != second.correct).mean())
@@ -211,7 +213,7 @@ def _pair(
         neither=int((~first.correct & ~second.correct).sum()),
         p_value=p_value,
         corrected_p_value=corrected,
-        texts_needed=texts_needed(discordant, accuracy.value) if independent else None,
+        texts_needed=None if level is None else texts_needed(discordant, accuracy.value, level),
     )
 
 

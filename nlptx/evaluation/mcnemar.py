@@ -75,8 +75,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return result
 
 
-def texts_needed(discordant: float, difference: float) -> int | None:
-    """Return how many texts are needed to show a difference in accuracy at level 0.05 with power 0.8.
+def texts_needed(discordant: float, difference: float, level: float = LEVEL) -> int | None:
+    """Return how many texts are needed to show a difference in accuracy with power 0.8.
 
     The formula is from Connor (1987, Biometrics 43, 207-211). Let r be the fraction of discordant texts, d the
     difference, and z(p) the p-quantile of the standard normal distribution. The number is
@@ -85,6 +85,7 @@ def texts_needed(discordant: float, difference: float) -> int | None:
     Args:
         discordant: fraction of the texts that exactly one of the two models predicts correctly.
         difference: difference in accuracy; its absolute value is at most ``discordant``.
+        level: significance level. If several pairs are compared, this is 0.05 divided by their number.
 
     Returns:
         The number of texts; None if the difference is 0.
@@ -95,6 +96,6 @@ def texts_needed(discordant: float, difference: float) -> int | None:
     if not difference:
         return None
     normal = NormalDist()
-    spread = normal.inv_cdf(1 - LEVEL / 2) * math.sqrt(discordant)
+    spread = normal.inv_cdf(1 - level / 2) * math.sqrt(discordant)
     spread += normal.inv_cdf(POWER) * math.sqrt(max(discordant - difference**2, 0.0))
     return math.ceil((spread / difference) ** 2)

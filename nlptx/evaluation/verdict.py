@@ -18,6 +18,8 @@ def verdict(pair: Pair) -> str:
     bounds = f"{100 * gain.low:+.2f} to {100 * gain.high:+.2f}"
     size = f"its accuracy is {100 * abs(gain.value):.2f} points higher"
     p_value = f"p = {pair.corrected_p_value:.2g}"
+    if pair.corrected_p_value != pair.p_value:
+        p_value += ", corrected for the number of comparisons; the interval is not corrected"
     if pair.differs:
         better, other = (pair.second, pair.first) if gain.value > 0 else (pair.first, pair.second)
         interval = bounds if gain.value > 0 else f"{-100 * gain.high:+.2f} to {-100 * gain.low:+.2f}"

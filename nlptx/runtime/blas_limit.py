@@ -15,43 +15,62 @@ from typing import Any
 
 
 class _Limit:
-    """Number of blocks that need the limit, and number of threads of each BLAS before the first of them, by path."""
+    """The blocks that need the limit.
+
+    Attributes:
+        lock: lock for the other attributes. The same thread may acquire it again, because the garbage collector may
+            end the block of a suspended generator at any time.
+        users: number of open blocks of each thread, by thread identifier.
+        before: number of threads of each BLAS before the first block, by path.
+    """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
+        self.lock = threading.RLock()
+        self.users: dict[int, int] = {}
         self.before: dict[str, int] = {}
+
+    def enter(self) -> None:
+        is_first = not self.users
+        thread = threading.get_ident()
+        self.users[thread] = self.users.get(thread, 0) + 1
+        for library in _libraries():
+            count = library.num_threads
+            # A library that still has one thread was not restored, because the end of a block was interrupted.
+            if library.filepath not in self.before or (is_first and count != 1):
+                self.before[library.filepath] = count
+            library.set_num_threads(1)
+
+    def leave(self) -> None:
+        thread = threading.get_ident()
+        self.users[thread] = self.users.get(thread, 1) - 1
+        if not self.users[thread]:
+            del self.users[thread]
+        if not self.users:
+            for library in _libraries():
+                if library.filepath in self.before:
+                    library.set_num_threads(self.before.pop(library.filepath))
+
+    def after_fork(self) -> None:
+        """Forget the other threads, which were not copied, and the lock, which one of them may have held."""
+        self.lock = threading.RLock()
+        thread = threading.get_ident()
+        self.users = {thread: self.users[thread]} if thread in self.users else {}
 
 
 _limit = _Limit()
-
-
-def _renew_lock() -> None:
-    """Replace the lock in a forked process. Another thread may have held it, and that thread was not copied."""
-    _limit.lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+os.register_at_fork(after_in_child=_limit.after_fork)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Context manager: within the block, every BLAS that is loaded uses one thread, in all threads of the process."""
-    with _limit.lock:
-        for library in _libraries():
-            _limit.before.setdefault(library.filepath, library.num_threads)
-            library.set_num_threads(1)
-        _limit.users += 1
     try:
+        with _limit.lock:
+            _limit.enter()
         yield
     finally:
         with _limit.lock:
-            _limit.users -= 1
-            if not _limit.users:
-                for library in _libraries():
-                    if library.filepath in _limit.before:
-                        library.set_num_threads(_limit.before[library.filepath])
-                _limit.before.clear()
+            _limit.leave()
 
 
 def _libraries() -> list[Any]:

@@ -14,7 +14,7 @@ K = TypeVar("K")
 
 # Maximum number of characters in the queue and in a group. A single text may be longer.
 _QUEUE_CHARACTERS = 4_000_000
-_GROUP_CHARACTERS = 500_000
+GROUP_CHARACTERS = 500_000
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class _TextQueue:
         with self._changed:
             while not self._pairs:
                 self._changed.wait()
-            while self._pairs and len(texts) < size and characters < _GROUP_CHARACTERS:
+            while self._pairs and len(texts) < size and characters < GROUP_CHARACTERS:
                 item, text = self._pairs.popleft()
                 if isinstance(item, _End):
                     return kept, texts, item

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
-from nlptx.metrics import log_loss
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
@@ -55,10 +54,12 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
             hint="Set `epochs` to 1 or more.",
         )
     context.report("combining linear models", 0)
-    loss, accuracy = _fit(model, data.train, 1 if model.ngram_features.latent is None else 2)
+    train, is_balanced = data.train, model.settings.class_weight == "balanced"
+    class_weights = balanced_weights(train.targets, len(model.labels), train.weights) if is_balanced else None
+    loss, accuracy = _fit(model, train, 1 if model.ngram_features.latent is None else 2, class_weights)
     record = {"epoch": 1, "step": 0, "loss": round(loss, 5), "accuracy": round(accuracy, 5)}
     if len(data.valid):
-        loss, accuracy = validate(model, data.valid, context.workers)
+        loss, accuracy = validate(model, data.valid, context.workers, class_weights)
         record |= {"valid_loss": round(loss, 5), "valid_accuracy": round(accuracy, 5)}
     context.report("combining linear models", 1)
     return {
@@ -75,7 +76,7 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
     }
 
 
-def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
+def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.float32] | None) -> tuple[float, float]:
     """Set the parameters of the model. Return the out-of-fold loss and accuracy on the training texts."""
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
@@ -88,8 +89,8 @@ def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
             parameter.value[...] = 0
     text_features = features.text_features()
     weights = np.ones(len(train)) if train.weights is None else scaled_to_mean_one(train.weights).astype(np.float64)
-    if model.settings.class_weight == "balanced":
-        weights = weights * balanced_weights(train.targets, len(model.labels), train.weights)[train.targets]
+    if class_weights is not None:
+        weights = weights * class_weights[train.targets]
     blocks = [slice(start, start + _TOGETHER) for start in range(0, len(train), _TOGETHER)]
     width = network.loss.outputs
 
@@ -115,11 +116,9 @@ def _fit(model: Model, train: Examples, models: int) -> tuple[float, float]:
     of_text = np.ones(len(train)) if train.weights is None else train.weights
     for rows in blocks:
         z = outputs_for(found, _outputs_of_each(model, text_features[rows], models))
-        targets = train.targets[rows]
-        own = None if train.weights is None else train.weights[rows]
-        loss += log_loss(model.as_probabilities(z), targets, own) * float(of_text[rows].sum() / of_text.sum())
-        correct = np.average(network.loss.correct(z, targets), None, weights[rows])
-        accuracy += float(correct * weights[rows].sum() / weights.sum())
+        losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
+        loss += float(losses @ weights[rows]) / len(train)
+        accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / of_text.sum())
     # The weight of each model is 1 / models before training.
     projection.weight.value.reshape(models, -1)[...] *= found[:models, None] * models
     bias.value[...] = found[models:]

@@ -291,3 +291,10 @@ def test_no_batch_after_a_failed_one_is_returned(jobs, monkeypatch):
     with pytest.raises(ArtifactError, match="overflow"):
         take()
     assert seen == bits(model, texts[:7])
+
+
+def test_long_texts_from_an_iterator_are_scored_in_small_groups():
+    sizes = [len(texts) for _, texts in scoring._in_groups(((None, "x" * 100_000) for _ in range(12)), 2048)]
+    assert sizes == [5, 5, 2]
+    assert [len(texts) for _, texts in scoring._in_groups(((None, "x") for _ in range(5)), 2)] == [2, 2, 1]
+    assert not list(scoring._in_groups([], 2))

@@ -13,6 +13,7 @@ from command import TIMEOUT, environment, run
 from sample_data import write_tsv
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from nlptx.runtime import blas_limit
 from nlptx.runtime.workers import Workers
 
 
@@ -72,6 +73,60 @@ def test_any_thread_can_limit_the_threads():
         thread.join(TIMEOUT)
         assert found == [{1}]
         assert set(threads()) == {2}
+
+
+@pytest.mark.parametrize("interrupted", [1, 2])
+def test_an_interrupted_block_does_not_change_the_number_of_threads(interrupted, monkeypatch):
+    """Ctrl-C may arrive while the limit is set or removed."""
+    original, calls = blas_limit._libraries, []
+
+    def interrupt():
+        calls.append(1)
+        if len(calls) == interrupted:
+            raise KeyboardInterrupt
+        return original()
+
+    with Workers(1):
+        pass
+    with threadpool_limits(2):
+        monkeypatch.setattr(blas_limit, "_libraries", interrupt)
+        with pytest.raises(KeyboardInterrupt), Workers(1):
+            pass
+        assert not blas_limit._limit.users
+        with Workers(1):
+            assert set(threads()) == {1}
+        assert set(threads()) == {2}
+
+
+def test_a_block_may_end_while_another_begins(monkeypatch):
+    """The garbage collector may end the block of a suspended generator."""
+    original, suspended = blas_limit._libraries, []
+
+    def collect():
+        while suspended:
+            suspended.pop().close()
+        return original()
+
+    def generator():
+        with blas_limit.one_blas_thread():
+            yield
+
+    with Workers(1):
+        pass
+    with threadpool_limits(2):
+        suspended.append(generator())
+        next(suspended[0])
+        monkeypatch.setattr(blas_limit, "_libraries", collect)
+        with blas_limit.one_blas_thread():
+            assert set(threads()) == {1}
+        assert set(threads()) == {2}
+
+
+def test_a_forked_process_forgets_the_blocks_of_other_threads(monkeypatch):
+    monkeypatch.setattr(blas_limit._limit, "users", {1: 2, threading.get_ident(): 1})
+    monkeypatch.setattr(blas_limit._limit, "lock", blas_limit._limit.lock)
+    blas_limit._limit.after_fork()
+    assert blas_limit._limit.users == {threading.get_ident(): 1}
 
 
 def lines_of(program, *arguments, **variables):

@@ -53,9 +53,9 @@ def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
     seen = {}
     fit = linear_combination._fit
 
-    def watched(model, train, models):
+    def watched(model, train, *rest):
         seen["train"] = train
-        return fit(model, train, models)
+        return fit(model, train, *rest)
 
     monkeypatch.setattr(linear_combination, "_fit", watched)
     model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
