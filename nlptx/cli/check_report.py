@@ -96,7 +96,7 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
         lines = [neutralised(_line(example)) for example in shown_examples]
         if kind == "unreadable-rows":
             lines = [neutralised(f"  {result.rows.first_unreadable}")]
-        reporter.drawing(f"{kind}: {as_options(KINDS[kind].advice)}", lines)
+        reporter.drawing(f"{kind}: {as_options(KINDS[kind].advice)}", lines, records=True)
 
 
 def _length_row(name: str, lengths: Lengths) -> tuple[Any, ...]:

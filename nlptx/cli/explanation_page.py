@@ -7,6 +7,7 @@ from html import escape
 
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.reporter import neutralised
+from nlptx.report.word_spans import same_length_lower
 
 # Blue and vermilion are from the palette of Okabe & Ito, whose colours can be told apart by colour-blind people. Words
 # that decrease the probability of the label are also underlined, so that the page can be printed in grey. The
@@ -83,14 +84,10 @@ def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
     where it belongs.
     """
     text = explained.text
-    lowered = text.lower()
-    if len(lowered) != len(text):  # some letters become several characters, which would shift positions
-        lowered = text
+    lowered = same_length_lower(text)
     done = 0
     for word in explained.words:
-        end = done + len(word.word) + _MAX_GAP
-        start = text.find(word.word, done, end)
-        start = lowered.find(word.word, done, end) if start < 0 else start
+        start = lowered.find(word.word.lower(), done, done + len(word.word) + _MAX_GAP)
         if start < 0:
             yield word.word, word
             continue

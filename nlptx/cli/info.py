@@ -51,8 +51,11 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model
     from nlptx.classifier.model_file import bundled_path
+    from nlptx.embeddings.embeddings import is_text_file
 
     check_names(artifact)
+    if artifact is not None and is_text_file(artifact):
+        raise click.UsageError(f"{artifact}: a text file of word vectors holds no settings; expected an .npz file.")
     artifact = bundled_path() if artifact is None else artifact
     found = container.read(artifact)
     sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}

@@ -127,13 +127,20 @@ class Reporter:
         """Number of characters in a line of standard output."""
         return self.console(False).width
 
-    def drawing(self, title: str, lines: Iterable[str]) -> None:
-        """Print a title and lines without changing them."""
+    def drawing(self, title: str, lines: Sequence[str], *, records: bool = False) -> None:
+        """Print a title and lines without changing them.
+
+        Args:
+            title: the title.
+            lines: the lines.
+            records: whether each line is a record, which is not wrapped unless it is printed to a terminal.
+        """
         from rich.text import Text
 
-        self._print(False, Text(title, style="bold"), Text("\n".join(lines)))
+        parts = [Text(title, style="bold"), *([Text("\n".join(lines))] if lines else [])]
+        self._print(False, *parts, records=records)
 
-    def _print(self, stderr: bool, *parts: Any) -> None:
+    def _print(self, stderr: bool, *parts: Any, records: bool = False) -> None:
         # Failure to print a summary is ignored; failure to print a result is an error.
         with suppress(OSError) if stderr else nullcontext():
             console = self.console(stderr)
@@ -141,7 +148,7 @@ class Reporter:
                 console.print(*parts, sep="\n")
                 return
             with console.capture() as caught:
-                console.print(*parts, sep="\n")
+                console.print(*parts, sep="\n", soft_wrap=records)
             # Strip the spaces that pad the last column of a table.
             console.file.writelines(f"{line.rstrip()}\n" for line in caught.get().removesuffix("\n").split("\n"))
             console.file.flush()

@@ -21,11 +21,11 @@ def load_vectors(path: str | None) -> Embeddings:
     """Load word vectors from an artifact or a text file; None and ``bundled`` mean the bundled model."""
     from nlptx.artifacts import container
     from nlptx.classifier.model import Model
-    from nlptx.embeddings.embeddings import TEXT_SUFFIXES, Embeddings, load_embeddings
+    from nlptx.embeddings.embeddings import Embeddings, is_text_file, load_embeddings
 
     if path in (None, BUNDLED):
         return Model.load().embeddings()
-    if path.endswith(TEXT_SUFFIXES):
+    if is_text_file(path):
         return load_embeddings(path)
     artifact = container.read(path, "embeddings", "model")
     if artifact.kind == "model":

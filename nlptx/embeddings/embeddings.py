@@ -21,6 +21,11 @@ KIND = "embeddings"
 TEXT_SUFFIXES = (".txt", ".vec")
 
 
+def is_text_file(name: str) -> bool:
+    """Return whether word vectors in a file of this name are in the word2vec text format."""
+    return name.lower().endswith(TEXT_SUFFIXES)
+
+
 @dataclass(frozen=True)
 class Embeddings:
     """The vectors of the words in a vocabulary.
@@ -124,7 +129,7 @@ class Embeddings:
         Raises:
             OutputError: the file cannot be written, or the text format cannot represent a word.
         """
-        if file_name(path).endswith(TEXT_SUFFIXES):
+        if is_text_file(file_name(path)):
             write_word2vec(path, self.vocabulary.words, self.vectors)
         else:
             write(path, self.to_artifact())
@@ -138,7 +143,7 @@ class Embeddings:
             DataError: a line of a text file is not a word followed by numbers.
             SettingsError: the file does not exist.
         """
-        if file_name(path).endswith(TEXT_SUFFIXES):
+        if is_text_file(file_name(path)):
             return cls.from_word2vec(path)
         return load(path, KIND, cls.from_artifact)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections.abc import Sequence
@@ -76,6 +77,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
     expected = width = None  # numbers of words and components, as stated in the first line of word2vec text
     for number, line in enumerate(file, start=1):
         where = f"{path}:{number}"
+        line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         try:
             # If the number of components is known, a word may contain spaces, as some words in GloVe files do.
             text = line.decode("utf-8").rstrip("\r\n").rstrip(" ")

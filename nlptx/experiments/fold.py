@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
+from nlptx.errors import LabelError
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.measures import Measures
 from nlptx.runtime.workers import Workers
@@ -112,22 +113,26 @@ def run_fold(
     rows = np.flatnonzero(fold_of_each == fold)
     kept = np.flatnonzero(fold_of_each != fold) if train_rows is None else train_rows
     weights = experiment.weights
-    model = fit(
-        [experiment.texts[row] for row in kept],
-        [experiment.labels[row] for row in kept],
-        recipe.vectors if recipe.start is None else None,
-        recipe.train,
-        start=recipe.start,
-        unlabelled=experiment.unlabelled,
-        sample_weight=None if weights is None else [weights[row] for row in kept],
-        lexicon=experiment.lexicon or None,
-        label_separator=experiment.separator,
-        seed=seed,
-        jobs=Workers(workers.jobs, processes=workers.processes),
-        on_progress=on_progress,
-        on_note=on_note,
-        feature_cache=feature_cache,
-    )
+    try:
+        model = fit(
+            [experiment.texts[row] for row in kept],
+            [experiment.labels[row] for row in kept],
+            recipe.vectors if recipe.start is None else None,
+            recipe.train,
+            start=recipe.start,
+            unlabelled=experiment.unlabelled,
+            sample_weight=None if weights is None else [weights[row] for row in kept],
+            lexicon=experiment.lexicon or None,
+            label_separator=experiment.separator,
+            seed=seed,
+            jobs=Workers(workers.jobs, processes=workers.processes),
+            on_progress=on_progress,
+            on_note=on_note,
+            feature_cache=feature_cache,
+        )
+    except LabelError as error:
+        error.message = f"without the texts of fold {fold + 1}, {error.message}"
+        raise
     probabilities, predicted, confidence = _predict(
         model, [experiment.texts[row] for row in rows.tolist()], experiment, workers
     )

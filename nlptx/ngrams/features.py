@@ -107,6 +107,10 @@ class NgramFeatures:
         """
         return self._index.find(ids, lengths)
 
+    def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return the weights (n, M E) of n n-grams, given as indices in ``keys``."""
+        return self.slopes[grams]
+
     def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of n-grams (N, order) from :meth:`find`; 0 for unknown n-grams."""
         unknown = found == len(self.keys)

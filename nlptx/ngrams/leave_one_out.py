@@ -40,15 +40,18 @@ def features_without_each(
     word, ngram, change = _changes(features, found, next_ngrams)
     _, present = features.distinct(found, [len(ids)])
 
+    used, places = np.unique(np.concatenate([present, ngram]), return_inverse=True)
+    present, ngram = np.split(places, [len(present)])
+
     def sums(values: NDArray) -> NDArray[np.float64]:
         complete = values[present].sum(dtype=np.float64)
         return np.asarray(complete + np.bincount(word, change * values[ngram], len(ids)))
 
-    outputs = [sums(column) / np.sqrt(len(ids) - 1) for column in features.slopes.T]
+    outputs = [sums(column) / np.sqrt(len(ids) - 1) for column in features.slopes_of(used).T]
     if features.latent is not None and features.importance is not None:
-        squared = sums(np.square(features.importance, dtype=np.float64))
+        squared = sums(np.square(features.importance[used], dtype=np.float64))
         norms = np.sqrt(np.where(squared > 1e-9, squared, 1))
-        outputs += [sums(column) / norms for column in features.latent.T]
+        outputs += [sums(column) / norms for column in features.latent[used].T]
     return FeaturesWithoutEach(next_ngrams, (features.bias + np.stack(outputs, axis=1)).astype(np.float32))
 
 

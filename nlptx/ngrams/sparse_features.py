@@ -34,6 +34,13 @@ class SparseNgramFeatures(NgramFeatures):
         slopes[np.repeat(np.arange(len(self.keys)), np.diff(self.starts)), self.labels] = self.slopes
         return NgramFeatures(self.order, self.words, self.keys, self.ratios, slopes, self.bias)
 
+    def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
+        rows = [slice(start, end) for start, end in zip(self.starts[grams], self.starts[grams + 1], strict=True)]
+        slopes = np.zeros((len(grams), len(self.bias)), np.float32)
+        for slope, row in zip(slopes, rows, strict=True):
+            slope[self.labels[row]] = self.slopes[row]
+        return slopes
+
     def text_features_of(
         self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ def find_spans(text: str, words: Iterable[tuple[str, float | None]]) -> list[Spa
         text: the text.
         words: the tokens of the text, in order, each with its effect, or None if the effect is unknown.
     """
-    lowered = "".join(lower if len(lower := character.lower()) == 1 else character for character in text)
+    lowered = same_length_lower(text)
     spans: list[Span] = []
     end = searched = 0
     for word, worth in words:
@@ -39,3 +39,8 @@ def find_spans(text: str, words: Iterable[tuple[str, float | None]]) -> list[Spa
         end = searched
         spans.append(Span(text[start:end], worth))
     return [*spans, Span(text[end:])] if end < len(text) else spans
+
+
+def same_length_lower(text: str) -> str:
+    """Return the text in lower case, with only the first character if the lower case of a letter has several."""
+    return "".join(character.lower()[:1] for character in text)

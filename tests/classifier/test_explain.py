@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from reviews import make_reviews, small_fit
 
+import nlptx
 from nlptx.classifier.explain import explain
 from nlptx.nn import Layout
 
@@ -98,3 +99,17 @@ def test_the_worth_of_words_in_a_long_text_needs_no_memory_for_all_pairs():
     seen = explain(model, " ".join(model.vocabulary.words[:5] * 400), attention=False)
     assert len(seen.worth) == len(seen.words) == 2000
     assert np.isfinite(seen.worth).all()
+
+
+@pytest.mark.parametrize("labels", [20, 21, 30])
+def test_models_of_many_labels_can_be_explained(labels):
+    """The effects of words without repetition equal the differences when each word is left out."""
+    texts = [f"w{n % labels} w{(n * 7) % 31} w{(n * 5) % 17} common" for n in range(6 * labels)]
+    names = [f"L{n % labels:02}" for n in range(6 * labels)]
+    model = nlptx.fit(texts, names, settings=nlptx.TrainSettings(epochs=0, ngrams=2, lsa_components=0))
+    words = ["w1", "w4", "common", "w9"]
+    found = explain(model, " ".join(words), label="L01")
+    column = model.labels.index("L01")
+    without = [" ".join(words[:n] + words[n + 1 :]) for n in range(len(words))]
+    p = model.predict_proba([" ".join(words), *without])[:, column]
+    assert np.allclose(found.worth, p[0] - p[1:], atol=1e-5)

@@ -111,6 +111,15 @@ def test_a_page_colours_words_for_and_against_the_label(model):
     assert spans["a"] == "awful"
 
 
+@pytest.mark.parametrize(
+    "text", ["I loved it", "It is a film. A bad film, it is!", "İt is ßad, Straße film", "Good Good good"]
+)
+def test_the_words_of_a_page_are_those_of_the_text(text):
+    """Upper case does not move a word to another place."""
+    page = call("explain", "--format", "html", stdin=f"{text}\n").stdout.decode()
+    assert text in " ".join(Page(page).text.split())
+
+
 def test_the_page_of_an_empty_file_is_complete(model, tmp_path):
     empty = tmp_path / "empty.txt"
     empty.write_text("")

@@ -236,6 +236,12 @@ some_words = st.lists(
 )
 
 
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbf2 2\na 1 2\nb 3 4\n", b"\xef\xbb\xbfa 1 2\nb 3 4\n"])
+def test_a_byte_order_mark_is_not_part_of_the_first_word(content, tmp_path):
+    (tmp_path / "v.txt").write_bytes(content)
+    assert Embeddings.load(tmp_path / "v.txt").vocabulary.words == ["a", "b"]
+
+
 @settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=some_words, size=st.integers(2, 4), data=st.data())
 def test_word2vec_text_round_trip_preserves_every_bit(tmp_path, words, size, data):
@@ -272,7 +278,7 @@ def test_a_number_may_be_a_word(tmp_path):
     assert list(result.vocabulary.words) == ["7", ","]
 
 
-@pytest.mark.parametrize("name", ["v.txt", "v.vec"])
+@pytest.mark.parametrize("name", ["v.txt", "v.vec", "V.TXT"])
 @pytest.mark.parametrize("content", ["2 2\r\nthe 1 2\r\na 3 4\r\n", "2 2\nthe 1 2 \na 3 4 \n", "the 1 2\na 3 4"])
 def test_line_ends_and_trailing_spaces(tmp_path, content, name):
     result = load_embeddings(stored(tmp_path, content, name))

@@ -9,7 +9,7 @@ from sample_data import make_rows
 
 import nlptx
 from nlptx import PcaSettings, TrainSettings
-from nlptx.errors import ArtifactError, DataError
+from nlptx.errors import ArtifactError, DataError, LabelError
 from nlptx.experiments import crossvalidation
 from nlptx.experiments.crossvalidation import cross_validate
 from nlptx.experiments.experiment import Experiment, Recipe
@@ -163,3 +163,10 @@ def test_weights_count_in_training_only():
     plain = cross_validate(experiment(), RECIPE)
     assert [len(fold.rows) for fold in weighted.results] == [len(fold.rows) for fold in plain.results]
     assert (weighted.results[0].probabilities != plain.results[0].probabilities).any()
+
+
+def test_a_fold_that_leaves_a_single_label_is_named():
+    labels = ["a"] * 10 + ["b"] * 10
+    grouped = Experiment([f"text {n}" for n in range(20)], labels, folds=2, groups=labels)
+    with pytest.raises(LabelError, match="without the texts of fold 1, the data has only the label"):
+        cross_validate(grouped, Recipe(TrainSettings(epochs=0)))
