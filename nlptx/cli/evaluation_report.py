@@ -154,11 +154,8 @@ def _draw_classes(
     reporter.table("by label", ("label", "precision", "recall", "F1", "texts"), rows)
     labels = [row.label for row in report.classes]
     if len(labels) > _MAX_DRAWN:
-        reporter.table(
-            "most frequent confusions",
-            ("true", "predicted", "texts"),
-            _most_frequent(report.confusion.tolist(), labels),
-        )
+        if frequent := _most_frequent(report.confusion.tolist(), labels):
+            reporter.table("most frequent confusions", ("true", "predicted", "texts"), frequent)
         return
     confusion = [(label, *counts) for label, counts in zip(labels, report.confusion.tolist(), strict=True)]
     reporter.table("confusion (rows: true, columns: predicted)", ("", *labels), confusion)
