@@ -113,7 +113,7 @@ def _is_one_step(headers: list[dict[str, Any]]) -> bool:
 
 
 def _is_empty(header: dict[str, Any]) -> bool:
-    """Return whether these are the word vectors, none at all, of a model that was trained without a network."""
+    """Return whether a header is that of the empty word vectors of a model that was trained without a network."""
     return header["kind"] == "embeddings" and header["details"].get("source") == "none"
 
 
