@@ -17,6 +17,12 @@ from nlptx.runtime import blas_limit
 from nlptx.runtime.workers import Workers
 
 
+@pytest.fixture(autouse=True)
+def limit(monkeypatch):
+    """A limit without users, even if an earlier test of this process has left a block open."""
+    monkeypatch.setattr(blas_limit, "_limit", blas_limit._Limit())
+
+
 def threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
