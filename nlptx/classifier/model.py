@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, rea
 from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
 from nlptx.classifier.region_view import RegionView, combined
-from nlptx.classifier.scoring import Scored, score
+from nlptx.classifier.scoring import score_texts
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError
@@ -170,7 +170,8 @@ class Model:
             ArtifactError: the model's weights are so large that a probability is not a number.
             InputTypeError: ``texts`` is not a collection of str.
         """
-        rows = [np.array([scored.probabilities for scored in batch]) for batch in self._score(texts, jobs)]
+        batches = score_texts(self, iterate_texts(texts), jobs)
+        rows = [np.array([scored.probabilities for scored in batch]) for batch in batches]
         return np.concatenate([np.zeros((0, len(self.labels))), *rows])
 
     def predict(
@@ -196,7 +197,7 @@ class Model:
             check_abstain(abstain)
         return [
             self.decision.answer(self.labels, scored.chosen) if abstain is None or scored.is_answered(abstain) else None
-            for batch in self._score(texts, jobs)
+            for batch in score_texts(self, iterate_texts(texts), jobs)
             for scored in batch
         ]
 
@@ -210,12 +211,6 @@ class Model:
             ArtifactError, QualityGateError, SettingsError: as for :func:`nlptx.classifier.abstention.find_threshold`.
         """
         return find_threshold(self.held_out, max_error).confidence
-
-    def _score(self, texts: Iterable[str], jobs: int | Workers | None) -> Iterator[list[Scored]]:
-        texts = iterate_texts(texts)
-        with Workers.of(jobs) as workers:
-            for batch in score(self, ((None, text) for text in texts), workers, read_ahead=False):
-                yield [scored for _, scored in batch]
 
     predict_frame = predict_frame
 

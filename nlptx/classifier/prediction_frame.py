@@ -8,7 +8,7 @@ import numpy as np
 
 from nlptx.classifier.abstention import check_abstain
 from nlptx.classifier.prediction_columns import free_names, prediction_columns
-from nlptx.classifier.scoring import score
+from nlptx.classifier.scoring import score_texts
 from nlptx.errors import DataError, InputTypeError
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_iterable, is_missing, iterate_texts, with_type
@@ -73,9 +73,7 @@ def predict_frame(
     name = f"frame[{text_column!r}]"
     given = check_iterable(frame[text_column], name, "texts")
     texts = iterate_texts(("" if is_missing(text) else text for text in given), name)
-    with Workers.of(jobs) as workers:
-        batches = score(model, ((None, text) for text in texts), workers, read_ahead=False)
-        rows = [scored for batch in batches for _, scored in batch]
+    rows = [scored for batch in score_texts(model, texts, jobs) for scored in batch]
     probabilities = np.array([scored.probabilities for scored in rows]).reshape(len(rows), len(model.labels))
     labels = [
         model.decision.answer(model.labels, scored.chosen) if scored.is_answered(abstain, prior=prior) else None

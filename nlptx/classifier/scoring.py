@@ -120,6 +120,13 @@ def score(
             yield list(zip(kept, scored, strict=True))
 
 
+def score_texts(model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None) -> Iterator[list[Scored]]:
+    """Yield the predictions for texts in batches. The texts are read in the calling thread; ``jobs`` as for Workers."""
+    with Workers.of(jobs) as workers:
+        for batch in score(model, ((None, text) for text in texts), workers, read_ahead=False):
+            yield [scored for _, scored in batch]
+
+
 def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]]]:
     """Yield pairs in groups of at most ``size``, and of few characters: ``([key, ...], [text, ...])``."""
     keys, texts, characters = list[K](), list[str](), 0

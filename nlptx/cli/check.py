@@ -205,7 +205,7 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
 
 
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
-    """Raise QualityGateError if there is a fault of a kind in ``fail_on``; "any" means every certain kind."""
+    """Raise QualityGateError if there is a fault of a kind in ``fail_on``, or of any certain kind if it has "any"."""
     from nlptx.data_quality.findings import KINDS
 
     kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}

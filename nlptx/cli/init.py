@@ -34,14 +34,15 @@ def init(
     files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.reporter import print_json
+    from nlptx.corpus.document import ReadOptions
     from nlptx.corpus.label_map import parse_label_map
     from nlptx.experiments.new_experiment import write_experiment
 
     check_names(folder, train, test)
     parse_label_map(map)
-    columns = {"--text-column": text_column, "--label-column": label_column}
-    given = [(name, value) for name, value in columns.items() if value != name[2:].removesuffix("-column")]
-    reading = [word for pair in (*given, *(("--map", pair) for pair in map)) for word in pair]
+    reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
+    reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
+    reading += [word for pair in map for word in ("--map", pair)]
     paths = [str(path) for path in write_experiment(folder, train, test, reading)]
     if run.json:
         print_json({"output": folder, "files": paths})

@@ -22,7 +22,7 @@ TEXT_SUFFIXES = (".txt", ".vec")
 
 
 def is_text_file(name: str) -> bool:
-    """Return whether word vectors in a file of this name are in the word2vec text format."""
+    """Return whether a file of this name contains word vectors in the word2vec text format."""
     return name.lower().endswith(TEXT_SUFFIXES)
 
 

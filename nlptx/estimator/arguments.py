@@ -140,5 +140,5 @@ def _pair_of_lists(
 
 
 def _names(labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the label name of each text or, for multi-label data, its label names joined by the separator, or None."""
+    """Return the label name of each text; for multi-label data, its label names joined, or None if it has no label."""
     return list(map(label_name, labels)) if separator is None else [separator.join(names) or None for names in labels]

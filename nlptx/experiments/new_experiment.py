@@ -54,7 +54,7 @@ def write_experiment(
 
 
 def _escaped(word: str) -> str:
-    """Return a word as it is written in a Makefile for a shell."""
+    """Return a word of a shell command, quoted for use in a Makefile."""
     if "\n" in word or "\r" in word:
         raise SettingsError(f"{word!r} cannot be used in a Makefile; expected no line breaks")
     return shlex.quote(word).replace("$", "$$").replace("#", r"\#")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.experiments.experiment import Recipe
 from nlptx.settings import NetworkSettings, Settings
+from nlptx.settings.without_network import UNUSED
 from nlptx.training.own_embeddings import OwnEmbeddings
 
 # Settings, as stage.setting -> values to try. Settings in one tuple change together, because some of their combinations
@@ -49,8 +50,6 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# Settings that have an effect without a network.
-_WITHOUT_NETWORK = {"train.ngram_min_texts", "train.lsa_components", "train.valid_share"}
 # A random change alters about this many groups of settings, on average.
 _CHANGES = 2
 # Number of random changes from which the additive model chooses, and the strength of the model's regularisation.
@@ -75,13 +74,13 @@ class SearchSpace(NamedTuple):
             fixed: names of settings that must not change, as ``stage.setting``.
         """
         excluded = set(fixed)
-        if not isinstance(recipe.vectors, OwnEmbeddings):
+        if not isinstance(recipe.vectors, OwnEmbeddings) or not recipe.train.epochs:
             excluded |= {name for names in _CHOICES for name in names if not name.startswith("train.")}
         if recipe.start is not None:
             excluded |= {f"train.{item.name}" for item in fields(NetworkSettings)}
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
         if not recipe.train.epochs:
-            excluded |= {name for names in _CHOICES for name in names} - _WITHOUT_NETWORK
+            excluded |= {"train.epochs", *(f"train.{name}" for name in UNUSED)}
         if not recipe.train.ngrams:
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
         return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})

@@ -18,8 +18,8 @@ SHAPE: Mapping[str, Any] = {
     "long_texts": "split",
 }
 _DEFAULTS = {item.name: item.default for item in fields(TrainSettings)}
-# Settings that have no effect without a network: its shape, and how it is trained.
-_UNUSED = [
+# Settings that describe the network or how it is trained, and so have no effect without one.
+UNUSED = [
     *(item.name for item in fields(NetworkSettings) if item.name != "loss"),
     *("lr", "freeze", "distill", "batch", "optimizer", "embedding_lr", "schedule", "warmup", "weight_decay", "clip"),
     *("crop", "word_dropout", "weight_averaging", "patience"),
@@ -28,10 +28,10 @@ _UNUSED = [
 
 def without_network(settings: TrainSettings) -> TrainSettings:
     """Return the settings that have an effect without a network, with the shape of an empty encoder."""
-    changes: dict[str, Any] = {name: _DEFAULTS[name] for name in _UNUSED}
+    changes: dict[str, Any] = {name: _DEFAULTS[name] for name in UNUSED}
     return replace(settings, **changes | dict(SHAPE))
 
 
 def without_effect(settings: TrainSettings) -> list[str]:
     """Return the names of the settings that were changed, but have no effect without a network."""
-    return [name for name in _UNUSED if getattr(settings, name) not in (_DEFAULTS[name], SHAPE.get(name))]
+    return [name for name in UNUSED if getattr(settings, name) not in (_DEFAULTS[name], SHAPE.get(name))]
