@@ -11,8 +11,8 @@ there are many labels, the only features are the outputs of sparse linear models
     word ids (T,) -> n-grams that end at each word (T, order) -> indices in keys (G,) -> token features (T, order E)
                                                                                       -> text features  (M E,)
 
-Axis letters, in addition to those of :mod:`nlptx.nn`: G known n-grams, E numbers per n-gram (1 for two classes,
-otherwise one per class), M linear models.
+``order`` is the length of the longest n-gram. Axis letters, in addition to those of :mod:`nlptx.nn`: G known n-grams,
+E numbers per n-gram (1 for two classes, otherwise one per class), M linear models.
 """
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures

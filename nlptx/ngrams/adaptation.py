@@ -1,4 +1,4 @@
-"""Corrects the outputs of a trained model by a logistic regression whose weights have a prior with mean 0.
+"""Corrects the outputs of a trained model with a logistic regression whose weights have a prior with mean 0.
 
 Let z0 be the outputs for a new text, computed by a model that was trained on other texts. The corrected outputs are
 
@@ -28,7 +28,7 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # Prior variance of the n-gram weights w. The variance of b and B is 1, so the influence of f depends on its scale.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
-# Factors from which the one that multiplies the correction is chosen.
+# Candidates for the factor by which the correction is multiplied.
 _FACTORS = np.arange(21) / 20
 
 Targets = NDArray[np.int64] | NDArray[np.bool_]
@@ -60,7 +60,7 @@ class NgramRows:
 
     Args:
         keys: (G,) int64 keys of the n-grams, sorted.
-        rows: (texts, G) float32 matrix with 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
+        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
         importance: (G,) float32 inverse document frequencies i_g, divided by their mean.
     """
 
@@ -109,7 +109,7 @@ def cross_fit_correction(
     on_progress: Callable[[str, float, str], None],
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute out of fold what its n-grams contribute to the outputs for each text.
+    """Fit a correction, and compute out of fold how its n-grams change the outputs for each text.
 
     Args:
         ngrams: n-grams of the N texts and of passages of these texts.
@@ -126,7 +126,7 @@ def cross_fit_correction(
         The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
         ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. Both are
         multiplied by a factor from 0 to 1 that is chosen by the out-of-fold log-loss (:func:`_best_factor`), because
-        the correction of a good model is easily too large.
+        a correction of a good model can easily be too large.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -159,9 +159,9 @@ def _best_factor(
 ) -> np.float32:
     """Return the factor of a correction, given its out-of-fold change (N, E) of the outputs (N, E).
 
-    It is 0 if no factor lowers the log-loss by more than the standard error, and otherwise 1 or, if the log-loss would
-    then be higher than without a correction, the factor with the lowest log-loss. 1 is preferred because the correction
-    fitted on all texts is better than those of the folds, which consist of neighbouring texts.
+    The factor is 0 if no factor lowers the log-loss by more than the standard error. Otherwise it is 1 or, if a factor
+    of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because a
+    correction fitted on all texts is better than one fitted out of fold, without the neighbours of each text.
     """
     losses = [_log_losses(outputs + factor * change, targets) for factor in _FACTORS]
     means = [float(np.average(loss, weights=weights)) for loss in losses]

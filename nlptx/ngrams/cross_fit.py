@@ -93,7 +93,7 @@ def fit_ngram_features(
     parts = training_parts(fold, folds)
 
     def built(arrays: bytes, members: NDArray[np.bool_]) -> _Fitted:
-        """Return what was fitted on the texts that are not in the mask ``members``, (texts,)."""
+        """Return the models that were fitted on the texts outside the mask ``members``, (texts,)."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
         features = NgramFeatures(shape.order, shape.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
@@ -156,11 +156,11 @@ def fit_ngram_features(
 
 
 class _Fitted(NamedTuple):
-    """What was fitted on a part of the training texts.
+    """Models that were fitted on a part of the training texts, and their outputs for the other texts.
 
     Args:
         features: the n-gram features.
-        self_outputs: (texts, M E) what each training text contributes to its own outputs.
+        self_outputs: (texts, M E) contribution of each training text to its own outputs.
         outputs: (others, M E) outputs of the linear models for the other training texts. They are computed from the
             matrices on which the models were fitted, so the n-grams of the texts need not be found again.
     """

@@ -19,7 +19,7 @@ class FeatureBatch(NamedTuple):
     Args:
         rows: (B,) indices of the examples.
         words: (B,) number of words of each example.
-        token_features: (N, W) float32 features of the words, one example after another; W is 0 if they are not needed.
+        token_features: (N, W) float32 token features, one example after another; W is 0 if they are not needed.
         text_features: (B, M E) float32 outputs of the linear models.
     """
 
@@ -44,7 +44,7 @@ def batch_of(
         rows: (B,) indices of the examples.
         ids: (T,) word ids of each example.
         own: (B, M E) contribution of each example to its own text features, which is subtracted from them; or 0.
-        of_tokens: whether the features of the words are needed.
+        of_tokens: whether token features are needed.
     """
     token_features, text_features = features.arrays_of(ids, of_tokens=of_tokens)
     return FeatureBatch(rows, np.array([len(each) for each in ids]), token_features, text_features - own)

@@ -20,14 +20,14 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
     """Return the keys (G,) of the same n-grams, in the same order, after new words were appended to a vocabulary.
 
     With a vocabulary of V words, a key is a number in base V + 2 whose digits are word ids + 1, or V + 1 for the start
-    of a text; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. So the start of a text has the largest digit before and
-    after, and sorted keys remain sorted.
+    of a text; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. The start of a text has the largest digit both before
+    and after the change, so sorted keys remain sorted.
 
     Args:
         keys: the keys.
         order: length of the longest n-gram.
-        before: number of words to which the keys belong.
-        words: number of words after new ones were appended.
+        before: number of words in the vocabulary before the change.
+        words: number of words in the vocabulary after the change.
     """
     result, left, value = np.zeros_like(keys), keys.copy(), 1
     for _ in range(order):

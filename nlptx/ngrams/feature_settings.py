@@ -13,8 +13,8 @@ from nlptx.sampling.splits import FOLDS
 
 # Number of words whose features are computed together.
 _TOGETHER = 1 << 14
-# Progress callback. It is called with the name of a step, its completed fraction and a description, possibly from other
-# threads.
+# Callback for progress. Arguments: name of a step, its completed fraction, and a description of the progress. Other
+# threads may call it.
 OnProgress = Callable[[str, float, str], None]
 # The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two
 # texts.
@@ -37,7 +37,7 @@ class FeatureSettings:
         min_texts: minimum number of labelled texts in which an n-gram must occur.
         components: maximum number of LSA components; 0 for none.
         folds: number of folds. The features of a training text come from models fitted on the other folds.
-        of_tokens: whether the network needs the features of the words.
+        of_tokens: whether the network needs the token features.
         may_drop: whether ``min_texts`` may be raised if there are too many n-grams.
     """
 
@@ -52,7 +52,7 @@ class FeatureSettings:
 
 
 def min_texts_of_components(texts: float) -> int:
-    """Return in how many of ``texts`` texts an n-gram must occur to be used for the LSA components."""
+    """Return the minimum number of texts, out of ``texts``, that must contain an n-gram used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 

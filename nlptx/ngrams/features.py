@@ -87,11 +87,11 @@ class NgramFeatures:
     def arrays_of(
         self, texts: Sequence[NDArray[np.integer]], *, of_tokens: bool = True
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the features of the words of all texts, one text after another, and the features of the texts.
+        """Return the token features of all texts, one text after another, and the text features.
 
         Args:
             texts: (T,) word ids of each text.
-            of_tokens: whether the features of the words are needed; otherwise they have the width 0.
+            of_tokens: whether token features are needed; otherwise they have the width 0.
         """
         lengths = np.array([len(ids) for ids in texts])
         found = self.find(np.concatenate(texts), lengths)

@@ -24,7 +24,8 @@ class ModelData:
     """The data on which the linear models are fitted.
 
     Args:
-        scaled: (texts, G) float32 matrix that is 1 / sqrt(T) where a text contains an n-gram and 0 elsewhere.
+        scaled: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0
+            elsewhere.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         shape: settings of the n-gram features.
         parts: indices of the texts of each part.
@@ -32,7 +33,7 @@ class ModelData:
         text_weights: (texts,) weight of each text, or None.
         components: LSA components of the long texts, or None.
         row_of: (texts,) row of each text in the components; -1 for a text that is too short.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0: not used.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 if unused.
     """
 
     scaled: sp.csr_matrix
@@ -51,8 +52,8 @@ def fit_part(data: ModelData, part: int) -> bytes:
 
     Returns:
         The arrays of the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`), then those of the second one:
-        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). They are converted to
-        bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`.
+        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). All of them are
+        converted to bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`.
     """
     rows = data.parts[part]
     model = fit_ratio_model(

@@ -1,4 +1,4 @@
-"""Computes, in linear time, the n-gram features of a text without each of its words in turn."""
+"""Computes, in linear time, the n-gram features of a text with each of its words left out in turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and text features that a text of T words has after one word is left out, for each of its words.
+    """The n-grams and the text features of a text of T words, with each word left out in turn.
 
     Args:
         next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the word
@@ -29,7 +29,7 @@ def features_without_each(
     """Return the n-gram features that a text would have if each of its words in turn were left out.
 
     The linear models use only whether an n-gram occurs, not how often. If an n-gram occurs m times, each of its
-    occurrences gets 1/m of its weight; otherwise, leaving out a word that is repeated would change nothing.
+    occurrences gets 1/m of its weight; otherwise, leaving out one of several occurrences would change nothing.
 
     Args:
         features: the n-gram features of the model.

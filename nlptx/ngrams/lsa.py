@@ -27,7 +27,7 @@ from nlptx.ngrams.tiles import Tiles
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# With at least this many texts, the components are computed less accurately: this saves time and hardly changes models.
+# With at least this many texts, the components are computed less accurately, which saves time and changes little.
 _MANY_TEXTS = 10_000
 # Maximum relative residual of an eigenpair, for few and for many texts. Both are large, because coarse components
 # distinguish texts as well as accurate components.
@@ -38,12 +38,12 @@ FIRST_CHECK = 1.7
 TEXTS_PER_COMPONENT = 4
 # A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
 ROUNDING = 1e-5
-# If there are many texts, n-grams whose importance is less than this fraction of the largest one are left out: they
-# make up a quarter of the entries, and hardly change the rows. Long texts need even fewer n-grams. If there are few
-# texts, no n-grams are left out, because most words may be that frequent.
+# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out: these
+# frequent n-grams make up a quarter of the entries, and hardly change the rows. Long texts need even fewer n-grams.
+# With few texts, no n-grams are left out, because most words may be equally frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
-# Number of columns that are multiplied at a time. With many texts, the power iteration also has blocks of this width: a
-# vector of a block of 32 takes less time than one of a block of 16, and hardly more vectors are needed.
+# Number of columns that are multiplied at a time. With many texts, it is also the block width of the power iteration:
+# blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.
 _COLUMNS = 32
 
 
@@ -54,7 +54,7 @@ class TextComponents:
     Args:
         rows: (texts, G) float32 matrix X of the texts.
         scores: (texts, K) float32 components of the texts, centred and divided by a single number so that their mean
-            square is 1. Both means are weighted by the text weights.
+            square is 1. The mean and the mean square are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
@@ -84,8 +84,8 @@ class TextComponents:
 def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:
     """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
 
-    If there are many texts, n-grams in more than about a thirteenth of them have the importance 0 too; if these texts
-    are long, those in more than about a fortieth of them.
+    With many texts, the importance is also 0 for n-grams in more than about a thirteenth of the texts, or, if the texts
+    are long, in more than about a fortieth of them.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
@@ -101,10 +101,10 @@ def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = Fals
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function to pass to :func:`.occurrences.presence` as ``values``. It gives each row the length 1.
+    """Return a function that gives each row the length 1, to pass to :func:`.occurrences.presence` as ``values``.
 
     Args:
-        weights: (G,) importance of each n-gram; none is 0.
+        weights: (G,) importance of each n-gram, above 0.
     """
 
     def values(columns: NDArray, counts: NDArray) -> NDArray[np.float32]:
@@ -153,7 +153,7 @@ def find_components(
     def product(block: NDArray) -> NDArray:
         nonlocal multiplied
         multiplied += block.shape[1]
-        # In the first half of the work, a basis is built, with about twice as many vectors as there are components.
+        # The first half of the work is to build a basis of about twice as many vectors as there are components.
         fraction = max(converged / components, min(multiplied / (4 * components), 0.5))
         on_progress(fraction, f"{converged} of {components}")
         return tiles.gram(block)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Maximum vocabulary size V. It ensures that trigram keys, which have three digits in base V + 2, are below 2^63.
+# Maximum vocabulary size V, chosen so that trigram keys, which have three digits in base V + 2, are below 2^63.
 LARGEST_VOCABULARY = 2_000_000
 # Smoothing: number of texts added to the count of every n-gram, divided among the classes according to their shares.
 _PSEUDO_COUNT = 2.0
@@ -31,8 +31,8 @@ def ngram_keys(
 ) -> NDArray[np.int64]:
     """Return the keys (N, order) of the n-grams that end at each position; column n - 1 contains those of n words.
 
-    The start of a text counts as a word, so the bigram of the start and "what" differs from "what" elsewhere. The key
-    is -1 where the text does not yet have n words.
+    The start of a text counts as a word, so "what" at the start of a text also forms a bigram. The key is -1 at
+    positions where an n-gram of n words would begin before the start.
 
     Args:
         ids: (N,) word ids of the texts, concatenated.
@@ -50,7 +50,7 @@ def ngram_keys(
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)
     for n in range(1, order + 1):
-        # Prepend the digit of the word n - 1 positions back.
+        # Prepend the digit of the word that is n - 1 positions earlier.
         key += digits[np.maximum(positions - n + 1, 0)] * (words + 2) ** (n - 1)
         keys[:, n - 1] = np.where(before >= n - 1, key, -1)
     return keys
@@ -67,8 +67,8 @@ def feature_width(classes: int, independent: bool = False) -> int:
 def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
-    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class has all
-    counts or none of them, its ratios are 0.
+    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class accounts
+    for all counts or for none, its ratios are 0.
 
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.

@@ -1,4 +1,4 @@
-"""Finds the n-grams of texts among known n-grams: single words in an array by word, longer n-grams by their keys."""
+"""Looks up n-grams of texts among known n-grams: single words by word id in an array, longer ones by their keys."""
 
 from __future__ import annotations
 

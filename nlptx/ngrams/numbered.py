@@ -1,7 +1,7 @@
-"""N-grams of texts as numbers, so that they are found only once, although several matrices are made of them.
+"""Replaces n-grams by numbers, so that each is looked up only once, although several matrices contain it.
 
-The n-grams in a list get their number in the list. The others, most of which are rare, remain keys. Frequent n-grams
-need not be sorted to be counted, and numbers are converted to columns of a matrix by an array instead of a search.
+The number of an n-gram is its index in a list of n-grams. N-grams that are not in the list, most of which are rare,
+remain keys. Unlike keys, numbers need not be sorted to be counted, and an array maps them to the columns of a matrix.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from nlptx.ngrams.occurrences import NgramSets
 from nlptx.ngrams.sorted_keys import positions_of
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of counters that the n-grams without a number share when they are counted roughly.
+# Number of counters for a rough count of the n-grams without a number; several n-grams use the same counter.
 _COUNTERS = 1 << 22
-# Number of parts in which numbers are counted.
+# Number of parts into which the groups of texts are divided for counting.
 _PARTS = 8
 
 
@@ -43,13 +43,13 @@ class NumberedSets:
 def number_ngrams(
     sets: Iterable[NgramSets], listed: NDArray[np.int64], workers: Workers = SERIAL, budget: MemoryBudget | None = None
 ) -> list[NumberedSets]:
-    """Number the n-grams of all texts.
+    """Replace the n-grams of all texts by numbers.
 
     Args:
         sets: distinct n-grams of the texts.
         listed: sorted n-grams, which get numbers.
         workers: threads to use; they do not change the result.
-        budget: memory limit; None for no limit. What exceeds it goes to temporary files.
+        budget: memory limit; None for no limit. Data that exceeds it goes to temporary files.
 
     Raises:
         OutputError: the temporary files cannot be written.
@@ -86,7 +86,7 @@ def count_numbered(
     Args:
         sets: numbered n-grams of the texts.
         listed: sorted n-grams that have numbers.
-        min_texts: minimum number of texts with an n-gram that has no number.
+        min_texts: minimum number of texts that must contain an n-gram without a number.
         workers: threads to use; they do not change the result.
     """
     seen = _histogram(lambda group: group.load() + 1, sets, len(listed) + 1, workers)[1:]
@@ -98,9 +98,9 @@ def count_numbered(
 
 
 def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) -> Iterable[NDArray[np.int64]]:
-    """Return the n-grams without a number, except many of those in fewer than ``min_texts`` texts.
+    """Return the n-grams without a number, leaving out many of those in fewer than ``min_texts`` texts.
 
-    Several n-grams share a counter, so the count of a counter is at least that of each of them.
+    Several n-grams use the same counter, so its count is at least that of each of them: no frequent n-gram is left out.
     """
     if min_texts == 1:
         return (group.load_others() for group in sets)

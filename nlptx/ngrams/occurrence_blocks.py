@@ -1,7 +1,7 @@
 """Stores which texts contain which n-grams: a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
 
-Let N be this matrix, (texts, G). All matrices of texts by n-grams have the form S N W with diagonal matrices S and W,
-so only the columns of the entries of N are stored. Sums over the texts are sums over the blocks, in an order that does
+Let N be this matrix, (texts, G). All text-by-n-gram matrices have the form S N W with diagonal matrices S and W, so
+only the column indices of the ones in N are stored. Sums over the texts are sums over the blocks, in an order that does
 not depend on the workers. The blocks do not depend on the memory limit.
 """
 
@@ -24,10 +24,10 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 T = TypeVar("T")
 S = TypeVar("S")
-# Approximate number of entries of a block: enough work for a thread, and little memory.
+# Approximate number of entries in a block: enough work for a thread, and little memory.
 _ENTRIES = 1 << 21
 # Maximum number of groups of blocks whose sums are computed separately. On a cluster, each of these sums is sent to the
-# machine of the command, and takes much more memory than a block.
+# machine that runs the command, and takes much more memory than a block.
 _GROUPS = 32
 
 
@@ -43,7 +43,7 @@ class _Block(NamedTuple):
     load: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]]]
 
     def matrix(self, grams: int, ones: NDArray[np.float32]) -> sp.csr_matrix:
-        """Return the rows; ``ones`` has at least one 1 for each entry."""
+        """Return the rows, given an array of ones that has at least as many elements as the block has entries."""
         indptr, columns = self.load()
         return sp.csr_matrix((ones[: len(columns)], columns, indptr), (len(indptr) - 1, grams), copy=False)
 
@@ -89,7 +89,7 @@ class OccurrenceBlocks:
 
         Args:
             store: function that stores a block.
-            workers: workers of the new matrix. A matrix that is passed to a task must not have a cluster.
+            workers: workers of the new matrix. If the matrix is passed to a task, they must not be a cluster.
 
         Raises:
             OutputError: a block cannot be stored.

@@ -118,7 +118,7 @@ def count_occurrences(
 
 def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]:
     """Return ``count`` ranges that contain about the same number of keys, according to a sample."""
-    # Copies, because a view would keep all keys of its group in memory.
+    # The keys are copied, because views would keep all keys of a group in memory.
     sample = np.concatenate([np.zeros(0, np.int64), *(group.keys[:: len(sets)].copy() for group in sets)])
     bounds = np.quantile(sample, np.arange(1, count) / count, method="nearest").tolist() if len(sample) else []
     return list(pairwise([0, *bounds, np.inf]))
@@ -127,7 +127,7 @@ def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]
 def count_in_range(
     sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, bounds: tuple[int, float]
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Do the same as :func:`count_occurrences` for the keys from ``bounds[0]`` to ``bounds[1]`` (exclusive)."""
+    """Count like :func:`count_occurrences`, but only the keys from ``bounds[0]`` to ``bounds[1]`` (exclusive)."""
     low, high = bounds
     chosen, weights, done = [np.zeros(0, np.int64)], [np.zeros(0)], 0
     for group in sets:
@@ -195,7 +195,7 @@ def rows_of_columns(
     workers: Workers = SERIAL,
     values: Values | None = None,
 ) -> sp.csr_matrix:
-    """Do the same as :func:`presence`, for any groups of texts.
+    """Return the matrix of :func:`presence`, given a function that finds the columns of any kind of groups of texts.
 
     Args:
         groups: groups of consecutive texts.

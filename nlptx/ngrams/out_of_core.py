@@ -1,10 +1,10 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
 The features have the same meaning, but the LSA components are computed in the space of the n-grams
-(:mod:`nlptx.ngrams.out_of_core_components`), and L-BFGS stores vectors of weights instead of vectors of texts
-(:mod:`nlptx.ngrams.out_of_core_models`). The folds are processed one after the other, and the workers divide the texts;
-on a cluster, the workers divide the folds. Only the number of texts decides whether this module is used, so the memory
-limit does not change the result.
+(:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per weight instead of one per
+text (:mod:`nlptx.ngrams.out_of_core_models`). The folds are processed one after the other, with the texts divided among
+the workers; on a cluster, the folds are divided among the workers. Only the number of texts decides whether this module
+is used, so the memory limit does not change the result.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
-# Maximum number of weights, one per n-gram and output, because L-BFGS needs 25 numbers for each weight. It is
-# ignored if the user sets ``ngram_min_texts``.
+# Maximum number of weights, of which there is one per n-gram and output. It is limited because L-BFGS stores 25 numbers
+# for each weight. The maximum is ignored if the user sets ``ngram_min_texts``.
 _MAX_WEIGHTS = 1 << 21
 
 
@@ -59,7 +59,7 @@ def fit_many_texts(
     lexicon: LexiconPrior | None,
     budget: MemoryBudget,
 ) -> tuple[NgramFeatures, ExampleFeatures]:
-    """Do the same as :func:`.cross_fit.fit_ngram_features`, which describes the arguments."""
+    """Fit n-gram features; :func:`.cross_fit.fit_ngram_features` describes the arguments and the result."""
     on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
     more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), shape.order, shape.words, workers, budget)
@@ -97,8 +97,8 @@ def fit_many_texts(
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
         for number, of_others in zip(range(folds), fitted, strict=False):
             yield from _features_of_fold(of_others, texts, fold == number, shape, workers)
-            # The contribution of a text to the output of its own passage is not subtracted, because it is tiny among so
-            # many texts.
+            # The contribution of a text to the output of its own passage is not subtracted, because with so many texts,
+            # it is negligible.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
                     yield batch_of(of_others.features, np.array([index]), [passage.ids], 0.0, of_tokens=shape.of_tokens)
@@ -112,7 +112,7 @@ def _fit_all(data: ManyModelData, parts: int, workers: Workers) -> Iterator[Fitt
     if workers.store is not None:
         yield from workers.map_shared(fit_part_of_many, data.stored(workers.store), range(parts))
     else:
-        # One part after the other, because each needs much memory; the workers divide the texts.
+        # The parts are fitted one after the other, because each needs much memory; the workers divide the texts.
         yield from (fit_part_of_many(data, part) for part in range(parts))
 
 

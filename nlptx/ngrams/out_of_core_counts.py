@@ -19,8 +19,8 @@ from nlptx.runtime.workers import Workers
 _BYTES_PER_KEY = 32
 # Maximum number of ranges of keys that are counted separately. All keys are read once for each range.
 _MAX_RANGES = 100
-# If the n-grams found so far are more than this multiple of ``max_ngrams``, the rare ones are left out before further
-# ranges are counted.
+# If the number of n-grams found so far exceeds this multiple of ``max_ngrams``, the rare ones are left out before
+# further ranges are counted.
 _PRUNE_ABOVE = 2
 # The keys of some n-grams, sorted, and the number of labelled texts and of all texts that contain each of them.
 Counts = tuple[NDArray[np.int64], NDArray, NDArray]

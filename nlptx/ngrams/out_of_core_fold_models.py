@@ -1,6 +1,6 @@
 """The linear models of the n-gram features of many texts, fitted on a part of the training texts.
 
-The models of different parts are independent of each other, so different machines can fit them; compare
+The models of different parts are independent of each other, so different machines can fit them. For fewer texts, see
 :mod:`nlptx.ngrams.fold_models`.
 """
 
@@ -53,7 +53,7 @@ class ManyModelData:
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.
         rows: rows of the labelled texts, from which the components are computed; None if there are no components.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0: not used.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 if unused.
     """
 
     blocks: OccurrenceBlocks
@@ -71,7 +71,7 @@ class ManyModelData:
     importance: NDArray[np.float32]
 
     def stored(self, store: Store) -> ManyModelData:
-        """Return data that the tasks of :meth:`.Workers.map_shared` can use. Raises OutputError if this fails."""
+        """Return the data with its blocks in files, for tasks of :meth:`.Workers.map_shared`. Raises OutputError."""
         rows = None if self.rows is None else self.rows.stored(store)
         return replace(self, blocks=self.blocks.stored(store), rows=rows)
 
@@ -105,7 +105,7 @@ def _with_components(
     loss: TextLoss,
     importance: NDArray[np.float32],
 ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Fit the second model. Return features that include it, and what each text adds to its own output, (texts, E)."""
+    """Fit the second model. Return features with this model, and the contribution of each text to its own output."""
     slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
     of_rows, offset = components.to_ngrams(slopes)
     latent = np.zeros((len(importance), loss.width), np.float32)

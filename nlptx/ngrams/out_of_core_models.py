@@ -1,13 +1,13 @@
 """Logistic regressions on the n-grams of many texts, with the texts in blocks that may be in a file.
 
 They minimise the same functions as :mod:`nlptx.ngrams.logistic_regression`. With many texts, there are fewer n-grams
-than texts, so L-BFGS keeps vectors of weights, not vectors of texts. Each evaluation of the objective reads every block
-once: the outputs of its texts, their loss and the gradient are computed together.
+than texts, so the vectors that L-BFGS keeps have one entry per weight, not one per text. Each evaluation of the
+objective reads every block once: the outputs of its texts, their loss and the gradient are computed together.
 
-L-BFGS converges slowly if the loss is curved far more along some weights than along others, as it is for frequent and
-rare n-grams, and most of all for a lexicon. Therefore, in the model on the ratios, it measures each weight in units of
-(h + 1/C)^(-1/2), where h is the second derivative of the loss by this weight if all outputs are 0 (Jacobi
-preconditioning).
+L-BFGS converges slowly if the curvature of the loss differs greatly between the weights, as it does between frequent
+and rare n-grams, and most of all for a lexicon. In the model on the ratios, each weight is therefore measured in units
+of (h + 1/C)^(-1/2), where h is the second derivative of the loss with respect to this weight if all outputs are 0
+(Jacobi preconditioning).
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def minimise(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the weights (size + d, E) and the bias (E,) that minimise the log-loss plus a penalty, found by L-BFGS.
 
-    The outputs are S N u + D v + o + b for the weights (u, o) = ``to_ngrams(w)``, v and the bias b. The penalty is
-    (|w|^2 + |v|^2) / (2 C).
+    The outputs are S N u + D v + o + b, where (u, o) = ``to_ngrams(w)``, and b is the bias. The penalty is
+    (|w|^2 + |v|^2) / (2 C). The returned weights are w, followed by v.
 
     Args:
         blocks: N, (texts, G).
@@ -82,7 +82,7 @@ def minimise(
         units: (size + d,) units in which L-BFGS measures the rows of w and v. They only affect how fast it converges.
         inverse_penalty: C.
         max_iterations: maximum number of iterations of L-BFGS.
-        dense: (texts, d) matrix D, or None. The weights v are the last d rows of the result.
+        dense: (texts, d) matrix D, or None.
     """
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
@@ -167,7 +167,7 @@ def fit_ratios(
 
 
 def _curvature(blocks: OccurrenceBlocks, root: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
-    """Return an upper bound of the second derivative of the loss by each weight, (G,), if the ratios were 1."""
+    """Return an upper bound on the second derivative of the loss with respect to each weight, (G,), for ratios of 1."""
     of_texts = _LARGEST_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
     return blocks.transposed(lambda rows: of_texts[rows, None].astype(np.float32), 1)[:, 0]
 

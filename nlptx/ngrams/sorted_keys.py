@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 
 def union_of_sorted(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the union of two arrays of distinct sorted keys, sorted. It is much faster than ``np.union1d``."""
+    """Return the union of two arrays of distinct sorted keys, sorted, much faster than ``np.union1d``."""
     new = second[positions_of(second, first) == len(first)]
     return np.insert(first, np.searchsorted(first, new), new)
 
 
 def positions_of(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of sorted keys in the sorted array ``known``, with its length for unknown keys."""
+    """Return the indices of sorted keys in the sorted array ``known``; for unknown keys, the length of this array."""
     index = np.searchsorted(known, keys)
     index[np.append(known, -1)[index] != keys] = len(known)
     return index

@@ -1,4 +1,4 @@
-"""The known n-grams of labelled and unlabelled texts, the matrices of their occurrences, and the LSA components."""
+"""Chooses the n-grams that a model knows, and computes their occurrences in the texts, and the LSA components."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
-# Texts are long if at least half of them have this number of distinct n-grams. A sentence has about 50, a review 500.
+# Minimum median number of distinct n-grams in texts that count as long. A sentence has about 50, a review about 500.
 _NGRAMS_OF_LONG_TEXTS = 200
 
 
@@ -40,11 +40,11 @@ class TextRows(NamedTuple):
 
     Args:
         known: (G,) sorted known n-grams.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0: not used.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 if unused.
         scaled: (T, G) float32 matrix that is 1 / sqrt(W) where a text of W words contains an n-gram, and 0 elsewhere.
         of_lexicon: (T, 1) lexicon feature of each text, or None.
-        rows: (T, n-grams with an importance) float32 matrix of the importance of each n-gram of a text, in which each
-            row has the length 1.
+        rows: (T, n-grams of importance above 0) float32 matrix that contains the importance of each n-gram of a text;
+            each row is scaled to length 1.
         components: LSA components of the long texts, labelled texts first; None if there are none.
         row_of: (T,) row of each text in the components; -1 for a text that is too short for them.
     """
@@ -73,7 +73,7 @@ def text_rows(
 
     Args:
         labelled: word ids of the labelled texts.
-        unlabelled: word ids of the texts without labels; not read if there are no components.
+        unlabelled: word ids of the texts without labels; not read if no components are computed.
         shape: settings of the features.
         rng: source of randomness for the initial vectors of the power iteration.
         workers: threads to use; they do not change the result.
@@ -97,7 +97,7 @@ def text_rows(
     others = len(sizes) - texts
     total = others + (texts if text_weights is None else text_weights.sum())  # texts without a label have weight 1
     min_texts = min_texts_of_components(total)
-    # N-grams in fewer labelled texts are known only if they occur in many other texts.
+    # N-grams in fewer than `low` labelled texts become known only if they occur in many unlabelled texts.
     low = min(shape.min_texts, min_texts)
     listed = counts[0][counts[1] >= low]
     numbered = number_ngrams(_look_up([*sets, *more], on_progress), listed, workers, budget)

@@ -1,9 +1,9 @@
-"""Products with X X', where X is a sparse matrix of texts by n-grams, by workers that divide X into tiles.
+"""Computes products with X X', where X is a sparse matrix of texts by n-grams, cut into tiles for the workers.
 
-In X' b, each entry of X reads a row of b in random order. In X (X' b), it changes a row of the result in random order.
-Both are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts, whose rows fit in
-the cache, and each slice is stored column by column. Slices are cut into ranges of n-grams too, so that each worker
-computes some rows of a product completely.
+The product X' b reads the rows of b in an irregular order, and X (X' b) changes the rows of the result in an irregular
+order. Both are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts, whose rows
+fit in the cache, and each slice is stored column by column. Each slice is also cut into ranges of n-grams, so that each
+worker computes some rows of a product completely.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Maximum number of slices of texts, and of ranges of n-grams; a tile has about this number of entries or more.
+# Maximum number of slices of texts and of ranges of n-grams; approximate minimum number of entries in a tile.
 _PIECES, _TILE_ENTRIES = 8, 1 << 14
 
 

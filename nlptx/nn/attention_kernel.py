@@ -101,7 +101,7 @@ def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, 
 
 
 def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None) -> tuple[NDArray, NDArray]:
-    """Return E = exp(S) and z = E 1 for S = Q K^T, less the maximum of each row where ``shifted`` (n, H) is True."""
+    """Return E = exp(S) and z = E 1 for S = Q K^T, minus the maximum of each row where ``shifted`` (n, H) is True."""
     e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     tokens = e.shape[-1]
     if causal:

@@ -17,7 +17,7 @@ class Parameter:
     Args:
         name: name within the layer, as in the equations.
         value: initial value; after :func:`flatten`, a view into the flat vector.
-        decay: whether weight decay applies. It applies to weight matrices, but not to gains, biases and position
+        decay: whether weight decay applies, as it does to weight matrices, but not to gains, biases and position
             vectors.
     """
 

@@ -1,4 +1,4 @@
-"""Layer normalisation: each row is scaled to mean 0 and variance 1."""
+"""Layer normalisation: each row is shifted and scaled to mean 0 and variance 1."""
 
 from __future__ import annotations
 

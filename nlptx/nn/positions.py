@@ -46,7 +46,7 @@ class SinusoidalPositions(Layer):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, None]:
         y = x.copy()
-        # The table is only as long as the longest window of the batch, because a hostile file may set
+        # The table is only as long as the longest window of the batch, because a malicious file may set
         # `attention_window` to an enormous number.
         longest = int(layout.windows.max(initial=1))
         table = _table(1 << (longest - 1).bit_length(), x.shape[1])[:longest].astype(x.dtype)  # (T, D)

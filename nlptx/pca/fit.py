@@ -26,7 +26,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
-# For a smaller tolerance, float32 is not precise enough.
+# Smallest tolerance for which float32 is precise enough.
 _FLOAT32_TOLERANCE = 1e-4
 
 
@@ -110,7 +110,7 @@ def fit_operator(
     workers: Workers,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Embeddings:
-    """Do the same as :func:`fit_pca`, with products that may be computed elsewhere, such as on a cluster.
+    """Compute word vectors like :func:`fit_pca`, but let ``make_operator`` decide where products are computed.
 
     Args:
         counts: the co-occurrence counts.

@@ -1,4 +1,4 @@
-"""The matrix that PCA analyses, as an operator. It consists of transformed counts, and is never made dense.
+"""The matrix of transformed counts that PCA analyses, as an operator. The matrix is never made dense.
 
 V is the number of words, and k the number of vectors in the block to be multiplied.
 """
@@ -60,9 +60,9 @@ class RowOperator:
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and both products consist of the rows
-    that the slices contribute. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for
-    both products. The slices determine the order of all additions.
+    The rows are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and each slice contributes some rows
+    to both products. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for both
+    products. The slices determine the order of all additions.
 
     Args:
         shape: (n, V).

@@ -1,4 +1,4 @@
-"""Sums of arrays in an order that depends only on their number, and with little rounding error."""
+"""Sums arrays with little rounding error, in an order that depends only on the number of arrays."""
 
 from __future__ import annotations
 

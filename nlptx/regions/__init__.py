@@ -1,6 +1,6 @@
-"""A second classifier, which looks for the strongest regions of a text; trained separately from the network.
+"""A second classifier, trained separately from the network: its filters look for the strongest regions of a text.
 
-The functions for training import SciPy, so they are imported from their own modules.
+The functions for training need SciPy, which is slow to import. They are therefore not imported here.
 """
 
 from nlptx.regions.classifier import RegionClassifier

@@ -2,7 +2,7 @@
 
 The region at position p of a text consists of a bag of three words and of the n-grams in the five words around p. With
 the word weights w of filter f, the unit vector v_p of the n-grams (the sum of their vectors, divided by its length) and
-the vector weights q, its response is
+the vector weights q, the response of the filter is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
 
@@ -51,7 +51,7 @@ class Responses(NamedTuple):
     Args:
         bags: (N, BAG) words of the bag at each position.
         vectors: (N, R) unit vectors of the regions.
-        winners: (B, F) position of the strongest region of each filter, counted through all texts.
+        winners: (B, F) position of the strongest region of each filter, counted from the start of the first text.
         maxima: (B, F) m.
         scale: (B, F) 1 / sqrt(1 + |h|^2).
         directions: (B, F) n.
@@ -71,7 +71,7 @@ class Responses(NamedTuple):
 
 @dataclass(frozen=True)
 class RegionClassifier:
-    """The parameters, and the forward and backward pass.
+    """The parameters of a region classifier, with its forward and backward pass.
 
     Args:
         ngrams: known n-grams.
@@ -81,7 +81,7 @@ class RegionClassifier:
         bias: (F,) b.
         output_weights: (F, outputs) U.
         output_bias: (outputs,) c.
-        groups: number of groups of filters. They have the same size.
+        groups: number of groups of filters, all of the same size.
     """
 
     ngrams: RegionNgrams
@@ -143,7 +143,7 @@ class RegionClassifier:
         return np.concatenate([of_texts.max(axis=1) for of_texts in Layout(lengths).stacks(responses)])
 
     def responses_in_parts(self, found: NDArray[np.int32]) -> Iterator[NDArray]:
-        """Yield the responses t (T, F) to a text, at _CHUNK positions at a time, given its n-grams (T, ORDER)."""
+        """Yield the responses t (T, F) to a text, for _CHUNK positions at a time, given its n-grams (T, ORDER)."""
         for first in range(0, len(found), _CHUNK):
             start = max(first - REACH, 0)
             near = found[start : first + _CHUNK + REACH]
@@ -153,7 +153,7 @@ class RegionClassifier:
         """Return the responses t (N, F). No bit of the responses to a text depends on other texts.
 
         Args:
-            found: (N, ORDER) n-grams that end at each word of the texts, as from :meth:`RegionNgrams.find`.
+            found: (N, ORDER) n-grams that end at each word of the texts, from :meth:`RegionNgrams.find`.
             lengths: (B,) number of words in each text.
         """
         layout = Layout(lengths, apart=True)

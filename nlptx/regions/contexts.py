@@ -1,11 +1,11 @@
-"""Which words tell n-grams apart if they occur nearby, and how much each of them counts.
+"""Chooses context words, whose occurrences near n-grams tell the n-grams apart, and weights them.
 
-A context word with the relative frequency f counts
+A context word with the relative frequency f has the weight
 
     s f^-0.25,    where s = max(|r| - e, 0) and r = log p(word | class) - log p(word | other classes).
 
-p is the fraction of the training texts that contain the word, and e the standard error of r. So the vectors of n-grams
-that are surrounded by the same opinions are similar, while all other differences between n-grams count little. With
+p is the fraction of the training texts that contain the word, and e the standard error of r. As a result, n-grams that
+are surrounded by the same opinions have similar vectors, while all other differences between n-grams count little. With
 more than two classes, s is the root mean square over the classes.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nlptx.regions.spacing import in_groups
 
-# Number of words, most frequent first, that are left out because they occur everywhere; at most a tenth of all words.
+# Number of most frequent words that are left out because they occur everywhere; at most a tenth of all words.
 _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5
@@ -35,7 +35,7 @@ def context_weights(
     classes: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return how much each word counts as a context word, (V,); 0 for most words.
+    """Return the weight of each word as a context word, (V,); 0 for most words.
 
     Args:
         counts: (V,) number of occurrences of each word in the texts from which the vectors are made.
@@ -49,7 +49,7 @@ def context_weights(
     words = order[counts[order] >= _MIN_COUNT]
     result = np.zeros(len(counts))
     strengths = _strengths(words, len(counts), texts, targets, classes, text_weights)
-    if not strengths.any():  # too few training texts to say
+    if not strengths.any():  # too few training texts to tell
         strengths = np.ones(len(words))
     result[words] = strengths * (counts[words] / max(counts.sum(), 1)) ** -_POWER
     return result
@@ -70,7 +70,7 @@ def _strengths(
     classes: int,
     text_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return s for each of ``words`` (K,); the vocabulary size is ``size``, the rest as for :func:`context_weights`."""
+    """Return s for each of ``words`` (K,). ``size`` is the vocabulary size; :func:`context_weights` has the rest."""
     column = positions_in(words, size)
     has_class = np.eye(classes)[targets] if targets.ndim == 1 else targets.astype(np.float64)  # (texts, C)
     weights = np.ones(len(targets)) if text_weights is None else text_weights

@@ -1,11 +1,12 @@
-"""Training of the region classifier by gradient descent.
+"""Trains the region classifier by gradient descent.
 
 The word weights are updated by Adagrad (Duchi et al. 2011), in which the rate of each weight falls with the sum s of
-its squared gradients. If a word is never in a winning region of a filter, its weight stays 0:
+its squared gradients:
 
     s += g^2,  w -= r g / sqrt(s),    where s starts at 1.
 
-All other parameters are updated by Adam (Kingma & Ba 2015). The learning rates fall linearly to 0.
+If a word is never in a winning region of a filter, its weight does not change. All other parameters are updated by Adam
+(Kingma & Ba 2015). The learning rates fall linearly to 0.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
 _EPOCHS, _BATCH = 10, 20
-# Number of steps between two reports of the progress.
+# Number of steps between two progress reports.
 _TOGETHER = 50
-# Asks for the parameters instead of more steps.
+# Value of ``until`` that asks for the parameters instead of more steps.
 _RESULT = -1
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
 _WORD_RATE = 0.1
@@ -54,7 +55,7 @@ def fit_region_classifier(
         loss: the loss; it determines the number of outputs.
         ngrams: known n-grams.
         table: (G, R) vectors of the n-grams.
-        filters: number of filters of each group.
+        filters: number of filters in each group.
         rngs: source of randomness for each group. The groups differ only in their random numbers.
         workers: workers to use, at most one per group; they do not change the result.
         go_on: called before and between the steps with the completed fraction; if it returns False, training stops.

@@ -1,4 +1,4 @@
-"""The known n-grams of texts, and of the region at each position. A region is a run of consecutive words."""
+"""Finds the known n-grams in the region at each position of a text. A region is a run of consecutive words."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nlptx.regions.spacing import in_groups, with_gaps
 
 # Length of the longest n-grams.
 ORDER = 3
-# Number of words in the bag of a region, from its position on.
+# Number of words in the bag of a region. The bag starts at the position of the region.
 BAG = 3
-# Number of words before and after a position whose n-grams belong to its region.
+# The region at a position contains the n-grams of the words up to this distance before and after the position.
 AROUND = 2
 # Maximum distance between a position and a word of its region.
 REACH = max(BAG - 1, AROUND)
-# Minimum number of occurrences of a word, and of a longer n-gram. Fewer would say little about an n-gram.
+# Minimum number of occurrences of a word, and of a longer n-gram. Little can be learned from fewer occurrences.
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
 # Approximate number of words whose n-grams are counted together.
 _TOGETHER = 1 << 20
@@ -74,7 +74,7 @@ class RegionNgrams:
 
     @property
     def single(self) -> int:
-        """W."""
+        """Number of single words, W."""
         return self._index.single
 
     def find(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
@@ -87,7 +87,7 @@ class RegionNgrams:
         return self._index.find(ids, lengths)
 
     def bags(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return (N, BAG): the words of the bag that starts at each position. Unknown words are W or more.
+        """Return (N, BAG): the words of the bag that starts at each position; W or more for unknown words.
 
         Args:
             found: (N, ORDER) indices from :meth:`find`.

@@ -1,4 +1,4 @@
-"""Texts stored one after another with gaps in between, so that windows never extend into another text."""
+"""Stores texts one after another with gaps in between, so that windows never extend into another text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_gaps(
 
 
 def in_groups(texts: Sequence[NDArray[np.integer]], words: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Group texts, each with at least ``words`` words together, except the last group. Skip texts without words."""
+    """Group texts. Each group except the last has at least ``words`` words. Texts without words are skipped."""
     group: list[NDArray[np.integer]] = []
     size = 0
     for ids in texts:

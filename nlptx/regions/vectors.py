@@ -1,4 +1,4 @@
-"""Vectors of n-grams, counted from the words near them.
+"""Computes vectors of n-grams from counts of the words near them.
 
 The context of an n-gram consists of the words at distances of NEAR to FAR before and after it. With the diagonal matrix
 D of the weights of the context words (:mod:`nlptx.regions.contexts`), and the vector c_g of the relative frequencies of
@@ -11,7 +11,8 @@ contains their numbers of context words. If L are the eigenvalues, the vector of
 
     n_g / (n_g + n_0) x_g U L^(-1/4),
 
-where the first factor, with the number n_g of context words of the n-gram, makes the vectors of rare n-grams short.
+where n_g is the number of context words of the n-gram, and n_0 a constant. The first factor makes the vectors of rare
+n-grams short.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
-# Maximum number of words, most frequent first, from which the components are computed.
+# The components are computed from the most frequent words, at most this many.
 _MAX_ROWS = 8000
 # n_0, which corresponds to 30 occurrences of the n-gram.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # Maximum relative residual of the eigenvectors; their exact directions do not matter.
 _TOLERANCE = 0.05
-# Approximate number of words whose contexts are counted, and whose context vectors are summed, at a time.
+# Approximate number of words processed at a time, for counting their contexts and for summing their context vectors.
 _COUNTED_TOGETHER, _SUMMED_TOGETHER = 1 << 18, 1 << 13
 
 Report = Callable[[float], None]
@@ -171,7 +172,7 @@ def _sums(
 
 
 def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return, for each row, the sum of the FAR - NEAR + 1 rows from there on. Rows after the last one count as 0."""
+    """Return, for each row, the sum of FAR - NEAR + 1 rows, starting with it. Rows after the last one count as 0."""
     size, done = FAR - NEAR + 1, 0
     power, width = vectors, 1  # sums of `width` rows
     result = np.zeros_like(vectors)

@@ -1,4 +1,4 @@
-"""The strongest region of each text for each filter, and the gradients that reach only these regions."""
+"""Finds the strongest region of each text for each filter, and computes the gradients that reach only these regions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class WordGradient(NamedTuple):
-    """The derivatives of the word weights that are not 0.
+    """The nonzero derivatives of the loss with respect to the word weights.
 
     Args:
         places: (K,) distinct indices in the flattened word weights (W F,).

@@ -1,6 +1,6 @@
-"""Leave-one-out: computes the outputs of a region classifier for a text without each of its words in turn.
+"""Leave-one-out: computes the outputs of a region classifier for a text with each word left out in turn.
 
-Without word t, only the regions that contained it change: those at the AROUND positions before and after it. For each
+Without word t, only the regions that contained it change: those at the REACH positions before and after it. For each
 filter, the strongest of the other regions is known from the largest responses before and after these positions. The
 time is therefore proportional to the length of the text.
 """
@@ -24,8 +24,8 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
     found = classifier.ngrams.find(ids, np.array([count]))
     responses = np.concatenate(list(classifier.responses_in_parts(found)))  # (T, F)
     lowest = np.full((1, responses.shape[1]), -np.inf, responses.dtype)
-    before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: largest of the first t
-    after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: largest from t on
+    before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: largest of the first t rows
+    after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: largest from row t on
     maxima = np.empty_like(responses)
     for first in range(0, count, _TOGETHER):
         left_out = np.arange(first, min(first + _TOGETHER, count))

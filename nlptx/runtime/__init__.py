@@ -1,1 +1,1 @@
-"""Workers, prefetching, shared memory, memory settings of the C library and the BLAS, and radix sort."""
+"""Parallel workers, prefetching, shared memory, settings of the C library and the BLAS, and radix sort."""

@@ -1,8 +1,9 @@
-"""Limits every BLAS to one thread as long as any thread of this process needs it.
+"""Limits every BLAS to one thread as long as any thread of this process needs this limit.
 
-The number of BLAS threads belongs to the process, not to a thread. So if several threads limit it at the same time, it
-may be restored only when the last of them has finished. threadpoolctl itself ignores (from version 3.8) or mixes up
-(before) limits that overlap in different threads; therefore, this module counts the users of the limit.
+The number of BLAS threads is a setting of the process, not of a thread. So if several threads limit it at the same
+time, it may be restored only when the last of them has finished. threadpoolctl does not support overlapping limits of
+different threads: it ignores them from version 3.8 on, and earlier versions mix them up. Therefore, this module counts
+the users of the limit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 
 class _Limit:
-    """The blocks that need the limit.
+    """Counts the open ``with`` blocks that need the limit.
 
     Attributes:
         lock: lock for the other attributes. The same thread may acquire it again, because the garbage collector may

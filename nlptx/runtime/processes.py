@@ -96,9 +96,9 @@ def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]
     """Start one process per function, and end all of them when the block ends. Start none if the system cannot fork."""
     processes: list[Process] = []
     try:
-        # Signals are held because an exception raised by a signal handler during a fork would be lost. Python 3.12 and
-        # later warn about forking a process with threads. Here this is safe: the BLAS stops its threads before a fork,
-        # and the other threads of this program hold no lock that the work needs.
+        # Signals are delayed because an exception raised by a signal handler during a fork would be lost. Python 3.12
+        # and later warn about forking a process with threads. Here this is safe: the BLAS stops its threads before a
+        # fork, and the other threads of this program hold no lock that the work needs.
         with signals_held(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:

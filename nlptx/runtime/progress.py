@@ -17,7 +17,7 @@ def counted(items: Iterable[T], on_count: Callable[[int], None], already: int = 
     Args:
         items: any items.
         on_count: called with ``already`` before the first item, and then with the number of items so far.
-        already: number of items that were counted before.
+        already: number of items that had been counted before the first item.
         every: number of items between two calls of ``on_count``.
     """
     for number, item in enumerate(items):

@@ -15,7 +15,7 @@ def in_lengths(array: NDArray, lengths: Sequence[int] | NDArray[np.integer]) -> 
 
 
 def slices_up_to(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Divide lengths into consecutive groups with sums of at most ``max_sum``; a larger length forms its own group."""
+    """Divide lengths into consecutive groups with sums of at most ``max_sum``; a larger length is a group by itself."""
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):

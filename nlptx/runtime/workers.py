@@ -1,4 +1,4 @@
-"""Parallel work by threads or forked processes, while every BLAS is limited to one thread.
+"""Runs work in parallel in threads or forked processes, while every BLAS is limited to one thread.
 
 Because only the workers run in parallel, sums do not depend on the number of cores or BLAS threads, and BLAS threads do
 not compete with the workers. Results are returned in the order of the items.
@@ -33,7 +33,7 @@ Store = Callable[[Any], Callable[[], Any]]
 
 
 class Pause(Enum):
-    """Marker between items: the next item may take long to arrive, so pending results should be yielded first."""
+    """Marker between items: the next item may take a while to arrive, so pending results should be yielded first."""
 
     PAUSE = 0
 
@@ -56,7 +56,7 @@ class Workers:
             or that have no other threads (see :func:`.is_only_thread`).
     """
 
-    # None, because the workers share the memory of this process, or copy it. The workers of a cluster override it.
+    # Not needed here, because the workers have the memory of this process or a copy. Workers of a cluster override it.
     store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
@@ -73,8 +73,9 @@ class Workers:
 
         Args:
             jobs: Workers object or number of workers; None for one per core.
-            long: whether the work takes so long that it pays to start processes. They are used if that is safe, and
-                threads otherwise.
+            long: whether the work takes so long that starting processes is worthwhile. If processes are not safe,
+            threads
+                are used anyway.
 
         Raises:
             SettingsError: ``jobs`` is not a Workers object, None or a positive integer.
@@ -106,7 +107,7 @@ class Workers:
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
 
-        At most ``jobs + 1`` items are held at a time. This includes the finished ones, and the one whose result the
+        At most ``jobs + 1`` items are in memory at a time, including finished items and the item whose result the
         caller is using.
 
         Args:
@@ -166,7 +167,7 @@ class Workers:
             work: function at the top level of a module. It must not modify ``shared``.
             shared: data that all items need. It must be possible to pickle it, like the items and the results.
             items: items, iterated over one at a time.
-            in_memory: whether to use threads on this machine, because they access the items without copying them.
+            in_memory: whether to use threads on this machine, which access the items without copying them.
 
         Raises:
             NlptxError: a process was killed.
@@ -215,7 +216,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There is always one, because there are as many processes as threads."""
+    """Let an idle process work on an item. One is always idle, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

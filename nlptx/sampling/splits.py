@@ -1,8 +1,8 @@
 """Splits labelled texts into parts that reveal little about each other.
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
-different parts, a model trained on one part would score better on the other part than on new texts. Therefore runs of
-consecutive texts stay in the same part. In all parts, the labels have about the same proportions; for the validation
+different parts, a model trained on one part would score better on the other part than on new texts. Therefore each run
+of consecutive texts stays in one part. In all parts, the labels have about the same proportions; for the validation
 part, runs are formed within each label.
 """
 
@@ -43,9 +43,9 @@ def assign_folds(targets: NDArray, parts: int, rng: np.random.Generator) -> NDAr
     """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
     Runs are shuffled, and the runs with the same most frequent label are assigned to the folds in turn. If the
-    proportions of the labels differed between the folds, a model fitted without a fold would expect too few texts with
-    exactly the labels that this fold has most of, and features computed out of fold would be misleading. This effect
-    would be largest if the texts are sorted by label.
+    proportions of the labels differed between the folds, a model fitted without a fold would underestimate exactly
+    those labels that are frequent in the fold, and features computed out of fold would be misleading. This effect would
+    be largest for texts that are sorted by label.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.

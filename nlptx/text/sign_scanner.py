@@ -19,7 +19,7 @@ _LETTERS = _CAPITALS + _CAPITALS.lower()
 
 
 def _table(characters: bytes) -> NDArray[np.bool_]:
-    """Return a (256,) boolean array that tells for each byte whether it is one of ``characters``."""
+    """Return a (256,) boolean array that is True for the bytes in ``characters``."""
     table = np.zeros(256, bool)
     table[list(characters)] = True
     return table

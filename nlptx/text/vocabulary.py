@@ -1,4 +1,4 @@
-"""The vocabulary of a stage: its words and their ids."""
+"""The vocabulary of counts, of word vectors or of a model: the known words and their ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Word = TypeVar("Word", str, bytes)
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of a stage; the id of a word is its index in ``words``.
+    """A list of known words; the id of a word is its index in ``words``.
 
     Args:
         words: distinct words. The counted words come first, sorted by decreasing frequency, with ties in code-point

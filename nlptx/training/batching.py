@@ -104,7 +104,7 @@ def cut_microbatches(
     ngram_features: list[TextFeatures] | None = None,
     weights: NDArray[np.float32] | None = None,
 ) -> list[Microbatch]:
-    """Cut a batch into microbatches. Each contains short and long texts, so that their sizes are similar."""
+    """Cut a batch into microbatches of similar size, each of which contains short and long texts."""
     lengths = np.array([len(ids) for ids in texts])
     order = np.argsort(lengths, kind="stable")
     microbatches = min(_count_microbatches(int(lengths.sum())), len(texts))
@@ -124,7 +124,8 @@ def cut_microbatches(
 def _count_microbatches(tokens: int) -> int:
     """Return the number of microbatches for a batch.
 
-    It depends only on the number of tokens in the batch, so the summed gradients do not depend on the number of jobs.
+    The number depends only on the number of tokens in the batch, so the summed gradients do not depend on the number of
+    jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
         return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, because then one of two workers has twice the work

@@ -30,7 +30,7 @@ _MIN_INTERVAL = 20
 
 
 class Resumable(Protocol):
-    """Interface of a training phase whose state a checkpoint can restore."""
+    """Interface of a training phase whose state can be restored from a checkpoint."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""The context that all training steps share, in addition to the data and the model."""
+"""What all training steps need in addition to the data and the model: seed, workers, callbacks and checkpoint."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The output of :func:`split`.
+    """Training, validation and unlabelled texts, as returned by :func:`split`.
 
     Args:
         train: training texts, followed by passages of them.

@@ -2,7 +2,7 @@
 
 This is knowledge distillation (Hinton, Vinyals & Dean 2015), with the linear models as teachers and the network as the
 student. The linear models treat each n-gram separately. The probabilities that they predict for texts without labels
-serve as soft labels. There may be many more of these texts than labelled texts. The network learns to predict the soft
+serve as soft labels. There may be many more unlabelled than labelled texts. The network learns to predict the soft
 labels from the words alone, so its predictions are already useful when training on the labels starts.
 """
 
@@ -40,8 +40,8 @@ def distill(
     interrupted, or if the checkpoint is from a later phase.
 
     Returns:
-        The records of the epochs of pre-training, which are those of the checkpoint if it is from this phase, and of
-        distillation.
+        One record per epoch of pre-training, and one per epoch of distillation. If training resumes within
+        distillation, the records of pre-training come from the checkpoint.
     """
     enabled = model.settings.distill and len(unlabelled) and model.ngram_features is not None
     if not enabled or context.interrupted or context.checkpoint.is_beyond(Distillation.name):

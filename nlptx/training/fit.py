@@ -90,8 +90,8 @@ def fit(
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
-            same batch. The number does not change the result. The workers are processes on Linux if the program has no
-            other threads when training starts, and threads otherwise, for example in a notebook.
+            same batch. Their number does not change the result. The workers are processes on Linux if the program has
+            no other threads when training starts, and threads otherwise, for example in a notebook.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
         on_note: callback for remarks, for example that a part of the data cannot be used.
@@ -232,7 +232,7 @@ def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dic
 
 
 def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
-    """Calibrate a trained model on the held-out texts, measure its errors there, and warn if it is useless."""
+    """Calibrate a trained model on the held-out texts, measure its errors there, and warn if the model is useless."""
     outputs = outputs_of(model, data.valid, context.workers)
     calibrate(model, outputs, data.valid)
     model.held_out = measure_errors(model, outputs, data.valid)

@@ -13,7 +13,7 @@ from nlptx.nn import LOSSES
 from nlptx.settings import TrainSettings
 
 _LOSS = "binary-cross-entropy"
-# Threshold of every label before training, and if no texts are held out.
+# Threshold of every label before training, and also after training if no texts are held out.
 _THRESHOLD = 0.5
 
 

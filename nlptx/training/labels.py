@@ -18,8 +18,8 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# If there are more distinct labels than this, numbers are probably measurements. Names are probably not labels if, in
-# addition, there are fewer than two texts per name. A note is printed in both cases.
+# If there are more distinct labels than this, a note is printed if they are numbers, which are probably measurements,
+# or if there are fewer than two texts per label, because the column then probably contains no labels.
 _MANY_LABELS = 20
 
 

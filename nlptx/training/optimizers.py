@@ -53,7 +53,7 @@ class DenseOptimizer:
         self.flat = flat
         self.rule = settings.optimizer
         self.steps = 0
-        # Both arrays are in shared memory. In private memory, the first write to each page after a fork would copy the
+        # m and v are in shared memory. In private memory, the first write to each page after a fork would copy the
         # page, because the forked workers keep the old one.
         self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]

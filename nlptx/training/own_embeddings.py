@@ -32,8 +32,8 @@ class OwnEmbeddings:
     """Settings for making word vectors from the training texts and the texts without labels.
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
-    adjusted: there are at most as many components as words, and every word is counted if no two words that are near
-    each other occur as often as the default of ``min_count`` requires.
+    adjusted: there are at most as many components as words. If ``min_count`` has its default, and no two words that are
+    frequent enough occur near each other, every word is counted.
 
     Args:
         cooccur: settings for counting.

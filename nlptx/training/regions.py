@@ -1,12 +1,13 @@
-"""Last step of training: a region classifier (:mod:`nlptx.regions`), trained separately and added to the network.
+"""Trains a region classifier (:mod:`nlptx.regions`) after the network, and adds its outputs to those of the network.
 
 The outputs of the model are a x + b y, where x are the outputs of the network and y those of the region classifier. The
-two agree less than two networks would, because they are trained separately, and the region classifier sees neither
-n-gram features nor soft labels. With the log-losses l_n of the held-out texts, the weights minimise
+two classifiers agree less often than two networks would, because they are trained separately, and the region classifier
+uses neither n-gram features nor soft labels. With the log-losses l_n of the held-out texts and constants A, B and S,
+the weights a and b minimise
 
     sum_n l_n + ((a - A)^2 + (b - B)^2) / (2 S^2).
 
-So they are A and B if there are no held-out texts, and are determined by the texts if there are many.
+So a = A and b = B if there are no held-out texts, and the texts determine a and b if there are many.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, outputs_of
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of groups of filters. Two cores train both in the time that one core takes for one of them.
+# Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
 _GROUPS = 2
 # A, B and S.
 _NETWORK_WEIGHT, _REGION_WEIGHT, _DEVIATION = 0.6, 0.35, 0.15
@@ -69,10 +70,10 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
 def without_regions(
     start: Model, settings: TrainSettings, on_note: Callable[[str], None]
 ) -> tuple[Model, TrainSettings]:
-    """Return a model to start from, and the settings without region filters, because none are trained.
+    """Return the model to start from, and settings with which no region filters are trained.
 
-    If the model has no n-gram features, its region filters are left out: in training, their outputs would have no
-    features to which they can be added.
+    If the model has no n-gram features, its region filters are left out, because training adds their outputs to the
+    n-gram features.
     """
     if start.regions is not None and start.ngram_features is None:
         on_note("the region filters of the model are left out, because it has no n-gram features")

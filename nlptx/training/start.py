@@ -1,11 +1,11 @@
 """Starting from a trained model (``--start``) instead of word vectors.
 
-The words, word vectors, encoder, n-gram features and region filters of the model are kept. A correction to the outputs
-of the model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the head and to the n-gram
-weights. Then the network is trained as usual; the region filters are not. If no correction helps, the network is not
-trained either: the new texts are too few, or too much like those that the model has learned from. With ``--epochs 0``,
-only the correction is learned. A label that the model already has keeps its output weights; the output weights of a new
-label start at 0.
+The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
+correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
+head and to the n-gram weights. Then the network is trained as usual; the region filters are not. If no correction
+helps, the network is not trained either: the new texts are too few, or too similar to those that the old model was
+trained on. With ``--epochs 0``, only the correction is learned. The labels of the old model keep their output weights;
+the output weights of new labels start at 0.
 """
 
 from __future__ import annotations

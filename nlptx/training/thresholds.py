@@ -4,9 +4,9 @@ The threshold of a label is meant to maximise its F1 on new texts. The held-out 
 threshold. The first is the threshold with the highest F1. The second is the threshold with the highest expected F1 if
 the calibrated probabilities are right; this threshold is about half of that F1 (Lipton, Elkan & Naryanaswamy 2014,
 "Optimal Thresholding of Classifiers to Maximize F1 Measure"). If few texts have the label, the first estimate is mostly
-noise. If many have it, the first estimate is better, because it does not assume that the probabilities are right. The
-threshold is therefore the weighted mean of both estimates: the weight of the first is the number of held-out texts with
-the label, and the weight of the second is PRIOR_TEXTS.
+noise. If many texts have it, the first estimate is better, because it does not assume that the probabilities are right.
+The threshold is therefore the weighted mean of both estimates: the weight of the first is the number of held-out texts
+with the label, and the weight of the second is PRIOR_TEXTS.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def choose_thresholds(
 def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[np.float64]) -> float:
     """Return the threshold with the highest F1, or 0.5 if no text has the label.
 
-    It lies halfway between the probabilities that it separates.
+    The threshold lies halfway between the probabilities that it separates.
 
     Args:
         p: (texts,) probabilities.

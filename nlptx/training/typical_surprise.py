@@ -1,4 +1,4 @@
-"""Last step of training: measure how rare words are in the training texts, to recognise texts unlike these."""
+"""Last step of training: measure how rare the words of the training texts are, to recognise texts unlike them."""
 
 from __future__ import annotations
 
