@@ -33,7 +33,7 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Decisions per text: C if classes are independent, else 1. The loss of a text is the sum over its decisions."""
+        """Decisions per text: C if classes are independent, else 1. The loss of a text is a sum over its decisions."""
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:

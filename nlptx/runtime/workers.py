@@ -73,9 +73,8 @@ class Workers:
 
         Args:
             jobs: Workers object or number of workers; None for one per core.
-            long: whether the work takes so long that starting processes is worthwhile. If processes are not safe,
-            threads
-                are used anyway.
+            long: whether the work takes so long that starting processes is worthwhile. If forking is not safe, threads
+                are used instead.
 
         Raises:
             SettingsError: ``jobs`` is not a Workers object, None or a positive integer.

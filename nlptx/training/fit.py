@@ -90,8 +90,8 @@ def fit(
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
-            same batch. Their number does not change the result. The workers are processes on Linux if the program has
-            no other threads when training starts, and threads otherwise, for example in a notebook.
+            same batch. The number of workers does not change the result. The workers are processes on Linux if the
+            program has no other threads when training starts, and threads otherwise, for example in a notebook.
         on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
             and every validation.
         on_note: callback for remarks, for example that a part of the data cannot be used.
