@@ -70,7 +70,7 @@ def _strengths(
     classes: int,
     text_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return s (K,) for ``words``. ``size`` is the vocabulary size; :func:`context_weights` describes the other arguments."""
+    """Return s (K,) for ``words``, given the vocabulary size. For the other arguments, see :func:`context_weights`."""
     column = positions_in(words, size)
     has_class = np.eye(classes)[targets] if targets.ndim == 1 else targets.astype(np.float64)  # (texts, C)
     weights = np.ones(len(targets)) if text_weights is None else text_weights

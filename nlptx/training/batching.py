@@ -55,7 +55,7 @@ def vary(
     settings: TrainSettings,
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Crop texts and drop some words at random, as ``settings`` says. Return the texts and their n-gram features."""
+    """Crop texts and drop random words, as the settings specify. Return the texts and their n-gram features."""
     if settings.crop:
         texts, ngram_features = crop(texts, ngram_features, settings.crop, rng)
     if settings.word_dropout:
@@ -71,7 +71,7 @@ def crop(
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
     """Replace each text of more than ``words`` words by a random passage of ``words`` consecutive words.
 
-    The features of the tokens are cropped in the same way. The features of the text do not change.
+    The token features are cropped in the same way. The text features do not change.
     """
     spare = [len(ids) - words for ids in texts]
     starts = [int(rng.integers(more + 1)) if more > 0 else 0 for more in spare]

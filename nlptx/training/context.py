@@ -1,4 +1,4 @@
-"""What all training steps need in addition to the data and the model: seed, workers, callbacks and checkpoint."""
+"""The context that all training steps share: seed, workers, callbacks and checkpoint."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Dataset:
     """Training, validation and unlabelled texts, as returned by :func:`split`.
 
     Args:
-        train: training texts, followed by passages of them.
+        train: training texts, followed by passages from them.
         passages: text, position and word ids of each passage in ``train``.
         valid: held-out texts; may be empty.
         unlabelled: texts without labels; their classes are placeholders.

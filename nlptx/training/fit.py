@@ -75,12 +75,14 @@ def fit(
         embeddings: initial word vectors. By default, they are made from all texts, with and without labels, by
             :func:`nlptx.count` and :func:`nlptx.fit_pca`.
         settings: training settings; None for the defaults.
-        start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features and network are
-            kept, and ``settings`` must not ask for a different network. Its labels may differ from ``labels``.
+        start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features, network and
+            region filters are kept, and ``settings`` must not ask for a different network. Its labels may differ from
+            ``labels``.
         cooccur: settings for counting, if word vectors are made; None for the defaults.
         pca: settings for PCA, if word vectors are made; None for the defaults.
         valid: texts and labels to validate on; by default a part of the training data.
-        unlabelled: texts without labels, used for the word vectors, LSA and distillation; not used with ``start``.
+        unlabelled: texts without labels, used for the word vectors, LSA, distillation and region filters; not used with
+            ``start``.
         sample_weight: weight of each training text, from 0 to 1e9. A text of weight 2 counts as two equal texts in the
             loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as

@@ -25,7 +25,7 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def best_measures(history: dict[str, Any]) -> dict[str, Any]:
-    """Return the losses and accuracies of the best epoch, empty if there is none.
+    """Return the losses and accuracies of the best epoch; an empty dictionary if there is none.
 
     If the model also has a region classifier, the validation measures are those of the complete model.
     """

@@ -1,4 +1,4 @@
-"""Training settings for multi-label texts."""
+"""Adapts the training settings to the number of labels per text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of the labels, and a numeric value for each label if they form a scale, such as star ratings."""
+"""Sorts the labels, and gives each a numeric value if they form a scale, such as star ratings."""
 
 from __future__ import annotations
 

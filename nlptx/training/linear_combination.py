@@ -5,9 +5,9 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
     z_nc = b_c + sum_m a_m x_nmc.
 
 The weights a_m >= 0 and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
-fold, plus half of the sum of (a_m - 1/M)^2. This prior matters only if there are few texts, whose features may by chance
-separate the classes perfectly, or in the wrong direction. The classifier still has a network, so that it can be used
-like any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
+fold, plus half of the sum of (a_m - 1/M)^2. This prior matters only if there are few texts, whose features may by
+chance separate the classes perfectly, or in the wrong direction. The classifier still has a network, so that it can be
+used like any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
 """
 
 from __future__ import annotations

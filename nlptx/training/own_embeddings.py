@@ -1,4 +1,4 @@
-"""Word vectors made from the training texts themselves, by counting and PCA, before training starts."""
+"""Makes word vectors from the training texts themselves, by counting and PCA, before training starts."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class NextWord(Layer):
     """The encoder, followed by a linear layer with one output per word of the vocabulary.
 
     Args:
-        encoder: encoder of the classifier; its parameters are shared.
+        encoder: encoder of the classifier, which uses the same parameters.
         width: D, width of the encoder.
         words: V, number of words in the vocabulary.
         rng: source of randomness for the initial weights of the output layer.
@@ -81,7 +81,10 @@ class NextWord(Layer):
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Pre-train the encoder if the settings ask for it and the phase is not complete. Return one record per epoch."""
+    """Pre-train the encoder, unless the settings or the checkpoint of a later phase make this unnecessary.
+
+    Return one record per epoch.
+    """
     if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
         return []
     trainer = Pretraining(model, train, context)

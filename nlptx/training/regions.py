@@ -166,7 +166,7 @@ def _fusion_weights(model: Model, members: NDArray[np.float64] | None, valid: Ex
 def _measures(
     model: Model, members: NDArray[np.float64], valid: Examples, weights: tuple[float, float]
 ) -> dict[str, float]:
-    """Return the loss and the accuracy of the combination on the held-out texts, and the loss of each member."""
+    """Return the loss and the accuracy of the combination on the held-out texts, and the loss of each classifier."""
     outputs = {"valid_loss": np.tensordot(weights, members, 1), "network_loss": members[0], "region_loss": members[1]}
     loss = model.network.loss
     correct = loss.correct(outputs["valid_loss"], valid.targets)

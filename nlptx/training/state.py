@@ -1,4 +1,4 @@
-"""State of a training run: functions that collect it for a checkpoint and restore it."""
+"""Collects the state of a training run for a checkpoint, and restores it."""
 
 from __future__ import annotations
 
