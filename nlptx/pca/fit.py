@@ -110,7 +110,7 @@ def fit_operator(
     workers: Workers,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Embeddings:
-    """Compute word vectors like :func:`fit_pca`, but let ``make_operator`` decide where products are computed.
+    """Compute word vectors like :func:`fit_pca`, with an operator whose products may be computed on a cluster.
 
     Args:
         counts: the co-occurrence counts.
