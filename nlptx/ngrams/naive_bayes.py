@@ -1,4 +1,4 @@
-"""Word n-grams as integers, and their log-count ratios.
+"""Encodes word n-grams as integers, and computes their log-count ratios.
 
 If an n-gram occurs in n_c training texts of class c and in n_r texts of the other classes, its log-count ratio is
 
@@ -8,7 +8,7 @@ If an n-gram occurs in n_c training texts of class c and in n_r texts of the oth
 where s_c = sum n_c / sum (n_c + n_r) is the share of class c in the counts of all n-grams, s_r = 1 - s_c, and the sums
 are over all n-grams. If there are two classes with equal shares, this is the ratio of Wang & Manning 2012, "Baselines
 and Bigrams", which adds 1 to both counts. For a rare class, however, adding the same number to n_c and n_r would give
-neutral n-grams a ratio other than 0, which would grow with the number of n-grams. In the form used here, an n-gram
+neutral n-grams a nonzero ratio, and this ratio would grow with the number of n-grams. In the form used here, an n-gram
 whose counts are distributed over the classes like the counts of all n-grams together has the ratio 0, whatever the
 shares. N-grams that occur in no labelled text do not affect the other ratios.
 """

@@ -144,7 +144,7 @@ class NumberIndex:
         self._others = KeyIndex(known[others])
 
     def find(self, group: NumberedSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the columns of all n-grams of a group of texts, with G for n-grams without a column, and the sizes."""
+        """Return the columns of all n-grams of a group of texts, with G for n-grams without a column, and ``sizes``."""
         numbers = group.load()
         found = self._of_listed[numbers]
         if len(self._of_others) > 1:

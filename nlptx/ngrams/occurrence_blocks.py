@@ -135,7 +135,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, of_texts: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a, (G, columns). ``of_texts`` returns the rows of a, (texts, columns), in a given slice."""
+        """Return N' a, (G, columns). ``of_texts`` returns the rows in a slice of the matrix a, (texts, columns)."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
             total += part

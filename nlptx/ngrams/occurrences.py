@@ -195,7 +195,7 @@ def rows_of_columns(
     workers: Workers = SERIAL,
     values: Values | None = None,
 ) -> sp.csr_matrix:
-    """Return the matrix of :func:`presence`, given a function that finds the columns of any kind of groups of texts.
+    """Return the matrix of :func:`presence` for groups of any type, given a function that finds their columns.
 
     Args:
         groups: groups of consecutive texts.

@@ -195,7 +195,7 @@ class RegionClassifier:
         return np.repeat(products, a.shape[1] // self.groups, axis=1)
 
     def backward(self, dz: NDArray, cache: Responses) -> tuple[dict[str, NDArray], WordGradient]:
-        """Return the gradients of all dense parameters by name, and that of the word weights.
+        """Return the gradients of all dense parameters by name, and the gradient of the word weights.
 
         Args:
             dz: (B, outputs) derivative of the loss with respect to the outputs.

@@ -75,7 +75,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _libraries() -> list[Any]:
-    """Return threadpoolctl's controller of each BLAS that is loaded. The calling thread may set its threads."""
+    """Return threadpoolctl's controller of each loaded BLAS, and let the calling thread set its number of threads."""
     from threadpoolctl import OpenBLASController, ThreadpoolController
 
     found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
