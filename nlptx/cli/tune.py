@@ -40,6 +40,12 @@ _MAX_ROWS = 20
     help="Time for the search, in minutes.",
 )
 @option(
+    "--rounds",
+    type=click.IntRange(1),
+    help="Stop after N rounds, each of which tries six new settings, and set no time limit unless --minutes is given. "
+    "The result is then the same on every machine.",
+)
+@option(
     "--measure",
     type=click.Choice(["log-loss", "accuracy"]),
     default="log-loss",
@@ -56,6 +62,7 @@ def tune(
     seed: int,
     output: str,
     minutes: float,
+    rounds: int | None,
     measure: str,
     texts: int,
     resume: bool,
@@ -67,6 +74,7 @@ def tune(
     \b
     nlptx tune reviews.csv --minutes 10 -o tuned.toml
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
+    nlptx tune reviews.csv --rounds 3
 
     The output is for nlptx train --config tuned.toml. The search starts from the default settings, or from the settings
     of --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the network and
@@ -80,6 +88,8 @@ def tune(
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
     if math.isnan(minutes):
         raise click.BadParameter("nan is not a number of minutes.", param_hint="--minutes")
+    if rounds is not None and not _is_given("minutes"):
+        minutes = math.inf
     check_not_an_input(output, given.inputs)
     check_writable(output)
     started = time.monotonic()
@@ -115,6 +125,7 @@ def tune(
                     experiment,
                     recipe,
                     seconds=60 * minutes - (time.monotonic() - started),
+                    rounds=rounds,
                     measure=name,
                     fixed=_fixed(),
                     seed=seed,
@@ -142,9 +153,12 @@ def tune(
 
 def _fixed() -> list[str]:
     """Return the settings that were given as options or environment variables."""
-    context = click.get_current_context()
+    return [f"train.{item.name}" for item in fields(TrainSettings) if _is_given(item.name)]
+
+
+def _is_given(name: str) -> bool:
     given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-    return [f"train.{item.name}" for item in fields(TrainSettings) if context.get_parameter_source(item.name) in given]
+    return click.get_current_context().get_parameter_source(name) in given
 
 
 def _changes(trial: Trial) -> str:

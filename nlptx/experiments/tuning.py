@@ -1,4 +1,4 @@
-"""``tune``: search for better settings within a time limit, by successive halving over cross-validation folds.
+"""``tune``: search for better settings within a limit of time or rounds, by successive halving over cross-validation folds.
 
 The search consists of rounds. The candidates of the first round are changes that often help together; those of later
 rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
@@ -19,6 +19,7 @@ JMLR 18, 2018.
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Collection
@@ -68,7 +69,8 @@ def tune(
     experiment: Experiment,
     recipe: Recipe | None = None,
     *,
-    seconds: float,
+    seconds: float = math.inf,
+    rounds: int | None = None,
     measure: str = "log_loss",
     fixed: Collection[str] = (),
     seed: int = SEED,
@@ -82,12 +84,13 @@ def tune(
     """Search for settings that give better out-of-fold predictions.
 
     The candidates depend only on the seed and on the results, not on the time. With more time, the search tries the
-    same candidates and then further ones.
+    same candidates and then further ones. Without a time limit, the result is therefore reproducible.
 
     Args:
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
         seconds: time limit. The search may overrun it, but by less than one step, which trains and tests one model.
+        rounds: maximum number of rounds; None for no maximum.
         measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed for the folds, for training and for the candidates.
@@ -95,7 +98,8 @@ def tune(
             only how many steps the time allows.
         run_steps: function that performs the steps elsewhere, such as on a cluster; None to use ``workers``.
         journal: an open journal (see :class:`.Journal`), from which finished steps are read; none by default.
-        on_step: called before and during each step, with its description and the fraction of the time used so far.
+        on_step: called before and during each step, with its description and the fraction of the time or of the rounds
+            used so far, whichever is larger.
         on_best: called with the starting settings, and then with each candidate that becomes the best.
         clock: function that returns the time in seconds.
 
@@ -111,20 +115,24 @@ def tune(
     more = {"measure": measure, "fixed": sorted(fixed)}
     journal.begin(Fingerprint(fingerprint.settings | more, seed, fingerprint.digests))
     space = SearchSpace.of(recipe, fixed)
-    rounds = 0
+    completed = 0
+
+    def show(state: str, fraction: float) -> None:
+        on_step(state, max(fraction, completed / rounds if rounds else 0.0))
+
     with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
         cache = FeatureCache(folder)
-        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, on_step, clock, cache, run_steps)
+        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, show, clock, cache, run_steps)
         best = search.trial(values_of(recipe))
         try:
             search.steps([best], range(experiment.folds))
             on_best(best)
-            while (winner := search.round(space, best, rounds)) is not None:
-                rounds += 1
+            while completed != rounds and (winner := search.round(space, best, completed)) is not None:
+                completed += 1
                 if winner is not best:
                     best = winner
                     on_best(best)
         except OutOfTimeError:
             pass
     tried = [trial for trial in search.trials if trial.folds or trial.failure or trial is search.trials[0]]
-    return Tuning(measure, best, tried, rounds, search.spent)
+    return Tuning(measure, best, tried, completed, search.spent)

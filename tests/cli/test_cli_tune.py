@@ -7,7 +7,7 @@ import pytest
 from calling import call, failure
 from command import Running, header_of
 
-FAST = ("--folds", "2", "--heads", "2", "--minutes", "0.05")
+FAST = ("--folds", "2", "--heads", "2", "--rounds", "1")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_the_settings_file_is_accepted_by_train(here):
 
 
 def test_json_and_given_settings_are_not_changed(here):
-    words = ("--folds", "2", "--minutes", "0.05", "--epochs", "1", "--measure", "accuracy")
+    words = ("--folds", "2", "--rounds", "1", "--epochs", "1", "--measure", "accuracy")
     report = call("tune", here / "train.tsv", *words, "--json", "-q").json
     assert report["measure"] == "accuracy"
     assert len(report["trials"]) > 1

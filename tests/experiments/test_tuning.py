@@ -108,6 +108,15 @@ def test_more_time_continues_the_same_sequence(world):
     assert world.steps[: len(short)] != short
 
 
+def test_the_number_of_rounds_can_be_limited(world):
+    shown = []
+    result = tune(EXPERIMENT, rounds=2, clock=lambda: world.now, on_step=lambda state, fraction: shown.append(fraction))
+    assert result.rounds == 2
+    assert len(result.trials) == 1 + 2 * 6
+    assert sorted(set(shown)) == [0.0, 0.5]
+    assert search(world, 15.0, rounds=2).rounds == 0  # the time limit holds as well
+
+
 def test_no_settings_are_tried_twice(world):
     result = search(world, 1500.0)
     names = [repr(trial.values) for trial in result.trials]
