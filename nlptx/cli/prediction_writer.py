@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Label of a text that has no known word, or whose confidence is too low.
 NO_LABEL = "?"
-# Printed in plain text for a text that has none of the labels. In tables, the cell is empty instead.
+# Printed in plain text for a text for which no label is predicted. In tables, the cell is empty instead.
 NONE_OF_THEM = "-"
 # Input format -> output format, for input formats in which predictions cannot be written.
 LAYOUTS = {"document": "text", "parquet": "csv"}
