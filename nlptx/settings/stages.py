@@ -102,7 +102,7 @@ class PcaSettings(Settings):
 
 @dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
-    """Shape of the transformer; part of the ``train`` settings."""
+    """Settings that define the transformer; they are part of the settings of ``train``."""
 
     width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
     blocks: int = setting(1, "Number of encoder blocks.", "Network", low=0, high=1000)
