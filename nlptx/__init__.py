@@ -1,4 +1,4 @@
-"""Text classification from raw text to a trained transformer, computed with NumPy and SciPy.
+"""Trains transformers to classify text. NumPy and SciPy do all the numerical work.
 
     >>> import nlptx
     >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx

@@ -3,7 +3,7 @@
 import gc
 import signal
 
-# Number of new objects after which they are searched for garbage.
+# The garbage collector runs after this number of new objects.
 _NEW_OBJECTS = 50_000
 
 
@@ -13,7 +13,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # The imports create many objects, and nearly all of them stay until the end. With the default threshold of 700 new
-    # objects, searching them for garbage would take a tenth of the start-up time.
+    # objects, garbage collection would take a tenth of the start-up time.
     gc.set_threshold(_NEW_OBJECTS)
     from nlptx.runtime.allocator import save_address_space
     from nlptx.runtime.blas import use_one_blas_thread
@@ -25,7 +25,7 @@ def main() -> None:
     try:
         run()
     finally:
-        gc.freeze()  # so that the interpreter does not search all objects once more when it exits
+        gc.freeze()  # so that the interpreter does not search all objects for garbage when it exits
 
 
 if __name__ == "__main__":

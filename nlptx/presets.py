@@ -6,8 +6,8 @@ Presets are the settings used in two articles:
   accompanied by the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
-Efforts trade training time against accuracy: ``fast`` trains only the linear models on n-grams; ``best`` also trains
-a second classifier, which looks for the strongest regions of a text.
+Efforts trade training time for accuracy: ``fast`` trains only the linear models on n-grams; ``best`` also trains a
+second classifier, a convolutional network (see :mod:`nlptx.regions`).
 """
 
 from __future__ import annotations

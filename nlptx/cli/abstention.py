@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.model import Model
 
-# Maximum error rates for which `nlptx info` shows the coverage.
+# Maximum error rates for which `nlptx info` shows the fraction of the texts that get a label.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
 # Smallest coverage that is drawn, in percent. At a smaller coverage, the accuracy depends on only a few texts.
 _MIN_DRAWN = 10
@@ -98,8 +98,8 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
-    The rates start with the smallest attainable one and increase. No rate follows one at which all texts are labelled.
-    If no rate is attainable, a single pair says why.
+    The first rate is the smallest attainable one. Larger rates follow, up to the first one at which all texts are
+    labelled. If no rate is attainable, the only pair says why.
     """
     smallest = curve.smallest_error()
     if smallest is None:

@@ -74,8 +74,8 @@ _KINDS = (
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: every kind whose rows are all"
-    " faulty.",
+    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: every kind except those that"
+    " may include correct rows.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, exclude=True, separator=True)
@@ -124,9 +124,9 @@ def check(
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
     if predictions is not None and model is not None:
-        raise click.UsageError("--predictions and -m both say which labels are probable; use only one of them.")
+        raise click.UsageError("--predictions and -m both supply predictions; use only one of them.")
     if suggest is None and (unlabelled or to_label is not None):
-        raise click.UsageError("--unlabelled and --to-label need --suggest N; say how many texts to suggest.")
+        raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):
         if path == STDOUT:
             raise click.UsageError(f"{name} writes a file; use a file name instead of -.")
@@ -205,7 +205,10 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
 
 
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
-    """Raise QualityGateError if there is a fault of a kind in ``fail_on``, or of any certain kind if it has "any"."""
+    """Raise QualityGateError if the data has a fault of a kind in ``fail_on``.
+
+    The kind "any" stands for all kinds of which every listed row is faulty.
+    """
     from nlptx.data_quality.findings import KINDS
 
     kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}

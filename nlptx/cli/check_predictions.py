@@ -40,7 +40,9 @@ class GivenModel:
 
         note = self.run.reporter.note
         if seen := seen_in(self.model, labelled.sha256):
-            note(f"note: {SEEN[seen]}; a model repeats wrong labels that it has learned, so fewer are found")
+            note(
+                f"note: {SEEN[seen]}; a model repeats the wrong labels that it has learned, so fewer of them are found"
+            )
         return predict_labelled(self.model, self.name, labelled, scorer(self.model, workers), note)
 
     def predict(self, texts: list[str], workers: Workers) -> tuple[list[str], NDArray[np.float64], Decision]:

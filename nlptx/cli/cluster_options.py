@@ -36,7 +36,7 @@ class ClusterOptions:
 
     Args:
         address: address of the cluster; None to use only this machine.
-        dry_run: whether only to print what would be done.
+        dry_run: whether to print the plan instead of carrying it out.
     """
 
     address: str | None
@@ -105,7 +105,7 @@ class ClusterOptions:
         Args:
             partitions: the input, cut into partitions.
             rate: bytes of text that one worker processes per second, measured on a sample.
-            memory: memory that a task needs at most, in bytes.
+            memory: maximum memory of a task, in bytes.
             run: options shared by all commands.
         """
         size = sum(partition.size for partition in partitions)
@@ -129,7 +129,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
     @functools.wraps(function)
     def wrapped(*args: Any, cluster: str | None, dry_run: bool, **kwargs: Any) -> Any:
         if cluster is None and dry_run:
-            raise click.UsageError("--dry-run prints the plan for --cluster, so it needs that option.")
+            raise click.UsageError("--dry-run needs --cluster, because it prints what the cluster would do.")
         if cluster is not None:
             from nlptx.cluster.connection import check_address
 

@@ -102,7 +102,8 @@ def score_on_cluster(
     partitions = cut_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
         rate = _rate(inputs, model, reading)
-        cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), run)  # a task holds no more than the sample
+        # This process has just scored the sample, and a task needs no more memory.
+        cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), run)
         return None
     if layout == "auto":
         layout = _layout(partitions[0], reading)
@@ -145,7 +146,7 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
-    """Yield each partition after appending its rows to the output, without repeated headers, and removing its file.
+    """For each partition, append its rows to the output, remove its file, and yield it. Only the first header is kept.
 
     Raises:
         DataError: the partitions have different columns.

@@ -53,7 +53,7 @@ def print_training_plan(
     plan = {
         "texts": total,
         "bytes": size_of(found.texts),
-        # What does not fit within the memory limit is in files.
+        # Data beyond the memory limit is kept in temporary files.
         "memory_per_worker": min(memory_of_run(found.texts, found.unlabelled), memory),
         "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
     }

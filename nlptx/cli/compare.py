@@ -24,7 +24,7 @@ from nlptx.io.output_path import check_writable
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
-# Column that nlptx crossvalidate adds to its predictions.
+# Column with the seed, which nlptx crossvalidate adds to its predictions.
 _SEED = "seed"
 
 
@@ -40,7 +40,7 @@ _SEED = "seed"
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Show N texts that only the first model predicts correctly, and N that only another does.",
+    help="Show N texts that only the first model predicts correctly, and N that only another model does.",
 )
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option

@@ -43,7 +43,7 @@ SPLITS = ("train", "unsup")
     "--vocabulary",
     type=PATH,
     metavar="FILE",
-    help="With --shard, count only words in this file, which nlptx merge --words-only writes.",
+    help="With --shard, count only the words in this file, made by nlptx merge --words-only.",
 )
 @memory_options
 @reading_options(SPLITS)

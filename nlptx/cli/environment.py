@@ -1,4 +1,4 @@
-"""Notes on environment variables NLPTX_* that have no effect, because they name no option of a command."""
+"""Notes on environment variables NLPTX_* that have no effect, because they belong to no option."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import click
 
 from nlptx.cli.reporter import print_note
 
-# Variables that do not set options: the first enables tracebacks, and the second is a folder with data for tests.
+# Variables that do not set options: the first enables tracebacks, and the second names a folder of test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# Minimum similarity, from 0 to 1, at which a variable of the current command is preferred to those of other commands.
+# Minimum similarity, from 0 to 1, at which a variable of the current command is suggested before those of others.
 _SIMILAR = 0.8
 
 

@@ -41,7 +41,7 @@ def evaluate_table(
     reading: ReadOptions,
     run: Run,
 ) -> None:
-    """Print the report of a table of predictions.
+    """Evaluate a table of predictions, and print the report.
 
     Args:
         data: inputs with the labelled texts; empty if the table contains the true labels.
@@ -67,7 +67,7 @@ def evaluate_table(
     from nlptx.metrics import evaluate
 
     if abstention.is_given:
-        raise click.UsageError("--abstain and --max-error need a model; -m is a table of predictions.")
+        raise click.UsageError("--abstain and --max-error need a model, but -m is a table of predictions.")
     read = read_labelled(data, reading, run.reporter.note) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
     if plot is not None:

@@ -96,7 +96,7 @@ def explain(
         text = _standard_input()
     elif text is not None and os.path.isfile(text):
         run.reporter.note(
-            f"note: only the name {text} is explained; to explain the contents of the file, run nlptx explain < {text}"
+            f"note: {text} is explained as a text; to explain the contents of the file, run nlptx explain < {text}"
         )
     from nlptx.classifier.model import Model
 
@@ -130,8 +130,8 @@ def _explained(
 ) -> ExplainedText:
     """Explain one text.
 
-    If the text has no known word, the explanation of a text from a file (``where`` is not empty) has no label. Any
-    other text raises DataError.
+    A text without a known word cannot be explained. If it is from a file (``where`` is not empty), the result has no
+    label; otherwise, DataError is raised.
     """
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs

@@ -32,7 +32,7 @@ def choose_format(asked: str, is_json: bool, output: str) -> str:
     """Return the format of the explanations: table, jsonl or html.
 
     Args:
-        asked: ``--format`` value.
+        asked: value of ``--format``.
         is_json: whether ``--json`` was given.
         output: path of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
 

@@ -37,7 +37,7 @@ _MAX_THRESHOLDS = 20
 )
 @run_options(json_help="Print one JSON object.")
 def info(artifact: str | None, plot: str | None, run: Run) -> None:
-    """Describe an artifact: its settings, its contents, and the commands that reproduce it.
+    """Describe a file that nlptx wrote: its settings, its contents, and the commands that reproduce it.
 
     \b
     nlptx info
@@ -45,8 +45,8 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     nlptx info embeddings.npz --plot map.png
 
     The default is the bundled model. For a model, the output includes its purpose, accuracy, labels and training loss
-    curve, and its card if it has one. The corpus is identified by the SHA-256 of its texts. If the corpus was a UTF-8
-    text file whose lines all end in a line feed, sha256sum prints the same digest.
+    curve, and its model card if it has one. The corpus is identified by the SHA-256 of its texts. If the corpus was a
+    UTF-8 text file whose lines all end in a line feed, sha256sum prints the same digest.
     """
     from nlptx.artifacts import container, provenance
     from nlptx.classifier.model import Model
@@ -160,7 +160,7 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recorded(found: Artifact, step: str) -> dict[str, Any]:
-    """Return the results of a step of training that the history records."""
+    """Return the results of a training step, such as calibration, from the training history."""
     entries = found.details["history"].get(step, {})
     return entries if isinstance(entries, dict) else {}
 

@@ -27,7 +27,7 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
 def check_names(*names: str | None) -> None:
     """Raise click.UsageError if ``-`` occurs twice, or if a name is empty, as with an unset shell variable."""
     if "" in names:
-        raise click.UsageError("the name of a file is empty.")
+        raise click.UsageError("a file name is empty.")
     if names.count("-") > 1:
         raise click.UsageError("standard input can be read for one purpose only; name a file for the others.")
 
@@ -40,4 +40,4 @@ def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
     context = click.get_current_context(silent=True)
     for name in (*inputs, None if context is None else context.meta.get(CONFIG_FILE)):
         if name and os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
-            raise click.UsageError(f"{output} is also an input, which the output would replace; use another name.")
+            raise click.UsageError(f"{output} is also an input and would be overwritten; use another name.")

@@ -25,15 +25,15 @@ COMMANDS = {
     "merge": "Add up counts that were made in parts.",
     "pca": "Turn counts into word vectors.",
     "train": "Fit a transformer on labelled text.",
-    "predict": "Score text.",
+    "predict": "Predict the label of each text.",
     "evaluate": "Compare predictions with true labels.",
     "compare": "Test which of several models predicts best.",
     "crossvalidate": "Train and test on different parts of the data in turn.",
     "tune": "Search for better settings.",
     "check": "Find faults in labelled data.",
     "neighbors": "Show the words nearest to a word.",
-    "explain": "Show why a text got its score.",
-    "info": "Describe an artifact and where it came from.",
+    "explain": "Show how each word of a text affects its label.",
+    "info": "Describe a file that nlptx wrote, and how it was made.",
     "init": "Create an experiment: a folder with a Makefile and settings.",
 }
 INTERRUPTED, READER_GONE = 130, 141
@@ -76,13 +76,13 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, "--version", message="nlptx %(version)s")
 def nlptx() -> None:
-    """Text classification from raw text to a trained transformer, computed with NumPy and SciPy.
+    """Train transformers to classify text. NumPy and SciPy do all the numerical work.
 
     \b
     nlptx cooccur reviews/ -o cooccur.npz                       count which words occur together
     nlptx pca cooccur.npz -o embeddings.npz                     turn the counts into word vectors
     nlptx train labelled.tsv -e embeddings.npz -o model.npz     fit a transformer on labelled text
-    nlptx predict -m model.npz reviews.txt > scores.tsv         score text
+    nlptx predict -m model.npz reviews.txt > scores.tsv         predict the label of each text
 
     Each stage reads files (or - for standard input) and writes one file. For help on a command, run nlptx COMMAND
     --help.
@@ -189,7 +189,7 @@ def _with_notes(text: str, error: BaseException) -> str:
 
 
 def _with_origin(error: click.ClickException) -> click.ClickException:
-    """If an invalid value came from an environment variable or a file, add the name of this origin to the message."""
+    """If an invalid value came from an environment variable or a file, add the name of the variable or file."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
     from nlptx.cli.command import CONFIG_FILE, configured, stage_of  # imports the settings, which --help does not need

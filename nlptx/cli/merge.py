@@ -18,7 +18,7 @@ from nlptx.cli.stage_run import StageRun
 @memory_options
 @run_options()
 def merge(parts: tuple[str, ...], output: str, words_only: bool, memory: int, tmp_dir: str | None, run: Run) -> None:
-    """Add up the parts that nlptx cooccur --shard makes.
+    """Add up counts that nlptx cooccur --shard made in parts.
 
     \b
     nlptx merge part-*.npz -o cooccur.npz

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
     from nlptx.training.own_embeddings import OwnEmbeddings
 
-# Options of ``cooccur`` and ``pca`` that one-step training uses, in addition to the settings of these stages.
+# Options of ``cooccur`` and ``pca``, besides their settings, that ``train`` uses when it makes word vectors itself.
 _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 
 
@@ -66,7 +66,7 @@ class OneStep:
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
         # If --memory and --tmp-dir are not set for cooccur, the values of train apply. The memory limit of train must
-        # not change the model, so the distinct words then get a fixed amount of memory.
+        # not change the model, so the memory for distinct words is then fixed.
         given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]
@@ -94,7 +94,7 @@ class OneStep:
         if isinstance(result, StoredCooccurrence):
             note_dropped_words(result.details, self.reporter.note)
             self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), int(result.matrix.indptr[-1]))
-            self.reporter.note(f"counting  {result.details['tokens']:,} tokens, {words} frequent enough")
+            self.reporter.note(f"counting  {result.details['tokens']:,} tokens, {words} that are frequent enough")
         else:
             self.facts["pca"] = pca_facts(result)
             explained = f"{self.facts['pca']['explained_variance']:.1%} of the variance"
@@ -116,7 +116,7 @@ def _values(cls: type[Settings], context: click.Context) -> dict[str, Any]:
 
 
 def _note_unused(context: click.Context, reporter: Reporter) -> None:
-    """Report options in the ``--config`` file that apply only to the separate commands, not to one-step training."""
+    """Report the options of ``cooccur`` and ``pca`` in the ``--config`` file that ``train`` ignores."""
     for stage, used in _USED.items():
         known = {*used, *(item.name for item in fields(SECTIONS[stage]))}
         given = context.meta.get(CONFIGURED, {}).get(stage, {})

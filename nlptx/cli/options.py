@@ -47,9 +47,14 @@ def run_options(
     def decorate(function: Function) -> Function:
         @option("-j", "--jobs", type=click.IntRange(1), show_default="all", help="Number of cores to use.")
         @option("--json", is_flag=True, group="Output", help=json_help)
-        @option("-q", "--quiet", is_flag=True, group="Output", help="Print nothing but errors and the result.")
+        @option("-q", "--quiet", is_flag=True, group="Output", help="Print only errors and the result.")
         @option("-v", "--verbose", is_flag=True, group="Output", help="Print more details.")
-        @option("--no-color", is_flag=True, group="Output", help="Disable colours, as the variable NO_COLOR does.")
+        @option(
+            "--no-color",
+            is_flag=True,
+            group="Output",
+            help="Disable colours, as the environment variable NO_COLOR does.",
+        )
         @functools.wraps(function)
         def wrapped(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
@@ -58,7 +63,7 @@ def run_options(
             if computes:
                 from nlptx.runtime.workers import default_jobs
 
-                # starts BLAS before the data leaves too little memory for it
+                # BLAS starts now, because later the data may leave too little memory for it
                 load_blas("numpy", 1 + (jobs or default_jobs()))
             return function(*args, run=run, **kwargs)
 
@@ -127,7 +132,7 @@ def memory_options_in(group: str) -> Callable[[Function], Function]:
         metavar="SIZE",
         group=group,
         callback=check,
-        help="Memory for data; the rest goes to disk.",
+        help="Maximum memory for data; the rest goes to disk.",
     )
     folder = option(
         "--tmp-dir",
@@ -176,13 +181,13 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
 def preset_option(function: Function) -> Function:
     """Add ``--preset``, which replaces the default settings with the settings of an article."""
-    help_text = "Use the settings of the article by Goldstraw, or by Bloem."
+    help_text = "Use the settings of an article on transformers (Goldstraw; Bloem)."
     return _defaults_option("--preset", PRESET, PRESETS, "Start", help_text)(function)
 
 
 def effort_option(function: Function) -> Function:
     """Add ``--effort``, which replaces the default settings according to the time that training may take."""
-    help_text = "fast: n-gram models only; best: 256 region filters, too."
+    help_text = "fast: n-gram models only; best: also a second classifier."
     return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
 
 

@@ -70,7 +70,7 @@ def predict(
     cluster: ClusterOptions,
     run: Run,
 ) -> None:
-    """Score text: a label, its confidence, and a score from -1 to 1 if the labels have an order.
+    """Predict the label of each text, with a confidence and, if the labels have an order, a score from -1 to 1.
 
     \b
     nlptx predict -m model.npz reviews.txt > scores.tsv
@@ -110,7 +110,7 @@ def predict(
     _check_exist(inputs)
     by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
     layout = choose_format(format, run.json, output, by_variable=by_variable)
-    # A single table may be replaced by itself with more columns.
+    # A single input table may be replaced by its copy with the added columns.
     replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl")
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
@@ -136,7 +136,9 @@ def predict(
     if left_out := scored.left_out.note():
         run.reporter.note(left_out)
     frequencies = "the label frequencies in the training data"
-    consequence = f"labelled by {frequencies}" if prior else f"labelled ?, with {frequencies} as probabilities"
+    consequence = (
+        f"labelled according to {frequencies}" if prior else f"labelled ?, with {frequencies} as probabilities"
+    )
     for note in scored.known_words.notes(consequence):
         run.reporter.note(note)
     if abstention.is_given:

@@ -17,7 +17,7 @@ def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = Fa
     """Return the format of the output, one of FORMATS; ``auto`` means the format of the input.
 
     Args:
-        asked: ``--format`` value.
+        asked: value of ``--format``.
         json: whether ``--json`` was given.
         output: output name; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
         by_variable: whether ``asked`` comes from an environment variable. It is then used only if the other arguments

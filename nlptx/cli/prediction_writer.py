@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Label of a text that has no known word, or whose confidence is too low.
 NO_LABEL = "?"
-# Printed in plain text for a text that has none of the labels. In tables, the cell is empty instead.
+# Printed in plain text if a multi-label model predicts no label. In tables, the cell is empty instead.
 NONE_OF_THEM = "-"
 # Input format -> output format, for input formats in which predictions cannot be written.
 LAYOUTS = {"document": "text", "parquet": "csv"}
@@ -149,7 +149,7 @@ class PredictionWriter:
         }
 
     def _label(self, scored: Scored) -> str:
-        """Return the label, or all labels joined by the separator."""
+        """Return the label, or all labels joined by the separator; ``?`` if the text is not labelled."""
         if not scored.is_answered(self.options.abstain, prior=self.options.prior):
             return NO_LABEL
         labels = [self.labels[number] for number in scored.chosen]

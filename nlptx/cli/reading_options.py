@@ -47,7 +47,7 @@ _label_separator = option(
 
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
-    """Return the options, with the label separator of a multi-label model added if they contain none."""
+    """Return the options. If they have no label separator and the model is multi-label, use the model's separator."""
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)
@@ -101,7 +101,7 @@ def reading_options(
             default=splits,
             show_default=True,
             group="Data",
-            help="Folders of a corpus to read.",
+            help="Sub-folders of a corpus to read.",
         )
         @option(
             "--encoding-errors",

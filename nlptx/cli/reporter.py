@@ -200,7 +200,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # threads that are started here never receive signals; the drawing thread could receive one during a fork
+    # Threads started in this block do not receive signals. Otherwise, the drawing thread could get one during a fork.
     with signals_held():
         progress.start()
     try:

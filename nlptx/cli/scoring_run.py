@@ -34,7 +34,7 @@ class ScoredTexts:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def add(self, other: ScoredTexts, where: Callable[[str], str]) -> None:
-        """Add the next partition; ``where`` converts a position in the partition to a position in the input."""
+        """Add the facts of the next partition; ``where`` converts a position in it to a position in the input."""
         self.known_words.extend(other.known_words, where)
         self.texts += other.texts
         self.answered += other.answered
@@ -43,7 +43,7 @@ class ScoredTexts:
 
 
 def score_corpus(corpus: Corpus, model: Model, rows: PredictionWriter, workers: Workers) -> ScoredTexts:
-    """Score the texts of a corpus, and write a row for each. The errors are those of ``classifier.scoring.score``."""
+    """Score the texts of a corpus, and write a row for each. Raises the same errors as ``classifier.scoring.score``."""
     result = ScoredTexts(renamed=rows.renamed, left_out=corpus.left_out)
     pairs = ((document, document.text) for document in documents_with_text(corpus))
     for batch in score(model, pairs, workers):

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 # Notes for data with which the model was trained or validated.
 SEEN = {
-    "training": "the model was trained on this data: expect worse figures on other texts",
+    "training": "the model was trained on this data: expect worse results on other texts",
     "validation": "the epoch and the temperature of the model were chosen on this data:"
-    " expect slightly worse figures on other texts",
+    " expect slightly worse results on other texts",
 }
 
 

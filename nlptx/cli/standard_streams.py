@@ -19,7 +19,7 @@ def repair_streams() -> bool:
     """
     closed = sys.stdout is None
     if sys.stdin is None:
-        # takes descriptor 0; otherwise the next file that is opened would get this descriptor
+        # This call takes descriptor 0, which would otherwise go to the next file that is opened.
         os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # read-only, so that writing fails
@@ -39,7 +39,7 @@ def name_of_cause(error: OSError, closed: bool) -> str | None:
     """
     if error.filename:
         return os.fsdecode(error.filename)
-    # Errors while writing to other files contain the file name.
+    # An error from any other file would contain the file name.
     if error.errno in _FULL or (closed and error.errno == errno.EBADF):
         return "standard output"
     if error.errno == errno.ENOENT:

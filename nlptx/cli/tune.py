@@ -76,8 +76,8 @@ def tune(
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
     nlptx tune reviews.csv --rounds 3
 
-    The output is for nlptx train --config tuned.toml. The search starts from the default settings, or from the settings
-    of --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the network and
+    Pass the output to nlptx train --config. The search starts from the default settings, or from the settings of
+    --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the network and
     the training. Settings that are given as options, including options of nlptx train that are not listed here, are not
     changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other settings are
     better, the starting settings are written.

@@ -83,7 +83,7 @@ class Parameters:
 
         Raises:
             InputTypeError: there is no parameter with this name. The error is also a ValueError.
-            SettingsError: a field of ``cooccur`` or ``pca`` has an impossible value.
+            SettingsError: a field of ``cooccur`` or ``pca`` has an invalid value.
         """
         stages: dict[str, dict[str, Any]] = {stage: {} for stage in _STAGES}
         changes = {}
@@ -104,7 +104,7 @@ class Parameters:
         return self
 
     def _train_settings(self) -> TrainSettings:
-        """Return the training settings. Raise SettingsError if one of them has an impossible value."""
+        """Return the training settings. Raise SettingsError if one of them has an invalid value."""
         return TrainSettings(**{item.name: to_plain(getattr(self, item.name)) for item in fields(TrainSettings)})
 
     def _check_names(self, names: Iterable[str], known: Collection[str]) -> None:

@@ -34,7 +34,7 @@ def is_indicator(y: Any) -> bool:
 
 
 def _is_row(row: Any) -> bool:
-    """Return whether an element of a list is a row of numbers rather than a collection of labels (str)."""
+    """Return whether an element of a list is a row of numbers rather than a collection of labels."""
     is_sequence = isinstance(row, list | tuple | np.ndarray)
     return is_sequence and all(isinstance(value, int | float | np.number | np.bool_) for value in row)
 
@@ -79,7 +79,7 @@ def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any], fill: float) -> NDArray:
-    """Return columns in the order of ``classes``, given columns in the order of the model labels.
+    """Reorder columns from the order of the model labels to the order of ``classes``.
 
     Args:
         values: (texts, M) one column for each of the M model labels.

@@ -212,7 +212,7 @@ class TextClassifier(Parameters):
         return [(label,) for label in list_plain_labels(y, "y")]
 
     def _sort_columns(self, values: NDArray[np.float64], fill: float = 0.0) -> NDArray[np.float64]:
-        """Return columns in the order of ``classes_``, given columns in the order of the model's labels.
+        """Reorder columns from the order of the model's labels to the order of ``classes_``.
 
         For a multi-label model, the column of a label that the model does not have contains ``fill``.
         """

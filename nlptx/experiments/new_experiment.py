@@ -26,7 +26,7 @@ def write_experiment(
         folder: folder to create, or an existing empty folder.
         train: labelled texts for training.
         test: labelled texts for testing.
-        reading: command-line options with which both are read.
+        reading: command-line options for reading both files.
 
     Raises:
         DataError: ``train`` or ``test`` does not exist.

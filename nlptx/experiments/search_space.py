@@ -139,11 +139,11 @@ class SearchSpace(NamedTuple):
 
 
 class AdditiveModel:
-    """Predicts a loss by ridge regression, as a sum of one effect per setting that depends on the setting's value.
+    """Predicts the loss of settings as a sum with one term for the value of each setting, fitted by ridge regression.
 
     Args:
-        space: settings that have effects, and their values.
-        observed: settings and their losses.
+        space: the settings in the sum, and their values.
+        observed: settings and their losses, to which the model is fitted.
     """
 
     def __init__(self, space: SearchSpace, observed: Sequence[tuple[Values, float]]) -> None:

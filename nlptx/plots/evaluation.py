@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot the accuracy on the most confident texts against coverage, which is their fraction of all texts.
+    """Plot accuracy on the texts with the highest confidence against coverage, which is their fraction of all texts.
 
     Args:
         curve: accuracy at every coverage.

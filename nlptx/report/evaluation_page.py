@@ -159,8 +159,8 @@ def _answered(evaluation: Evaluation) -> list[str]:
     if answered is None or answered.all():
         return []
     return [
-        f"Only {int(answered.sum()):,} of {len(answered):,} predictions are confident enough for a label. All figures"
-        " except accuracy against coverage show only the texts that get one."
+        f"Only {int(answered.sum()):,} of {len(answered):,} predictions are confident enough for a label. All results"
+        " except accuracy against coverage are measured on the texts that get one."
     ]
 
 

@@ -72,7 +72,7 @@ def ranking_charts(
         Chart(
             "roc",
             "ROC curve" if single else "ROC curves",
-            f"{subject} The closer to the upper left corner, the better. The dotted line shows random guessing."
+            f"{subject} The closer it is to the upper left corner, the better. The dotted line shows random guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if single else note),
             percent_axis("false positive rate"),
             percent_axis("true positive rate"),

@@ -1,8 +1,8 @@
 """Writes a page by filling in a template, and ensures that no text in the data can run code in the page.
 
-A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Control characters, and others
-that are not allowed in HTML, are replaced with visible symbols. A Content-Security-Policy allows only the page's own
-script and style sheet, by digest, and forbids all network requests.
+A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Control characters and
+other characters that HTML forbids are replaced with visible symbols. A Content-Security-Policy allows only the page's
+own script and style sheet, by digest, and forbids all network requests.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def write_page(path: FilePath, template: str, **context: Any) -> None:
 
 
 def render(template: str, **context: Any) -> str:
-    """Return the HTML page of a template, filled in with the context."""
+    """Fill in a template with the values in the context, and return the HTML page."""
     environment = _environment()
     style = environment.get_template("style.css").render(palette=palette)
     script = (_TEMPLATES / "script.js").read_text(encoding="utf-8")

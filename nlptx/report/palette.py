@@ -1,4 +1,4 @@
-"""The colours of a report, for light and dark backgrounds. Colour-blind readers can tell them apart.
+"""The colours of a report, for light and dark backgrounds. Colour-blind readers can tell the colours apart.
 
 The colours of the series are from Okabe & Ito (2008), darkened or lightened where the contrast with the background
 would be too low. The colours in ``TEXT`` have a contrast of at least 4.5 with all backgrounds, and the colours in

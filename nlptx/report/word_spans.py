@@ -42,5 +42,5 @@ def find_spans(text: str, words: Iterable[tuple[str, float | None]]) -> list[Spa
 
 
 def same_length_lower(text: str) -> str:
-    """Return the text in lower case, with only the first character if the lower case of a letter has several."""
+    """Return the text in lower case. If the lower case of a letter has several characters, only the first is kept."""
     return "".join(character.lower()[:1] for character in text)

@@ -30,7 +30,7 @@ class CountSettings(Settings):
     )
     tokenizer: str = setting(
         "expressive",
-        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: tokenized text.",
+        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: text already tokenized.",
         "Counting",
         choices=("expressive", "words", "spaces"),
     )
@@ -58,7 +58,7 @@ class PcaSettings(Settings):
     standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5,
-        "Component i gets the mean square (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
+        "Scale component i to the mean square (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
         "Transform",
         low=0,
         high=1,
@@ -73,7 +73,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor for components from negative eigenvalues of the matrix; 1: no change.",
+        "Factor for components that belong to negative eigenvalues of X; 1: no change.",
         "Transform",
         low=1e-6,
         high=1,
@@ -95,12 +95,14 @@ class PcaSettings(Settings):
         "Power iteration",
         choices=("projection", "subtraction"),
     )
-    max_products: int = setting(10_000, "Maximum number of matrix-block products.", "Power iteration", low=1)
+    max_products: int = setting(
+        10_000, "Maximum number of products of the matrix with a block of vectors.", "Power iteration", low=1
+    )
 
 
 @dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
-    """Shape of the transformer; part of the ``train`` settings."""
+    """Settings that define the transformer; they are part of the settings of ``train``."""
 
     width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
     blocks: int = setting(1, "Number of encoder blocks.", "Network", low=0, high=1000)
@@ -176,7 +178,7 @@ class TrainSettings(NetworkSettings):
         "Data",
         choices=("none", "balanced"),
     )
-    passages: int = setting(0, "Passages to cut from each long text and add.", "Data", low=0, high=100)
+    passages: int = setting(0, "Extra training texts to cut from each long text.", "Data", low=0, high=100)
     new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
@@ -184,7 +186,9 @@ class TrainSettings(NetworkSettings):
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(1, "Number of distillation epochs on unlabelled texts.", "N-grams", low=0)
-    region_filters: int = setting(0, "Filters of a second classifier; 0: none.", "N-grams", low=0, high=4096)
+    region_filters: int = setting(
+        0, "Convolution filters of a second classifier; 0: none.", "N-grams", low=0, high=4096
+    )
     batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
     optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
@@ -196,10 +200,12 @@ class TrainSettings(NetworkSettings):
         metavar="KIND",
     )
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
-    weight_decay: float = setting(0.01, "Weight decay of AdamW, times the learning rate.", "Training", low=0)
+    weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Maximum words read per text in a step; 0: all.", "Training", low=0)
-    word_dropout: float = setting(0.1, "Fraction of words dropped from a training text.", "Training", low=0, high=0.95)
+    crop: int = setting(64, "Maximum words of a text used per step; 0: all.", "Training", low=0)
+    word_dropout: float = setting(
+        0.1, "Fraction of words dropped from each training text.", "Training", low=0, high=0.95
+    )
     weight_averaging: float = setting(
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
     )
@@ -210,6 +216,8 @@ class TrainSettings(NetworkSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.epochs and not self.ngrams:
-            raise SettingsError("`epochs=0` leaves only the n-gram features, and `ngrams=0` removes them")
+            raise SettingsError(
+                "there is nothing to train: `epochs=0` means no network, and `ngrams=0` means no n-gram features"
+            )
         if not self.epochs and self.pretrain:
             raise SettingsError("`pretrain` trains the network, but with `epochs=0` there is no network")

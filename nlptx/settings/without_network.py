@@ -18,7 +18,7 @@ SHAPE: Mapping[str, Any] = {
     "long_texts": "split",
 }
 _DEFAULTS = {item.name: item.default for item in fields(TrainSettings)}
-# Settings that describe the network or how it is trained, and so have no effect without one.
+# Settings that have no effect without a network, because they describe the network or how it is trained.
 UNUSED = [
     *(item.name for item in fields(NetworkSettings) if item.name != "loss"),
     *("lr", "freeze", "distill", "batch", "optimizer", "embedding_lr", "schedule", "warmup", "weight_decay", "clip"),
@@ -27,7 +27,7 @@ UNUSED = [
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings that have an effect without a network, with the shape of an empty encoder."""
+    """Return the settings with the shape of an empty encoder and the defaults of all unused settings."""
     changes: dict[str, Any] = {name: _DEFAULTS[name] for name in UNUSED}
     return replace(settings, **changes | dict(SHAPE))
 

@@ -110,7 +110,7 @@ def test_with_prior_texts_without_a_known_word_get_the_most_frequent_label(layou
     *unchanged, after = labelled.lines
     assert unchanged == same
     assert after == before.replace("?", "neg")  # 600 of the 1,100 labels are neg
-    assert "(<stdin>:4): labelled by the label frequencies in the training data" in labelled.stderr
+    assert "(<stdin>:4): labelled according to the label frequencies in the training data" in labelled.stderr
 
 
 def test_the_confidence_of_the_prior_is_its_fraction_of_the_training_texts(folder):

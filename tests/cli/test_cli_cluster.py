@@ -364,7 +364,7 @@ def test_the_plans_of_the_other_commands(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("predict", "texts.txt", "--dry-run"), "--dry-run prints the plan for --cluster"),
+        (("predict", "texts.txt", "--dry-run"), "--dry-run needs --cluster"),
         (("predict", "texts.txt", "--cluster", "host"), "--cluster is 'host'; expected local:N"),
         (("predict", "-", "--cluster", "local:2"), "cannot read standard input"),
         (("cooccur", "texts.txt", "--cluster", "local:2", "--shard", "1/2"), "both divide the input"),

@@ -116,7 +116,7 @@ def test_standard_input_cannot_be_used_twice(words, work):
 )
 def test_an_empty_file_name_is_rejected(words, work):
     """Shells expand unset variables to empty names."""
-    refused(*words, code=2, says="the name of a file is empty", cwd=work)
+    refused(*words, code=2, says="a file name is empty", cwd=work)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_empty_file_name_is_rejected(words, work):
 def test_an_output_cannot_replace_an_input(words, work, tmp_path):
     for name in ("train.tsv", "cooccur.npz", "embeddings.npz"):
         (tmp_path / name).write_bytes((work / name).read_bytes())
-    refused(*words, code=2, says="which the output would replace", cwd=tmp_path, untouched=tmp_path)
+    refused(*words, code=2, says="is also an input and would be overwritten", cwd=tmp_path, untouched=tmp_path)
 
 
 @pytest.mark.parametrize("name", ["train.tsv/x", "n" * 300], ids=["below a file", "long name"])
