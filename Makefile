@@ -299,8 +299,8 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
   --region-filters 64 --compact --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
-# VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence), from the package vaderSentiment, and a list of values
-# of emoji and ratings.
+# The prior of its n-gram weights consists of VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence), from the
+# package vaderSentiment, and of a list of values of emoji and ratings.
 VADER_FOLDER = import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])
 DEFAULT := build/default
 # Use BLAS kernels that all x86-64 processors of the last ten years support, so that all of them give the same bytes.
