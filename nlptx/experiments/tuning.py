@@ -1,4 +1,4 @@
-"""``tune``: search for better settings within a limit of time or rounds, by successive halving over cross-validation folds.
+"""``tune``: search for better settings, within limits of time and rounds, by successive halving over folds.
 
 The search consists of rounds. The candidates of the first round are changes that often help together; those of later
 rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
