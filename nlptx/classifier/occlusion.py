@@ -1,4 +1,4 @@
-"""Leave-one-out: computes the network outputs for a text without each of its words in turn.
+"""Leave-one-out: computes the network outputs for a text with each of its words left out in turn.
 
 The time is proportional to the length of the text. Because words attend only to words in the same window, only the
 window of the left-out word is encoded again. The vectors of the other windows stay the same.
@@ -96,7 +96,7 @@ class ReadText:
 
 
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
-    """Yield the pooled vectors of a window without each of its words in turn, for a few left-out words at a time.
+    """Yield the pooled vectors of a window with each of its words left out in turn, for a few such words at a time.
 
     A window that consists of one word is empty without this word. Its weight is then 0, and it has no pooled vector.
     """
@@ -118,7 +118,7 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
 
 
 class _Others:
-    """Merges each of several versions of one window, such as those without one word, with the other windows.
+    """Merges each of several versions of one window, such as those that lack one word, with the other windows.
 
     Args:
         pool: the pooling layer.

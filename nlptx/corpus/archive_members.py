@@ -1,4 +1,4 @@
-"""Reads the members of a tar archive, and reports damage that tarfile would take for the end of the archive."""
+"""Reads the members of a tar archive, and reports damage that tarfile would mistake for the end of the archive."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Member(tarfile.TarInfo):
 
 
 class _Forward:
-    """The part of the interface of a file that tarfile uses, for a stream that can only be read forwards.
+    """Wraps a stream that can only be read forwards, and provides the file methods that tarfile calls.
 
     The streaming mode of tarfile, ``r|``, takes twice as long.
     """
@@ -70,7 +70,7 @@ class _Forward:
 
 
 def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedReader]]:
-    """Yield the name and the contents of each regular file, at most the first ``longest`` bytes.
+    """Yield the name and the contents of each regular file. At most the first ``longest`` bytes are read.
 
     Raises:
         tarfile.TarError, or a decompression error: the archive is damaged.
