@@ -118,11 +118,11 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
 
 
 class _Others:
-    """Merges each of several versions of one window, such as those that lack one word, with the other windows.
+    """Merges versions of one window, each of which lacks one word, with the other windows of the text.
 
     Args:
         pool: the pooling layer.
-        windows: pooled vector of each window. May be empty if there is only one window.
+        windows: pooled vector of each window. The list may be empty if there is only one window.
     """
 
     def __init__(self, pool: Pool, windows: list[Parts]) -> None:
@@ -136,7 +136,7 @@ class _Others:
         self.after.reverse()
 
     def merge(self, number: int, versions: Parts) -> NDArray:
-        """Return the vectors (n, width) of n versions of the text, which differ in the window with index ``number``."""
+        """Return the vectors (n, width) of n versions of the text, which differ only in window ``number``."""
         own = versions if len(versions.vectors) else None
         count = len(versions.log_weights)
         around = [

@@ -29,8 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Number of input bytes per word range, and maximum number of matrix entries in a block of rows, without its first
-# row. These sizes determine how much memory a summing task needs, and how many such tasks can run at the same time.
+# Number of input bytes per word range, and maximum number of matrix entries in a block of rows, not counting the first
+# row of the block. These sizes determine how much memory a summing task needs, and how many such tasks can run at the
+# same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
@@ -85,7 +86,7 @@ class Encode:
 
 @dataclass(frozen=True)
 class Encoded:
-    """The result of :class:`Encode`: number of documents and SHA-256 digest of the text that was read, and notes."""
+    """The result of :class:`Encode`: number of documents, SHA-256 digest of their text, and notes about the input."""
 
     documents: int
     sha256: str

@@ -15,7 +15,7 @@ _HINT = "Make the table again with nlptx check."
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of a text as one line with single spaces, as it is stored in the table and compared."""
+    """Return the beginning of a text as one line with single spaces, which is the form stored in the table."""
     start = text[: 2 * _MAX_QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
     return " ".join(start.split())[:_MAX_QUOTED].strip()
 
