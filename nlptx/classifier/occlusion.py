@@ -32,10 +32,10 @@ def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows:
     if model.ngram_features is not None:
         next_ngrams, text_features = features_without_each(model.ngram_features, ids, text.ngrams)
     complete = [text.pooled(ids[None, span], text.ngrams[None, span]) for span in text.spans if len(text.spans) > 1]
-    others = _Others(model.network.pool, complete)
+    merger = _WindowMerger(model.network.pool, complete)
     y = np.concatenate(
         [
-            others.merge(number, parts)
+            merger.merge(number, parts)
             for number, span in enumerate(text.spans)
             for parts in _window_without_each(text, next_ngrams, span)
         ]
@@ -117,7 +117,7 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
         yield text.pooled(text.ids[kept], ngrams)
 
 
-class _Others:
+class _WindowMerger:
     """Merges versions of one window, each of which lacks one word, with the other windows of the text.
 
     Args:

@@ -1,4 +1,4 @@
-"""Parts: ``nlptx cooccur --shard`` makes one from each shard of a corpus, and ``nlptx merge`` adds them up.
+"""Parts: ``nlptx cooccur --shard`` makes one from each shard of a corpus, and ``nlptx merge`` combines them.
 
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
 the counts of pairs of words from a given vocabulary. These counts are integer numbers of units (see

@@ -45,7 +45,7 @@ class _Member(tarfile.TarInfo):
         raise tarfile.ReadError("sparse files are not supported")
 
 
-class _Forward:
+class _ForwardOnlyFile:
     """Wraps a stream that can only be read forwards, and provides the file methods that tarfile calls.
 
     The streaming mode of tarfile, ``r|``, takes twice as long.
@@ -76,7 +76,7 @@ def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedRead
         tarfile.TarError, or a decompression error: the archive is damaged.
     """
     with open_by_content(name) as stream:
-        file = _Forward(stream)
+        file = _ForwardOnlyFile(stream)
         archive = tarfile.TarFile(fileobj=cast(Any, file), tarinfo=_Member)
         while (member := archive.next()) is not None:
             if member.isreg():
