@@ -1,8 +1,8 @@
 """Arrays of 8-bit numbers with a common exponent for each block of 32 numbers (block floating point).
 
 An array of any shape is cut into blocks of consecutive numbers, in C order. A block becomes integers q_k from -127 to
-127 and an exponent e, so that its values are about q_k 2^e. The exponent is the smallest one with which the largest
-value fits, so the error is at most 2^(e - 1), less than a hundredth of the largest value of the block. Rounding the
+127 and an exponent e, so that its values are about q_k 2^e. The exponent is the smallest one for which the largest
+absolute value of the block fits, so the error is at most 2^(e - 1), less than a hundredth of this value. Converting the
 result again does not change it.
 """
 
@@ -17,12 +17,12 @@ from nlptx.errors import CorruptError
 
 _BLOCK = 32
 _LARGEST = 127
-# Range of the exponents. Larger values are cut off, and smaller ones become 0.
+# Range of the exponents. Values that are too large for it are clipped, and values that are too small become 0.
 _EXPONENTS = (-100, 100)
 
 
 def to_block_floats(array: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return the integers, in the shape of the array, and the exponents (blocks,)."""
+    """Return the integers, in the shape of the array, and the exponents, one per block."""
     blocks = _in_blocks(array)
     largest = np.abs(blocks).max(axis=1, initial=0)
     mantissa, power = np.frexp(largest)
@@ -34,13 +34,13 @@ def to_block_floats(array: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArr
 
 
 def from_block_floats(numbers: NDArray[np.int8], exponents: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Return the array of these integers and exponents, in the shape of the integers."""
+    """Return the array that these integers and exponents represent, in the shape of the integers."""
     powers = np.ldexp(np.float32(1), exponents.astype(np.int32)).astype(np.float32)
     return (_in_blocks(numbers) * powers[:, None]).reshape(-1)[: numbers.size].reshape(numbers.shape)
 
 
 def rounded(array: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an array with the accuracy of block floats."""
+    """Return the array rounded to values that block floats can represent."""
     return from_block_floats(*to_block_floats(array))
 
 
@@ -68,7 +68,7 @@ def read_floats(artifact: Artifact, name: str, compact: bool, shape: tuple[int |
 
 
 def _in_blocks(array: NDArray) -> NDArray:
-    """Return the numbers of an array in rows of _BLOCK numbers, the last of which is filled with zeros."""
+    """Return the numbers of an array in rows of _BLOCK numbers. The last row is padded with zeros."""
     flat = array.reshape(-1)
     missing = -len(flat) % _BLOCK
     return (np.append(flat, np.zeros(missing, flat.dtype)) if missing else flat).reshape(-1, _BLOCK)

@@ -38,7 +38,7 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 STDIN = "-"
 _HEADER = "header"
-# Values of errno if the path cannot refer to a file, besides those that have an exception class of their own.
+# Values of errno that mean that the path cannot refer to a file, except those that have separate exception classes.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 # Number of bytes that are copied at a time.

@@ -22,7 +22,7 @@ _STAGES: dict[str, tuple[str, type[Settings], str]] = {
 # Settings of counting that say how texts are split into words.
 _TOKENS = [item for item in fields(CountSettings) if item.name in ("tokenizer", "lowercase")]
 
-# Fields of ReadOptions and the options that set them.
+# Field of ReadOptions -> command-line option that sets it.
 _READING = {
     "text_column": "--text-column",
     "label_column": "--label-column",
@@ -68,15 +68,15 @@ def _part_command(header: dict[str, Any]) -> str:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model that was the start of another training: start-1.npz for the first such model."""
+    """Return a file name for a model from which another training run started: start-1.npz for the first such model."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    A model without word vectors was not made from a file, but possibly with a configuration file of its own, which says
-    how texts are split into words.
+    For a model without word vectors, there is no such file. However, if the tokenizer of the model is not the default
+    one, it was set in a configuration file, which the option names.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -113,7 +113,7 @@ def _is_one_step(headers: list[dict[str, Any]]) -> bool:
 
 
 def _is_empty(header: dict[str, Any]) -> bool:
-    """Return whether a header is that of the empty word vectors of a model that was trained without a network."""
+    """Return whether a header describes the empty word vectors of a model that was trained without a network."""
     return header["kind"] == "embeddings" and header["details"].get("source") == "none"
 
 

@@ -177,7 +177,7 @@ def find_threshold(curve: ErrorCurve | None, max_error: float) -> Threshold:
         raise SettingsError(f"`max_error` is {max_error}; expected a number between 0 and 1")
     if curve is None:
         raise ArtifactError(
-            "the model stores no errors on held-out texts, so no threshold for `max_error` can be found",
+            "the model has no record of its errors on held-out texts, so no threshold for `max_error` can be found",
             hint="Train it again with texts held out (`valid_share` above 0), or choose `abstain` yourself.",
         )
     threshold = curve.choose(max_error)

@@ -104,7 +104,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    """Return (T, C) probabilities for the text without each of its first T = ``count`` known words in turn.
+    """Return (T, C) probabilities for the text with each of its first T = ``count`` known words left out in turn.
 
     The model reads at most ``count`` known words. If there are more, leaving out a word makes it read the next one.
     """

@@ -42,7 +42,7 @@ class LabelSetReport:
         auc: mean ROC-AUC of the labels for which it is defined.
         log_loss: sum of the log-losses of all labels, averaged over the texts, in nats. If p is the predicted
             probability of a label, its log-loss is -log p for a text with the label, and -log(1 - p) otherwise.
-        ece: expected calibration error of the confidence, P(the predicted set is the true set).
+        ece: expected calibration error of the confidence, the probability that the predicted set is the true set.
         ece_floor: calibration error of a perfectly calibrated model on the same number of texts.
         labels_per_text, predicted_per_text: mean numbers of true and predicted labels per text.
         classes: one report per label.
@@ -79,7 +79,7 @@ def evaluate_sets(
         probabilities: (texts, C) probability of each label.
         targets: (texts, C), True where a text has a label.
         labels: the C labels.
-        decision: contains the threshold of each label.
+        decision: decision rule, with the threshold of each label.
     """
     predicted = decision.choose(probabilities)
     confidence = decision.confidence(probabilities, predicted)

@@ -92,7 +92,7 @@ class Model:
 
     @property
     def label_names(self) -> list[str]:
-        """Names of the C labels, as printed by the command line."""
+        """Names of the C labels, as printed by the command-line tool."""
         return [label_name(label) for label in self.labels]
 
     @property

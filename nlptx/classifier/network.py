@@ -145,7 +145,7 @@ class Network(Layer):
 
 
 class _Unset:
-    """Replaces a random generator if the weights will be read from a file. The arrays it returns take no memory."""
+    """Stands in for a random generator if the weights come from a file. The arrays it returns take no memory."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))

@@ -1,4 +1,4 @@
-"""Leave-one-out: computes the network outputs for a text without each of its words in turn.
+"""Leave-one-out: computes the network outputs for a text with each of its words left out in turn.
 
 The time is proportional to the length of the text. Because words attend only to words in the same window, only the
 window of the left-out word is encoded again. The vectors of the other windows stay the same.
@@ -32,10 +32,10 @@ def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows:
     if model.ngram_features is not None:
         next_ngrams, text_features = features_without_each(model.ngram_features, ids, text.ngrams)
     complete = [text.pooled(ids[None, span], text.ngrams[None, span]) for span in text.spans if len(text.spans) > 1]
-    others = _Others(model.network.pool, complete)
+    merger = _WindowMerger(model.network.pool, complete)
     y = np.concatenate(
         [
-            others.merge(number, parts)
+            merger.merge(number, parts)
             for number, span in enumerate(text.spans)
             for parts in _window_without_each(text, next_ngrams, span)
         ]
@@ -96,7 +96,7 @@ class ReadText:
 
 
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
-    """Yield the pooled vectors of a window without each of its words in turn, for a few left-out words at a time.
+    """Yield the pooled vectors of a window with each of its words left out in turn, for a few such words at a time.
 
     A window that consists of one word is empty without this word. Its weight is then 0, and it has no pooled vector.
     """
@@ -117,12 +117,12 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
         yield text.pooled(text.ids[kept], ngrams)
 
 
-class _Others:
-    """Merges each of several versions of one window, such as those without one word, with the other windows.
+class _WindowMerger:
+    """Merges versions of one window, each of which lacks one word, with the other windows of the text.
 
     Args:
         pool: the pooling layer.
-        windows: pooled vector of each window. May be empty if there is only one window.
+        windows: pooled vector of each window. The list may be empty if there is only one window.
     """
 
     def __init__(self, pool: Pool, windows: list[Parts]) -> None:
@@ -136,7 +136,7 @@ class _Others:
         self.after.reverse()
 
     def merge(self, number: int, versions: Parts) -> NDArray:
-        """Return the vectors (n, width) of n versions of the text, which differ in the window with index ``number``."""
+        """Return the vectors (n, width) of n versions of the text, which differ only in window ``number``."""
         own = versions if len(versions.vectors) else None
         count = len(versions.log_weights)
         around = [

@@ -36,8 +36,8 @@ def prediction_columns(
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of new columns, preceded by ``predicted_`` as often as necessary to differ from those ``taken``.
 
-    Names that differ only in their case or in outer spaces count as equal, because the columns of a table are found
-    without regard to either. Otherwise, the predictions could later be taken for the true labels.
+    Names that differ only in case or in outer spaces count as equal, because the columns of a table are found without
+    regard to case and outer spaces. Otherwise, the predictions could later be taken for the true labels.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')

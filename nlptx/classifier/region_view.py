@@ -45,7 +45,7 @@ class RegionView:
         return self._sum(outputs, self.classifier.outputs(texts))
 
     def combine_without_each(self, outputs: NDArray, ids: NDArray[np.integer], count: int) -> NDArray:
-        """Return the outputs of the model for a text without each of its first ``count`` words in turn.
+        """Return the outputs of the model for a text with each of its first ``count`` words left out in turn.
 
         Args:
             outputs: (count, outputs) outputs of the network.
@@ -59,7 +59,7 @@ class RegionView:
         return a * outputs + b * of_regions
 
     def with_words(self, words: int) -> Self:
-        """Return the same for a vocabulary to which new words were appended, so that it has ``words`` words."""
+        """Return a copy for a vocabulary to which new words were appended, so that it now has ``words`` words."""
         ngrams = self.classifier.ngrams.with_words(words)
         return replace(self, classifier=replace(self.classifier, ngrams=ngrams))
 

@@ -121,14 +121,14 @@ def score(
 
 
 def score_texts(model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None) -> Iterator[list[Scored]]:
-    """Yield the predictions for texts in batches. The texts are read in the calling thread; ``jobs`` as for Workers."""
+    """Yield the predictions for texts in batches. The texts are read in the calling thread."""
     with Workers.of(jobs) as workers:
         for batch in score(model, ((None, text) for text in texts), workers, read_ahead=False):
             yield [scored for _, scored in batch]
 
 
 def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]]]:
-    """Yield pairs in groups of at most ``size``, and of few characters: ``([key, ...], [text, ...])``."""
+    """Yield pairs in groups of at most ``size``, fewer if the texts are long: ``([key, ...], [text, ...])``."""
     keys, texts, characters = list[K](), list[str](), 0
     for key, text in pairs:
         keys.append(key)

@@ -29,7 +29,8 @@ from nlptx.runtime.workers import Workers
 # Pairs that are measured: the _WORDS words with the largest absolute effects are paired with each other and with words
 # at most _REACH positions away.
 _WORDS, _REACH = 8, 3
-# Maximum number of words that are scored to measure all pairs in a text. At least _MIN_PAIRS pairs are always measured.
+# Maximum total length, in words, of the texts that are scored to measure the pairs in one text. At least _MIN_PAIRS
+# pairs are always measured.
 _MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
 # Minimum distance of probabilities from 0 and 1, so that log-odds are finite.
 _MARGIN = 1e-12
@@ -99,7 +100,7 @@ def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _log_odds(
     model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
 ) -> NDArray[np.float64]:
-    """Return the log-odds (removals,) of a label for the text without each of these groups of words in turn."""
+    """Return the log-odds (removals,) of a label for the text with each of these groups of words left out in turn."""
     step = max(_MAX_SCORED // 16 // len(ids), 1)
     model = model.overflow_safe()
     with Workers(1):

@@ -108,7 +108,7 @@ class Cluster:
             )
 
     def _facts(self) -> dict[str, tuple[str | None, str]]:
-        """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS."""
+        """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS library."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
         # If a worker ends before it answers, its entry is a connection error.
@@ -191,7 +191,7 @@ class Cluster:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
-                # The worker joined later. Its task is assigned to another worker.
+                # This worker joined after the check of all workers. Its task is assigned to another one.
                 self._refuse(error)
                 future = self._submit(work, item)
             except KilledWorker:
@@ -206,7 +206,7 @@ class Cluster:
         if not unsuitable - self._unsuitable:
             return
         self._unsuitable |= unsuitable
-        self._on_note(f"note: {error.where or self.address}: {error.message}; it gets no tasks")
+        self._on_note(f"note: {error.where or self.address}: {error.message}; this worker gets no tasks")
         self._count_threads()
         if not self._threads:
             raise NlptxError(error.message, where=error.where, hint=error.hint)

@@ -22,7 +22,9 @@ _WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 @contextmanager
 def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
-    """Connect to a scheduler, or start local workers. After the ``with`` block, the connection or the workers end.
+    """Connect to a scheduler, or start local workers.
+
+    At the end of the ``with`` block, the connection is closed, or the workers are stopped.
 
     Args:
         address: address of the cluster, in a form that :func:`check_address` accepts.

@@ -29,8 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Number of input bytes per word range, and maximum number of matrix entries in a block of rows, except its last row.
-# These sizes determine how much memory a summing task needs, and how many such tasks can run at the same time.
+# Number of input bytes per word range, and maximum number of matrix entries in a block of rows, not counting the first
+# row of the block. These sizes determine how much memory a summing task needs, and how many such tasks can run at the
+# same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
@@ -85,7 +86,7 @@ class Encode:
 
 @dataclass(frozen=True)
 class Encoded:
-    """The result of :class:`Encode`: number of documents and SHA-256 digest of the text that was read, and notes."""
+    """The result of :class:`Encode`: number of documents, SHA-256 digest of their text, and notes about the input."""
 
     documents: int
     sha256: str
@@ -113,7 +114,7 @@ class Sum:
     number: int
 
     def __str__(self) -> str:
-        return f"rows of block {self.block}, sums {self.first} to {self.after} of level {self.level}"
+        return f"rows of block {self.block}, sums {self.first} to {self.after - 1} of level {self.level}"
 
 
 def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
@@ -153,9 +154,10 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
 
 
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
-    """Sum the word counts of a range, and write its most frequent words. Return its numbers of tokens and words.
+    """Sum the word counts of a range, and write its most frequent words.
 
-    If no word is frequent enough, the most frequent word is written anyway, because the error message names it.
+    Return the number of its tokens and of its distinct words. If no word is frequent enough, the most frequent word is
+    written anyway, because the error message names it.
     """
     counts: defaultdict[bytes, int] = defaultdict(int)
     for partition in range(job.partitions):

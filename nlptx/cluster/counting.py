@@ -113,7 +113,7 @@ def count_partitions(
 
 
 def _choose_vocabulary(job: CountJob, totals: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Choose and write the vocabulary, given the top words of each range. Return the numbers of tokens and words."""
+    """Choose and write the vocabulary, given the top words of each range. Return the totals to record."""
     counts = {word: count for range_ in range(job.ranges) for word, count in read_words(job.path("top", range_))}
     vocabulary = vocabulary_from(counts, job.settings)
     write(job.path("vocabulary"), WordList(vocabulary, {}).to_artifact(job.settings))

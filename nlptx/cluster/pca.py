@@ -1,11 +1,11 @@
 """PCA on the workers of a cluster. The result has the same bytes as on one machine.
 
 The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each slice is a file
-in a folder that all workers can access. For each product with X, this process writes the block of vectors b to the
-folder, each task computes X_i b for one slice, and this process joins the results. X is symmetric, so X^T X b is the
-product with X, computed twice. With standardisation or smoothing, X is not symmetric; each task then computes
-X_i^T (X_i b), and this process adds the results in pairs, as on one machine. Everything else, such as the
-orthogonalisation of the vectors, happens in this process.
+in a folder that all workers can access. For each product with X, the main process writes the block of vectors b to the
+folder, each task computes X_i b for one slice, and the main process joins the results. If X is symmetric, X^T X b is
+computed as two products with X. With standardisation or smoothing, X is not symmetric; each task then computes
+X_i^T (X_i b), and the main process adds the results pairwise, as on one machine. Everything else, such as the
+orthogonalisation of the vectors, happens in the main process.
 """
 
 from __future__ import annotations

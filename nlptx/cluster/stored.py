@@ -1,8 +1,8 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
-A file contains a pickled object. Its arrays come after it, so that they can be mapped instead of copied. Before them
-are the sizes of all these parts, also pickled. Unpickling can run code. Therefore, the folder must be private, like the
-cluster itself.
+A file contains a pickled object, followed by the arrays of the object, which can then be memory-mapped instead of
+copied. The file begins with the pickled sizes of these parts. Unpickling can run code. Therefore, the folder must be
+private, like the cluster itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from nlptx.io.atomic_write import atomic_output
 
 T = TypeVar("T")
 
-# Number of bytes of the first number in a file, and alignment of the arrays, in bytes.
+# Number of bytes of the first number in a file, which is the length of the pickled sizes; and alignment of the arrays,
+# in bytes.
 _SIZE, _ALIGNMENT = 8, 64
 
 
@@ -130,7 +131,7 @@ def _unpickle(content: memoryview) -> Any:
 
 
 def _copied(file: BufferedReader) -> bytearray:
-    """Return the content of a file. A file that is soon removed must not be mapped, because NFS would keep it."""
+    """Return the content of a file. A file that is soon removed is not mapped, because NFS would keep its data."""
     content = bytearray(os.fstat(file.fileno()).st_size)
     file.readinto(content)
     return content

@@ -136,7 +136,7 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
 
 
 def facts(requirements: Requirements) -> tuple[str | None, str]:
-    """Return the reason why this worker is unsuitable (None if it is suitable), and its BLAS."""
+    """Return the reason why this worker is unsuitable (None if it is suitable), and its BLAS library."""
     try:
         _checked(requirements)
     except UnsuitableWorkerError as error:

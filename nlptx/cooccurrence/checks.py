@@ -16,7 +16,7 @@ from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Counts are sums of integer units, which float64 represents exactly up to this value.
+# Maximum count. Counts come from sums of integers, which float64 represents exactly up to this value.
 _LARGEST_COUNT = 2.0**53
 
 
@@ -60,7 +60,7 @@ def check_entries(rows: sp.csr_matrix) -> None:
     """Raise CorruptError if these rows cannot belong to a matrix of counts."""
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
         raise CorruptError("the matrix contains an index of a word that does not exist")
-    if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # also if a count is NaN
+    if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # NaN fails this test too
         raise CorruptError("the matrix contains a count that is zero, negative, beyond 2^53, or not a number")
     if not rows.has_canonical_format:
         raise CorruptError("the entries of the matrix are unsorted or repeated")

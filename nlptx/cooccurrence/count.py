@@ -43,8 +43,8 @@ def count_corpus(
     """Count which words occur near each other, in bounded memory.
 
     The context of a word is the ``window`` words before and after it in its document. Words outside the vocabulary
-    are removed first, as in GloVe and word2vec. Weights are summed exactly, as integer numbers of a small unit, and the
-    sums are divided only at the end.
+    are removed first, as in GloVe and word2vec. Weights are summed exactly, as integer multiples of a small unit, and
+    the sums are converted from units to counts only at the end.
 
     The corpus is counted in blocks that fit in memory. If there are several blocks, their counts go to temporary files
     and are summed at the end, a few rows at a time.

@@ -39,7 +39,7 @@ class InvertedIndex:
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return the start indices of the windows around words ``first`` to ``after`` (exclusive), in segment order."""
+        """Return the starts of the windows around word ids ``first`` to ``after`` (exclusive), in segment order."""
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
         return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
 

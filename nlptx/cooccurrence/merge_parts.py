@@ -1,4 +1,4 @@
-"""Adds up the parts of a corpus, in any order.
+"""Adds up the parts of a corpus (see :mod:`nlptx.cooccurrence.parts`), in any order.
 
 The result is the same as if the entire corpus had been counted at once.
 """

@@ -1,4 +1,4 @@
-"""Parts: ``nlptx cooccur`` makes one from each shard of a corpus, and ``nlptx merge`` turns them into the counts.
+"""Parts: ``nlptx cooccur --shard`` makes one from each shard of a corpus, and ``nlptx merge`` combines them.
 
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
 the counts of pairs of words from a given vocabulary. These counts are integer numbers of units (see
@@ -55,7 +55,7 @@ class TokenPart:
         return cls(chunk, shard_details(shard) | corpus)
 
     def to_artifact(self, settings: CountSettings) -> Artifact:
-        """Return the artifact of this part."""
+        """Return this part as an artifact."""
         arrays = {
             "words": np.frombuffer(b"\n".join(self.chunk.words), np.uint8),
             "word_counts": self.chunk.counts,
@@ -96,7 +96,7 @@ class WordList:
     details: dict[str, Any]
 
     def to_artifact(self, settings: CountSettings) -> Artifact:
-        """Return the artifact of this word list."""
+        """Return this word list as an artifact."""
         return Artifact(WORDS, settings.to_dict(), self.vocabulary.to_arrays(), None, self.details)
 
     @classmethod
@@ -107,7 +107,7 @@ class WordList:
 
 
 def check_complete(stream: TokenStream) -> None:
-    """Raise DataError if words were dropped, because a single run might have dropped other words."""
+    """Raise DataError if words were dropped, because counting the whole corpus might drop other words."""
     if stream.dropped:
         raise DataError(
             "there are more distinct words than fit into the memory limit, and parts must keep all of them",

@@ -98,7 +98,7 @@ class StoredCooccurrence:
         return build(artifact, from_artifact, name)
 
     def to_artifact(self) -> Artifact:
-        """Return the artifact, whose large arrays are still in the file."""
+        """Return the counts as an artifact, whose large arrays are still in the file."""
         matrix = self.matrix
         return matrix_artifact(
             matrix.indptr, matrix.columns, matrix.values, self.vocabulary, self.settings, self.details

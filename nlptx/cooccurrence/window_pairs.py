@@ -1,4 +1,4 @@
-"""Counts pairs of nearby words exactly, in complete rows of the matrix.
+"""Counts pairs of nearby words exactly, one complete row of the matrix after another.
 
 The positions of a text are grouped by word. The words around all positions of a word determine the row of this word in
 the matrix. The row of a frequent word is summed in a dense vector, which stays in the processor cache. For a rare word,
@@ -120,7 +120,7 @@ class PairCounter:
         return self._row(first) if after == first + 1 else self._sorted(first, after)
 
     def _around(self, first: int, after: int) -> Iterator[NDArray[np.int32]]:
-        """Yield the windows around words ``first`` to ``after`` (exclusive), ``step`` windows at a time."""
+        """Yield the windows around words with ids ``first`` to ``after`` (exclusive), ``step`` windows at a time."""
         positions = self.index.windows_of(first, after)
         for start in range(0, len(positions), self.step):
             batch = positions[start : start + self.step]

@@ -1,4 +1,4 @@
-"""Reads the members of a tar archive, and reports damage that tarfile would take for the end of the archive."""
+"""Reads the members of a tar archive, and reports damage that tarfile would mistake for the end of the archive."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class _Member(tarfile.TarInfo):
         raise tarfile.ReadError("sparse files are not supported")
 
 
-class _Forward:
-    """The part of the interface of a file that tarfile uses, for a stream that can only be read forwards.
+class _ForwardOnlyFile:
+    """Wraps a stream that can only be read forwards, and provides the file methods that tarfile calls.
 
     The streaming mode of tarfile, ``r|``, takes twice as long.
     """
@@ -70,13 +70,13 @@ class _Forward:
 
 
 def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedReader]]:
-    """Yield the name and the contents of each regular file, at most the first ``longest`` bytes.
+    """Yield the name and the contents of each regular file. At most the first ``longest`` bytes are read.
 
     Raises:
         tarfile.TarError, or a decompression error: the archive is damaged.
     """
     with open_by_content(name) as stream:
-        file = _Forward(stream)
+        file = _ForwardOnlyFile(stream)
         archive = tarfile.TarFile(fileobj=cast(Any, file), tarinfo=_Member)
         while (member := archive.next()) is not None:
             if member.isreg():

@@ -70,7 +70,7 @@ class Columns:
         return found
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether a table has a single column that can be read as the text without being named by the user."""
+        """Return whether the only column of a table can be read as the text although the user did not name it."""
         named = self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False

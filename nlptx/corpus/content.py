@@ -65,7 +65,8 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an nlptx artifact", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Shorter inputs are not examined for zero bytes. A binary file must also have more control characters than this.
+# Inputs with fewer bytes are not examined for zero bytes. An input is a binary file only if it also contains more
+# control characters than this.
 _MIN_BYTES = 16
 # Control characters that are very rare in text.
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
@@ -182,7 +183,7 @@ def _json_document(head: bytes) -> NotText | None:
     ):
         return NotText("a JSON array", "Write one object per line: jq -c '.[] | {text: .}' FILE > FILE.jsonl.")
     if _OBJECT_OVER_LINES.match(text):
-        return NotText("a JSON object over several lines", "Write one object per line: jq -c . FILE > FILE.jsonl.")
+        return NotText("a multi-line JSON object", "Write one object per line: jq -c . FILE > FILE.jsonl.")
     return None
 
 

@@ -34,7 +34,8 @@ class Corpus:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
-        noted: guesses that have already been reported and are not reported again. Several corpora can share this set.
+        noted: guesses, such as which column contains the text, that have already been reported and are not reported
+            again. Several corpora can share this set.
     """
 
     inputs: Iterable[str | Partition]
@@ -146,7 +147,7 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        For a plain-text file with Unix line ends, also after its last line, this is the SHA-256 of the file.
+        If every line of a plain-text file ends with a line feed only, this is the SHA-256 of the file.
         """
         return self._digest.hexdigest()
 

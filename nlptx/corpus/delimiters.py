@@ -25,7 +25,7 @@ def detect_delimiter(header: str) -> str:
 
 
 def named_delimiter(line: str) -> str | None:
-    r"""Return the delimiter if the first line of a CSV file only names it, as some spreadsheets write it, or None.
+    r"""Return the delimiter if the first line of a CSV file only declares it, as some spreadsheets do; otherwise None.
 
     >>> named_delimiter("sep=;\r\n"), named_delimiter("sep=;,text")
     (';', None)

@@ -84,7 +84,7 @@ class ReadOptions:
         if self.format not in FORMATS:
             raise SettingsError(f"input format is {self.format!r}; expected one of {', '.join(FORMATS)}")
         if unknown := set(self.splits) - set(SPLITS):
-            raise SettingsError(f"split is {min(unknown)!r}; expected some of {', '.join(SPLITS)}")
+            raise SettingsError(f"split is {min(unknown)!r}; expected {', '.join(SPLITS[:-1])} or {SPLITS[-1]}")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in _NO_DELIMITERS):
             raise SettingsError(
                 f"`delimiter` is {self.delimiter!r}; expected one character other than a quote or a line break"

@@ -15,7 +15,7 @@ _HINT = "Make the table again with nlptx check."
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of a text as one line with single spaces, as it is stored in the table and compared."""
+    """Return the beginning of a text as one line with single spaces, which is the form stored in the table."""
     start = text[: 2 * _MAX_QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
     return " ".join(start.split())[:_MAX_QUOTED].strip()
 
@@ -26,7 +26,7 @@ class Exclusion:
 
     Args:
         path: the table, for messages.
-        texts: (file, line) -> beginning of the text. Line 0 means that the whole file is one text.
+        texts: (file, line) -> beginning of the text at this position. Line 0 means that the whole file is one text.
         seen: positions of the rows that have been left out.
     """
 
@@ -83,7 +83,7 @@ class Exclusion:
             raise DataError(
                 f"none of its {len(self.texts):,} rows is in the data; the first one is {source}:{line}",
                 where=self.path,
-                hint="Name the data in the same way as for nlptx check.",
+                hint="Specify the data by the same paths as for nlptx check.",
             )
         note = f"left out {len(self.seen):,} row{'s' * (len(self.seen) != 1)} that {self.path} lists"
         return note + (f"; it also lists {missing:,} that the data does not contain" if missing else "")

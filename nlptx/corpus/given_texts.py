@@ -1,4 +1,4 @@
-"""Metadata for training texts that are passed from Python, in the form that texts from a table have."""
+"""Metadata for training texts that are passed from Python, in the same form as for texts from a table."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class NaturalOrder:
         self._count += 1
 
     def sorted(self, values: Sequence[T]) -> Sequence[T]:
-        """Return ``values``, which are in input order, one per document, sorted into the order that was found."""
+        """Return ``values``, one per document in input order, sorted into the order that was found."""
         if not self._keys or not len(values):
             return values
         order = sorted(range(self._count), key=lambda number: self._keys.get(number, []))

@@ -24,7 +24,8 @@ _BLOCK = 1 << 20
 class Partition:
     """Consecutive lines of a file, or a whole input that cannot be cut: a compressed file, an archive or a folder.
 
-    A line belongs to the partition that contains its first byte. A partition of a table starts with the table's header.
+    A line belongs to the partition that contains its first byte. A partition of a CSV or TSV file starts with the
+    header of the file.
 
     Args:
         name: the input as the user gave it, for messages.
@@ -55,13 +56,13 @@ class Partition:
         return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
 
     def shown(self, path: str) -> str:
-        """Replace the input's absolute path, with which ``path`` begins, by the path that the user gave."""
+        """Return ``path`` with the input's absolute path at its start replaced by the path that the user gave."""
         name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
         return name + path.removeprefix(self.path)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the lines of this partition, which must not be a whole input, for reading."""
+        """Open the lines of this partition for reading. The partition must not be a whole input."""
         assert self.stop is not None
         with open_whole(self.path) as file:
             first, last = (_line_start(file, offset) for offset in (self.start, self.stop))
@@ -104,7 +105,7 @@ def _line_start(file: BinaryIO, offset: int) -> int:
 
 
 class _Range(io.RawIOBase):
-    """A stream of the bytes ``first`` and the next ``size`` bytes of ``file``."""
+    """A stream of the bytes ``first``, followed by the next ``size`` bytes of ``file``."""
 
     def __init__(self, first: bytes, file: io.BufferedReader, size: int) -> None:
         self._first = first

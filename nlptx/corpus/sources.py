@@ -25,8 +25,8 @@ from nlptx.io.whole_file import open_whole
 STDIN = "-"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# A text file whose name starts with one of these prefixes is not a document. Names with the second and the
-# third prefix are found in the aclImdb corpus.
+# A text file whose name starts with one of these prefixes is not a document. The aclImdb corpus contains files with the
+# second and the third prefix.
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 # Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
 # some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not

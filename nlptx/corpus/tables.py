@@ -179,7 +179,7 @@ def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 class _Header(NamedTuple):
     """The header of a table: the column names, and the number of fields in a row.
 
-    Spreadsheets may write empty columns at the end. They have no name, and no cell of them may have any content.
+    Spreadsheets may write empty columns at the end. Such a column has no name, and its cells must be empty.
     """
 
     names: list[str]
@@ -192,7 +192,7 @@ class _Header(NamedTuple):
             names.pop()
         where = f"{source.name}:{number}"
         if repeated := [name for name, times in Counter(names).items() if times > 1]:
-            hint = "Give every column a name of its own."
+            hint = "Give every column a different name."
             raise DataError(f"duplicate column {repeated[0]!r} in the header", where=where, hint=hint)
         columns.find(names, where)
         source.columns.extend(names)

@@ -136,7 +136,7 @@ def read_training_data(
 
 
 def _options_of_texts(options: ReadOptions) -> ReadOptions:
-    """Return only those options that determine which texts are read."""
+    """Return the options that determine which texts are counted; the other options have their default values."""
     return replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
 
 

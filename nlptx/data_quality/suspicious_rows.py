@@ -15,7 +15,7 @@ _DIGITS = 4
 
 
 def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
-    """Yield the table cells for each row whose fault would be removed by leaving out the row.
+    """Yield the table cells of each row with a fault that can be removed by leaving out the row.
 
     The columns are the file, the line, the beginning of the text, its label, the suggested label (if any), the kinds of
     faults, the position of the row that this row was compared with (if any), and a score from 0 to 1. A row with

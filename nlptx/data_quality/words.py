@@ -23,7 +23,7 @@ class TextWords:
     Args:
         ids: (T,) int32 word ids of all texts, concatenated. Tokens without a letter or a digit are left out.
         starts: (N + 1,) int64 index in ``ids`` of the first word of each text; the last entry is T.
-        size: every id is smaller than this number, which also counts the tokens that are left out.
+        size: upper bound of the ids (exclusive). The tokens that are left out have ids too.
     """
 
     ids: NDArray[np.int32]

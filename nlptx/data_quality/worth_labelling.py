@@ -90,7 +90,7 @@ def worth_labelling(
     words = find_words(texts, workers)
     first = first_same(texts)
     is_candidate = (first == np.arange(len(texts))) & (words.lengths > 0)
-    is_candidate[first[labelled.indices]] = False  # the first copy of a text may be a row without a label
+    is_candidate[first[labelled.indices]] = False  # a text is not a candidate if a copy of it has a label
     candidates = np.flatnonzero(is_candidate)
     if not len(candidates):
         return _none("every text without a label is empty or a copy of a labelled text")

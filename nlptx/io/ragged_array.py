@@ -20,7 +20,7 @@ _MAX_GAPS, _SMALL = 0.95, 1 << 12
 class RaggedArray(Sequence[NDArray[Any]]):
     """A sequence of one-dimensional arrays, stored without a Python object per array.
 
-    Several threads and forked processes may read it at the same time. Selections share the entries with the original.
+    Several threads and forked processes may read it at the same time. Selections share their entries with the original.
 
     Args:
         entries: the entries of all arrays, in memory or in a temporary file.

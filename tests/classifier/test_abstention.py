@@ -141,7 +141,7 @@ def test_the_smallest_error_is_the_first_that_has_a_threshold(curve):
 
 
 def test_an_unattainable_maximum_error_is_reported_with_advice(curve):
-    with pytest.raises(ArtifactError, match=r"no errors on held-out texts.*\n.*Train it again with texts held out"):
+    with pytest.raises(ArtifactError, match=r"no record of its errors.*\n.*Train it again with texts held out"):
         find_threshold(None, 0.1)
     with pytest.raises(QualityGateError, match=r"1,010 texts.*error rate to 0.001\n.*Allow at least 0\.0"):
         find_threshold(curve, 0.001)

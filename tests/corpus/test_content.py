@@ -78,7 +78,7 @@ NOT_TEXT = {
     "array-of-a-long-text": (json.dumps(["great film " * 9000]).encode(), "a JSON array", "{text: .}"),
     "array-of-rows": (b'[["text", "label"],\n ["great film", "pos"]]', "a JSON array", "{text: .}"),
     "array-per-line": (b'["great film", "pos"]\n["dull film", "neg"]\n', "a JSON array", "{text: .}"),
-    "object": (json.dumps({"data": ROWS}, indent=1).encode(), "a JSON object over several lines", "jq -c ."),
+    "object": (json.dumps({"data": ROWS}, indent=1).encode(), "a multi-line JSON object", "jq -c ."),
 }
 
 

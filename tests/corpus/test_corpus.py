@@ -253,7 +253,7 @@ def test_a_line_may_span_many_blocks_but_has_a_maximum_length(tmp_path, monkeypa
     assert b"".join(Corpus([str(path)]).blocks()) == path.read_bytes()
     monkeypatch.setattr(sources, "_LONGEST", 150)
     for documents in (Corpus([str(path)]), Corpus([str(path)]).blocks()):
-        with pytest.raises(DataError, match=r"a\.txt:2: a text of more than 0 MiB"):
+        with pytest.raises(DataError, match=r"a\.txt:2: the text is longer than 0 MiB"):
             list(documents)
 
 
