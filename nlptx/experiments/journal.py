@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from nlptx.errors import ArtifactError, OutputError
 from nlptx.io import strict_json
-from nlptx.io.atomic_write import atomic_output, remove_litter, stem_of
+from nlptx.io.atomic_write import atomic_output, remove_leftovers, stem_of
 from nlptx.io.lock import locked
 from nlptx.training.checkpoint import path_beside
 from nlptx.training.fingerprint import Fingerprint
@@ -44,7 +44,7 @@ class Journal:
         if self.path is not None:
             lock = self.path.with_name(f".{stem_of(self.path)}.lock")
             self._stack.enter_context(locked(str(lock), f"another process is writing {self.path.name}"))
-            remove_litter(self.path)
+            remove_leftovers(self.path)
         return self
 
     def __exit__(self, *raised: object) -> None:

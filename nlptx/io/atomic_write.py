@@ -110,7 +110,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
         durable: whether to flush the file and its folder to disk.
     """
     with failures(path):
-        remove_litter(target)
+        remove_leftovers(target)
         # Until the temporary file receives the mode of the old file, only its owner may read it.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
@@ -145,7 +145,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
         os.close(descriptor)
 
 
-def remove_litter(target: Path) -> None:
+def remove_leftovers(target: Path) -> None:
     """Remove the temporary files that killed writers of ``target`` left behind; no process holds a lock on them."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, build, read, write
 from nlptx.errors import ArtifactError, CorruptError, OutputError
-from nlptx.io.atomic_write import remove_litter, stem_of
+from nlptx.io.atomic_write import remove_leftovers, stem_of
 from nlptx.io.lock import locked
 from nlptx.io.output_path import STDOUT
 from nlptx.io.paths import FilePath, file_name
@@ -83,7 +83,7 @@ class Checkpoint:
             name = f".{stem_of(self.path)}.lock"
             taken = f"another process is training {self.output} at this moment"
             self._stack.enter_context(locked(str(self.path.with_name(name)), taken))
-            remove_litter(self.path)
+            remove_leftovers(self.path)
         return self
 
     def __exit__(

@@ -28,14 +28,14 @@ def keeps_temporary_files():
     """Do not delete the temporary files of killed processes."""
     from nlptx.io import atomic_write
 
-    atomic_write.remove_litter = lambda target: None
+    atomic_write.remove_leftovers = lambda target: None
 
 
 def deletes_files_in_use():
     """Delete every temporary file, including those that another process is writing."""
     from nlptx.io import atomic_write
 
-    atomic_write.remove_litter = lambda target: [path.unlink() for path in target.parent.glob(".*.tmp")]
+    atomic_write.remove_leftovers = lambda target: [path.unlink() for path in target.parent.glob(".*.tmp")]
 
 
 def ignores_full_disk():
