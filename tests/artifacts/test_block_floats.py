@@ -1,4 +1,4 @@
-"""Block floats: accuracy, exactness of what is already rounded, and extreme values."""
+"""Block floats, which share one exponent per block: their accuracy, extreme values, and rounding for a second time."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""N-gram features of many texts: the same quantities as for few texts, computed in another way."""
+"""N-gram features of many texts are computed in another way than those of few texts, but have about the same values."""
 
 from functools import partial
 
@@ -191,7 +191,7 @@ def test_the_components_are_principal_components(weights, budget):
     scores = x @ found.directions - found.mean
     assert_allclose(np.average(scores, axis=0, weights=w), 0, atol=1e-4)
     assert_allclose(np.average((scores**2).sum(axis=1), weights=w), scores.shape[1], rtol=1e-3)
-    # The directions span nearly the leading eigenvectors; see the tolerance of the power iteration.
+    # The directions span almost the same space as the leading eigenvectors, up to the tolerance of the power iteration.
     values = np.linalg.eigvalsh(x.T @ (w[:, None] * x))[::-1]
     directions = found.directions / np.linalg.norm(found.directions, axis=0)
     captured = np.trace(directions.T @ x.T @ (w[:, None] * x) @ directions)
@@ -301,7 +301,7 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
     expected = arrays(SERIAL, None)
     elsewhere = Elsewhere(2)
     assert arrays(elsewhere, None) == expected
-    assert elsewhere.tasks > 10  # three parts of the texts for the linear models, and the products for the components
+    assert elsewhere.tasks > 10  # several for the linear models, and more for the components
     for jobs, memory in ((1, 1), (3, 1), (3, 1 << 30)):
         with Workers(jobs) as workers, MemoryBudget(memory) as budget:
             assert arrays(workers, budget) == expected

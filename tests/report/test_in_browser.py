@@ -122,7 +122,7 @@ def test_on_paper_controls_are_gone_and_details_are_open(browser, page):
     assert browser.run("getComputedStyle(document.body).color") == "rgb(27, 29, 33)"
 
 
-def test_texts_of_strangers_run_no_script(browser, hostile):
+def test_hostile_texts_run_no_script(browser, hostile):
     browser.open(hostile, 360)
     assert browser.problems() == []
     assert browser.requests() == [hostile.as_uri()]
