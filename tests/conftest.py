@@ -51,7 +51,7 @@ def same_folds(monkeypatch):
 
 @pytest.fixture
 def files(monkeypatch):
-    """A list to which every temporary file is added that is opened because of a memory limit."""
+    """A list that receives every temporary file opened because of a memory limit."""
     from nlptx.io.spill import MemoryBudget
 
     opened = []

@@ -1,4 +1,4 @@
-"""What a second model adds to the out-of-fold predictions of a first one."""
+"""Tests of the benchmark that measures how much a second model improves on a first one."""
 
 from pathlib import Path
 

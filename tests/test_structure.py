@@ -1,4 +1,4 @@
-"""Dependencies: which module may import which, which packages are required, and which imports are deferred."""
+"""Tests of dependencies: which module may import which, which packages are required, which imports are deferred."""
 
 from __future__ import annotations
 

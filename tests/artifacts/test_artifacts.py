@@ -1,4 +1,4 @@
-"""The artifact format: round trips, and rejection of wrong or damaged files."""
+"""Tests of the artifact format: round trips, and rejection of wrong or damaged files."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Block floats, which share one exponent per block: their accuracy, extreme values, and rounding for a second time."""
+"""Tests of block floats, which share one exponent per block: accuracy, extreme values, and repeated rounding."""
 
 import numpy as np
 import pytest

@@ -44,7 +44,7 @@ def read(path: str, split: str = "test") -> Texts:
 
 
 class Tested(NamedTuple):
-    """Held-out errors of a model, and the confidence (0 if no word is known) and correctness of its answers."""
+    """A model's held-out errors, and the confidence (0 if no word is known) and correctness of each answer."""
 
     curve: ErrorCurve
     confidence: np.ndarray

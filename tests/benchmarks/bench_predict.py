@@ -1,4 +1,4 @@
-"""Times scoring, compared with the same network in PyTorch, an encoder as large as DistilBERT, and a single core."""
+"""Times scoring, compared with the same network in PyTorch, an encoder as large as DistilBERT, and one core."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ NLPTX = (sys.executable, "-m", "nlptx")
 # Bytes per entry in the files between tasks: an int32 column and an int32 sum. Bytes per entry in the artifact.
 ENTRY, STORED_ENTRY = 8, 12
 PARTITION, FAN_IN = 256 << 20, 8
-# Assumptions of the model: cores per machine, and bytes per second that a core reads to compute a SHA-256.
+# Assumptions of the model: cores per machine, and bytes per second that a core can hash with SHA-256.
 CORES, HASHING = 8, 1.2e9
 
 
@@ -50,9 +50,9 @@ class Costs:
     Args:
         encode, count: seconds of one core per byte of text.
         add: seconds of one core per entry that is added.
-        finish: seconds of the command per entry of the result.
+        finish: seconds that the command itself takes per entry of the result.
         tokens: bytes of encoded tokens per byte of text.
-        task: seconds of the scheduler per task.
+        task: seconds that the scheduler takes per task.
         words: number of words in the vocabulary.
         entries: number of distinct pairs in ``size`` bytes of text.
         size: bytes of text that were counted.

@@ -36,7 +36,7 @@ RANDOM_TEXTS = 200
 
 
 def read(path: Path) -> list[str]:
-    """Return the texts of 5 to 30 words, separated by spaces."""
+    """Return the texts of a file that have 5 to 30 words; words are separated by white space."""
     texts = [document.text for document in Corpus((str(path),), ReadOptions())]
     return [text for text in texts if MIN_WORDS <= len(text.split()) <= MAX_WORDS]
 

@@ -8,9 +8,9 @@ Every setting is cross-validated with the same seeds, and therefore with the sam
 model that was not trained on it. Because both log-losses of a text share its difficulty, their difference is much less
 noisy than either.
 
-Neighbouring texts are related: IMDB lists the reviews of a film one after the other. Therefore
-``nlptx crossvalidate`` keeps neighbouring texts in one fold, and the standard errors here treat each group of
-neighbouring texts as one observation.
+Neighbouring texts are related: IMDB lists the reviews of a film one after the other. Therefore ``nlptx
+crossvalidate`` keeps neighbouring texts in one fold, and the standard errors here treat each group of neighbouring
+texts as one observation.
 A setting is not run again if its predictions are already in the folder ``--work``.
 """
 

@@ -1,4 +1,4 @@
-"""How much a text differs from the training texts: the formula, false alarms on new texts, other languages."""
+"""Tests of the measure of how much a text differs from the training texts: formula, false alarms, other languages."""
 
 import csv
 from itertools import product

@@ -1,4 +1,4 @@
-"""``nlptx check``: the report, the table of suspicious rows and ``--exclude``, the quality gate, hostile input."""
+"""Tests of ``nlptx check``: report, table of suspicious rows and ``--exclude``, quality gate, hostile input."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""``nlptx compare``."""
+"""Tests of ``nlptx compare``."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The commands that report on models, vectors and artifacts: evaluate, neighbors, info, explain."""
+"""Tests of the commands that report on models, vectors and artifacts: evaluate, neighbors, info, explain."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""``nlptx explain`` for many texts, as JSON and as an HTML page, and pairs of words."""
+"""Tests of ``nlptx explain`` for many texts, as JSON and as an HTML page, and for pairs of words."""
 
 import html
 import json

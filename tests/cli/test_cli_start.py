@@ -1,4 +1,4 @@
-"""``train --start`` and ``train -e MODEL``: the commands and digests in ``info``, and files that are refused."""
+"""Tests of ``train --start`` and ``train -e MODEL``: commands and digests in ``info``, and files that are refused."""
 
 import hashlib
 import shlex

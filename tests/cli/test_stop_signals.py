@@ -1,4 +1,4 @@
-"""Signals that stop a command at chosen points; the policy is described in nlptx/cli/stop_signal.py."""
+"""Tests of signals that stop a command at chosen points; the policy is described in nlptx/cli/stop_signal.py."""
 
 import pytest
 from command import contents, header_of, run, run_program

@@ -1,4 +1,4 @@
-"""Tasks on the processes of a local cluster: order, errors, and workers that die or are unsuitable."""
+"""Tests of tasks on the processes of a local cluster: order, errors, and workers that die or are unsuitable."""
 
 import json
 import logging
@@ -42,7 +42,7 @@ def local_cluster(workers):
 
 @pytest.fixture(scope="module")
 def scheduler():
-    """A cluster of two processes that tests connect to by its address."""
+    """A cluster of two processes; tests connect to its address."""
     with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,

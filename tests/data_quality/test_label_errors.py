@@ -1,4 +1,4 @@
-"""Likely wrong labels: confident learning computed by hand, flipped labels, several labels per text, many labels."""
+"""Tests of finding wrong labels: confident learning, flipped labels, several labels per text, many labels."""
 
 import numpy as np
 

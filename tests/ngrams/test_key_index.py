@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 
 from nlptx.ngrams.key_index import KeyIndex
 
-# The high bits of a product of the key select its slot. With a bad hash function, consecutive numbers and multiples of
-# powers of two would often select the same slot.
+# A key is multiplied by a constant, and the high bits of the product select its slot. With a bad constant, consecutive
+# numbers and multiples of powers of two would often share a slot.
 KEYS = st.one_of(
     st.integers(0, 300), st.integers(0, 60).map(lambda number: number << 54), st.integers(0, (1 << 63) - 1)
 )

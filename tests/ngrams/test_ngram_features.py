@@ -1,4 +1,4 @@
-"""N-gram features: counting, fitting, cross-fitting without label leaks, use in the network, and storage."""
+"""Tests of n-gram features: counting, fitting, cross-fitting without label leaks, use in the network, and storage."""
 
 import math
 import os
@@ -573,7 +573,7 @@ def test_compact_files_hardly_change_the_probabilities(tmp_path):
     loaded = Model.load(path)
     assert_allclose(probabilities(trained()), probabilities(model), rtol=0, atol=1e-2)
     assert (probabilities(trained()) != probabilities(model)).any()
-    # Training rounds the values in the same way, so the measures of training also apply to the loaded model.
+    # Training rounds the values in the same way, so the quality that it measures is that of the loaded model.
     assert_array_equal(probabilities(loaded), probabilities(model))
 
 

@@ -1,4 +1,4 @@
-"""Sparse n-gram features: one logistic regression per label, on the n-grams that indicate it."""
+"""Tests of sparse n-gram features: one logistic regression per label, on the n-grams that indicate the label."""
 
 import numpy as np
 import pytest

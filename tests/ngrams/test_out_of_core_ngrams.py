@@ -138,7 +138,7 @@ def test_class_counts(targets, budget):
     ("targets", "width"), [(TARGETS % 2, 1), (TARGETS, 3), (SETS, 3)], ids=["two", "three", "sets"]
 )
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
-def test_the_models_are_those_for_few_texts(targets, width, weights, budget, monkeypatch):
+def test_the_models_equal_those_for_few_texts(targets, width, weights, budget, monkeypatch):
     monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)  # so that both converge
     blocks = blocks_of(TEXTS, KEYS, budget)
     ratios = RNG.normal(size=(len(KEYS), width)).astype(np.float32)
@@ -153,7 +153,7 @@ def test_the_models_are_those_for_few_texts(targets, width, weights, budget, mon
     assert not found.lexicon_slope.any()
 
 
-def test_the_model_with_a_lexicon_is_that_for_few_texts(budget, monkeypatch):
+def test_the_model_with_a_lexicon_equals_that_for_few_texts(budget, monkeypatch):
     monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)
     rng = np.random.default_rng(3)
     ratios = rng.normal(size=(len(KEYS), 1)).astype(np.float32)
@@ -201,7 +201,7 @@ def test_the_components_are_principal_components(weights, budget):
     assert_allclose(x @ of_rows + offset, scores @ slopes, rtol=1e-3, atol=1e-3)
 
 
-def test_the_model_on_components_is_that_for_few_texts(budget):
+def test_the_model_on_components_equals_that_for_few_texts(budget):
     importance = RNG.uniform(0.5, 3, len(KEYS)).astype(np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, LENGTHS > 3, None)
     components = find_components_of_ngrams([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
@@ -261,7 +261,7 @@ def both(monkeypatch):
 
 
 @pytest.mark.parametrize("case", ["plain", "weights", "lexicon", "sets", "no components", "no tokens"])
-def test_the_features_are_about_those_for_few_texts(case, both):
+def test_the_features_are_close_to_those_for_few_texts(case, both):
     targets = SETS if case == "sets" else TARGETS
     shape = FeatureSettings(3, 2, WORDS, 2, 0 if case == "no components" else 4, 3, case != "no tokens")
     lexicon = LexiconPrior(np.array([2, 5]), np.array([1, -1], np.float32)) if case == "lexicon" else None

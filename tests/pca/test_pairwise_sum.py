@@ -1,4 +1,4 @@
-"""Pairwise sums of arrays."""
+"""Tests of the pairwise sum of arrays."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The region classifier: its equations, its gradients, scoring, and learning."""
+"""Tests of the region classifier: its equations, its gradients, scoring, and learning."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The page of `nlptx evaluate --report`: its contents, and that hostile texts cannot change it."""
+"""Tests of the page of `nlptx evaluate --report`: its contents, and that hostile texts cannot change it."""
 
 import json
 import re

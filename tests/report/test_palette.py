@@ -1,4 +1,4 @@
-"""The colours of a page: contrast as in WCAG 2.2, in light and dark."""
+"""Tests of the colours of a page: contrast according to WCAG 2.2, in the light and the dark theme."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stratified folds for cross-validation."""
+"""Tests of stratified folds for cross-validation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Failures of a cluster of real processes: the scheduler and the workers run as commands, as users start them."""
+"""Tests of failures on a real cluster: the scheduler and the workers are started by commands, as users start them."""
 
 import json
 import os
@@ -253,7 +253,7 @@ def test_a_worker_with_another_nlptx_gets_no_tasks(cluster, tmp_path, corpus):
     code, _, errors = finish(process)
     assert code == 0, errors
     assert (tmp_path / "work/result.tsv").read_bytes() == whole
-    # A command that starts while such a worker exists fails.
+    # If such a worker already exists when a command starts, the command fails.
     code, _, errors = finish(cluster.command(*STAGES["predict"]))
     assert code == 1
     assert "has nlptx 0.0.1; expected" in errors

@@ -1,4 +1,4 @@
-"""The cache of n-gram features, which several training runs share."""
+"""Tests of the cache of n-gram features, which several training runs share."""
 
 from sample_data import make_rows
 

@@ -1,4 +1,4 @@
-"""Training on texts that may have any number of labels."""
+"""Tests of training on texts that may have any number of labels."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Training without a network: the linear models of the n-grams, combined by weights fitted out of fold."""
+"""Tests of training without a network: the linear n-gram models are combined by weights fitted out of fold."""
 
 from dataclasses import replace
 from pathlib import Path

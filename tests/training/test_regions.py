@@ -1,4 +1,4 @@
-"""Training with region filters: how they are combined with the network, stored, and left out."""
+"""Tests of training with region filters: how they are combined with the network, stored, and left out."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Starting from a trained model: what is kept, what is added, what is learned, and the same bytes on all cores."""
+"""Tests of starting from a trained model: what is kept, added and learned, and the same bytes on all cores."""
 
 from functools import cache
 
@@ -162,7 +162,7 @@ def test_without_epochs_only_the_correction_is_learned():
 
 
 def test_a_text_of_weight_two_counts_as_two_equal_texts():
-    """At a learning rate of 0, only the correction is learned; out-of-fold outputs do not affect it."""
+    """With a learning rate of 0, only the correction is learned, and it does not depend on out-of-fold outputs."""
     texts, labels = NEW
     settings = TrainSettings(epochs=1, lr=0.0, valid_share=0.0)
     once = go_on(trained(), (texts, labels), settings, sample_weight=[2.0] * 5 + [1.0] * 19)
