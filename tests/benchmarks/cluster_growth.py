@@ -36,7 +36,7 @@ from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
 
 NLPTX = (sys.executable, "-m", "nlptx")
-# Bytes per entry in the files between tasks: an int32 column and an int32 sum. Bytes per entry in the artifact.
+# Bytes per entry in the files that tasks exchange (an int32 column and an int32 sum), and in the artifact.
 ENTRY, STORED_ENTRY = 8, 12
 PARTITION, FAN_IN = 256 << 20, 8
 # Assumptions of the model: cores per machine, and bytes per second that a core can hash with SHA-256.

@@ -64,7 +64,7 @@ def trained(words, count):
 
 def test_the_surprise_of_a_word_is_that_of_its_frequency_and_symbols_are_compared_with_symbols():
     surprise = WordSurprise(Vocabulary(["the", ".", "film", "..."], np.array([100, 50, 20, 4])))
-    assert_allclose(surprise.known, -np.log([100, 50, 20, 4]))  # as many symbols as words
+    assert_allclose(surprise.known, -np.log([100, 50, 20, 4]))  # there are as many symbols as words
     surprise = WordSurprise(Vocabulary(["the", ".", "film", "n't"], np.array([100, 50, 20, 4])))
     assert_allclose(surprise.known, [-np.log(100), np.log(3) - np.log(50), -np.log(20), -np.log(4)])
     assert_allclose(surprise.unknown([b"~"]), -np.log(4 / 2))  # the spelling of a symbol does not count
