@@ -3,8 +3,8 @@
 import os
 import signal
 
-# This must be set before NumPy is imported. On a busy machine, tiny products spend most of their time waiting for BLAS
-# threads.
+# These variables must be set before NumPy is imported. On a busy machine, small matrix products would otherwise spend
+# most of their time waiting for BLAS threads.
 os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 import pytest
@@ -24,7 +24,7 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class ByModule(LoadScopeScheduling):
-        """One worker runs all tests of a module; otherwise, every worker would make what these tests share."""
+        """Runs all tests of a module in one worker; otherwise, every worker would create the fixtures of the module."""
 
         def _split_scope(self, nodeid):
             module = nodeid.split("::")[0]
@@ -51,7 +51,7 @@ def same_folds(monkeypatch):
 
 @pytest.fixture
 def files(monkeypatch):
-    """The temporary files that a memory limit opens."""
+    """A list that receives every temporary file opened because of a memory limit."""
     from nlptx.io.spill import MemoryBudget
 
     opened = []

@@ -1,4 +1,4 @@
-"""The baselines of the benchmarks: input data, and methods that are skipped because a requirement is missing."""
+"""Tests of the baselines of the benchmarks: input data, and methods whose requirements are missing."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What a second model adds to the out-of-fold predictions of a first one."""
+"""Tests of the benchmark that measures how much a second model improves on a first one."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def fused_folds(monkeypatch):
 
 
 def predictions(seed, labels=("a", "b", "c"), scale=1.0):
-    """The log-probabilities of a model are the true label's indicator plus noise, times a scale."""
+    """Return predictions whose logits are twice the indicator of the true label, plus noise, all times ``scale``."""
     truth = np.random.default_rng(0).integers(len(labels), size=TEXTS)
     noise = np.random.default_rng(seed).standard_normal((TEXTS, len(labels)))
     logits = scale * (2 * np.eye(len(labels))[truth] + noise)
@@ -63,7 +63,7 @@ def test_the_weights_of_a_fold_do_not_depend_on_its_labels(fused_folds):
     assert not np.allclose(before[folds == 2], after[folds == 2], atol=1e-6)
 
 
-def test_seeds_are_combined_apart(fused_folds):
+def test_each_seed_is_combined_separately(fused_folds):
     one, two = predictions(1), predictions(2)
     twice = pd.concat([one, one.assign(seed=2)], ignore_index=True)
     second = pd.concat([two, two.assign(seed=2)], ignore_index=True)

@@ -1,4 +1,4 @@
-"""The benchmark of starting from a model: all methods learn from the same rows and are tested on all others."""
+"""Tests of the benchmark of ``--start``: all methods learn from the same rows and are tested on all others."""
 
 from pathlib import Path
 

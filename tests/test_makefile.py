@@ -1,4 +1,4 @@
-"""The experiments of the Makefile: a stage is rerun if and only if its data or settings have changed."""
+"""Tests of the experiments in the Makefile: a stage is rerun if and only if its data or settings have changed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Plots: the map of word vectors, and errors of `info --plot`. Learning curves are tested in test_method_views.py."""
+"""Tests of plots: the word map, and errors of `info --plot`. Learning curves are tested in test_method_views.py."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The Python interface of nlptx: names, argument types, representations, errors and examples."""
+"""Tests of the Python interface of nlptx: names, argument types, representations, errors and examples."""
 
 import doctest
 import importlib
@@ -328,6 +328,6 @@ def test_numbers_are_checked(model):
         nlptx.TextClassifier(random_state=1)
 
 
-def test_an_empty_path_is_no_model():
+def test_an_empty_path_is_not_a_model():
     with pytest.raises(SettingsError, match="no such file"):
         nlptx.Model.load("")

@@ -1,4 +1,4 @@
-"""The results table: reading recorded runs, and averaging over folds and seeds."""
+"""Tests of the results table: reading recorded runs, and averaging over folds and seeds."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The data of the benchmark with several labels per text, and its measures."""
+"""Tests of the benchmark with several labels per text: its data and its measures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Dependencies: which module may import which, which packages are required, and which imports are deferred."""
+"""Tests of dependencies: which module may import which, which packages are required, which imports are deferred."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_commands_import_heavy_packages_only_inside_functions(path):
     assert not any(inside(name, *HEAVY, "rich") for name in imports(path, top_level_only=True))
 
 
-# The rooms in the order in which data flows through them. A room may import only from rooms before it.
-ROOMS = [
+# Parts of the package, in the order in which data flows through them. A part may import only from parts before it.
+PARTS = [
     "errors",
     "settings",
     "presets",
@@ -101,16 +101,16 @@ ROOMS = [
 LOOSE = {"__init__", "__main__", "presets", "errors", "metrics"}
 
 
-def test_every_module_is_in_a_room():
+def test_every_module_is_in_a_part_of_the_package():
     assert {path.stem for path in PACKAGE.glob("*.py")} == LOOSE
-    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(ROOMS) - LOOSE
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(PARTS) - LOOSE
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_imports_follow_the_flow_of_data(room):
-    later_rooms = [f"nlptx.{name}" for name in ROOMS[ROOMS.index(room) + 1 :]]
-    for path in [PACKAGE / f"{room}.py"] if room in LOOSE else (PACKAGE / room).glob("*.py"):
-        assert not {name for name in imports(path) if inside(name, *later_rooms)}, path
+@pytest.mark.parametrize("part", PARTS)
+def test_imports_follow_the_flow_of_data(part):
+    later_parts = [f"nlptx.{name}" for name in PARTS[PARTS.index(part) + 1 :]]
+    for path in [PACKAGE / f"{part}.py"] if part in LOOSE else (PACKAGE / part).glob("*.py"):
+        assert not {name for name in imports(path) if inside(name, *later_parts)}, path
 
 
 def test_there_are_no_circular_imports():

@@ -1,4 +1,4 @@
-"""The artifact format: round trips, and rejection of wrong or damaged files."""
+"""Tests of the artifact format: round trips, and rejection of wrong or damaged files."""
 
 import io
 import json
@@ -384,7 +384,7 @@ def test_a_header_that_lacks_a_key_is_rejected(path, name):
     header = artifact().header
     del header[name]
     if name == "made_from":
-        # A key that is missing in the file is read as None.
+        # None is valid: it means that the artifact was not made from another artifact.
         assert read(str(container(path, X, {**header, "made_from": None}))).made_from is None
     else:
         rejected(container(path, X, header))

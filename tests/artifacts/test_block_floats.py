@@ -1,4 +1,4 @@
-"""Block floats: accuracy, exactness of what is already rounded, and extreme values."""
+"""Tests of block floats, which share one exponent per block: accuracy, extreme values, and repeated rounding."""
 
 import numpy as np
 import pytest

@@ -44,7 +44,7 @@ def read(path: str, split: str = "test") -> Texts:
 
 
 class Tested(NamedTuple):
-    """Held-out errors of a model, and the confidence (0 if no word is known) and correctness of its answers."""
+    """A model's held-out errors, and the confidence (0 if no word is known) and correctness of each answer."""
 
     curve: ErrorCurve
     confidence: np.ndarray
@@ -112,7 +112,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
 
 
 def show(name: str, models: list[Tested], *, shared: bool) -> None:
-    """Print the table, and the errors if all texts are answered, which show how optimistic the held-out errors are."""
+    """Print the table, and above it the errors on held-out texts and on new texts if every text is answered."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error if all texts are answered: {held_out:.1%} held out, {new:.1%} here")

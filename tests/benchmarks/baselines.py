@@ -32,7 +32,7 @@ FOLDS, SEED = 5, 1
 
 @dataclass(frozen=True)
 class Data:
-    """A data set: files in the shared folder ("" means the archive), and whether the labels form a scale.
+    """A data set: its files in the shared folder ("" means the IMDB archive), and whether its labels form a scale.
 
     A data set without a test file is cross-validated. A data set without a training file is only for methods that need
     no training.

@@ -45,7 +45,7 @@ def growth_of_counting(bench: Bench) -> list[Row]:
 
 
 def beside_first(result: list[Row], peer: str) -> list[Row]:
-    """Add a comparison with the first row to each row."""
+    """Compare the time of each row with that of the first row."""
     for row in result:
         row |= {"peer": peer, "peer_seconds": result[0]["seconds"], "ratio": result[0]["seconds"] / row["seconds"]}
     return result

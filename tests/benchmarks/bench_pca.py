@@ -149,7 +149,7 @@ def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
 
 
 def sklearn_truncated_svd(matrix: sp.csr_matrix) -> Solver | None:
-    """Run scikit-learn's randomised SVD with default settings, on a dense matrix because it cannot centre columns."""
+    """Run scikit-learn's TruncatedSVD with default settings, on a dense matrix because TruncatedSVD does not centre."""
     try:
         from sklearn.decomposition import TruncatedSVD
     except ImportError:

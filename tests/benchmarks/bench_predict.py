@@ -1,4 +1,4 @@
-"""Times scoring, compared with the same network in PyTorch, an encoder as large as DistilBERT, and a single core."""
+"""Times scoring, compared with the same network in PyTorch, an encoder as large as DistilBERT, and one core."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _reviews(bench: Bench) -> list[Row]:
     texts = [" ".join(document.text.split()) for document in corpus]
     path, out = bench.folder / "reviews.txt", bench.folder / "scores.txt"
     path.write_text("\n".join(texts) + "\n", encoding="utf-8")
-    # PyTorch computes the network only, so the model is used without its region filters.
+    # The PyTorch version has no region filters, so nlptx runs without them too.
     model = replace(Model.load(), regions=None)
     model.save(bench.folder / "network.npz")
     ours = _predict(path, out, "-m", str(bench.folder / "network.npz"))

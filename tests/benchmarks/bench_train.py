@@ -90,7 +90,7 @@ def real_texts(bench: Bench, max_words: int) -> tuple[int, list[NDArray[np.int32
 
 
 def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
-    """Return the highest rate of square float32 products in several runs, in operations per second on all cores."""
+    """Return the highest rate of square float32 matrix products on all cores, in operations per second."""
     a, b = (np.random.default_rng(seed).standard_normal((size, size), np.float32) for seed in (1, 2))
     seconds = []
     for _ in range(runs + 1):

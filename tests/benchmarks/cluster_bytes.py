@@ -2,9 +2,9 @@
 
     python tests/benchmarks/cluster_bytes.py CORPUS.txt LABELLED.tsv --work build/bytes
 
-Each stage is run with one and with two jobs, on local clusters of one to three workers, and on a cluster of which a
+Each stage is run with one and with two jobs, on local clusters of one to three workers, and on a cluster in which one
 worker is killed. The counts are also made from eight parts, which are merged in random order. The SHA-256 of each
-result is printed; the exit code is 1 if any differs from the first one of its stage.
+result is printed; the exit code is 1 if the results of a stage differ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WAYS = {
 
 
 def children(process: int) -> list[int]:
-    """Return the processes that a process has started, and those that they have started."""
+    """Return the ids of all descendants of a process."""
     files = Path(f"/proc/{process}/task").glob("*/children")  # one for each thread
     direct = [int(number) for file in files for number in file.read_text().split()]
     return [*direct, *(number for child in direct for number in children(child))]

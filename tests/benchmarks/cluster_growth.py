@@ -1,10 +1,10 @@
-"""Measures counting on a cluster, and estimates from it the time and the traffic of larger corpora and clusters.
+"""Measures counting on a cluster, and estimates the time and traffic for larger corpora and clusters.
 
     python tests/benchmarks/cluster_growth.py CORPUS.txt --work build/cluster --copies 1 4 17
 
 1. Copies of the corpus are counted with ``--jobs N`` and with ``--cluster local:N``, in alternating runs. The results
    must have the same bytes.
-2. The tasks of one run are timed one by one, and the files between them are measured.
+2. The tasks of one run are timed one by one, and the sizes of the files that they exchange are measured.
 3. A model adds up these costs for 100 GB and 1 TB on 10 and 100 machines; see :func:`predicted`.
 """
 
@@ -36,10 +36,10 @@ from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
 
 NLPTX = (sys.executable, "-m", "nlptx")
-# Bytes per entry in the files between tasks: an int32 column and an int32 sum. Bytes per entry in the artifact.
+# Bytes per entry in the files that tasks exchange (an int32 column and an int32 sum), and in the artifact.
 ENTRY, STORED_ENTRY = 8, 12
 PARTITION, FAN_IN = 256 << 20, 8
-# Assumptions of the model: cores per machine, and bytes per second that a core reads to compute a SHA-256.
+# Assumptions of the model: cores per machine, and bytes per second that a core can hash with SHA-256.
 CORES, HASHING = 8, 1.2e9
 
 
@@ -50,13 +50,13 @@ class Costs:
     Args:
         encode, count: seconds of one core per byte of text.
         add: seconds of one core per entry that is added.
-        finish: seconds of the command per entry of the result.
+        finish: seconds that the command itself takes per entry of the result.
         tokens: bytes of encoded tokens per byte of text.
-        task: seconds of the scheduler per task.
+        task: seconds that the scheduler takes per task.
         words: number of words in the vocabulary.
         entries: number of distinct pairs in ``size`` bytes of text.
-        size: see ``entries``.
-        growth: exponent b, if the number of distinct pairs grows as (bytes of text)^b.
+        size: bytes of text that were counted.
+        growth: exponent b, assuming that the number of distinct pairs grows as (bytes of text)^b.
     """
 
     encode: float = 0.0
@@ -76,7 +76,7 @@ class Costs:
 
 
 class Timed:
-    """Does tasks one after the other in this process, and adds up their times by kind."""
+    """Runs tasks one after the other in this process, and adds up their times by kind."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)

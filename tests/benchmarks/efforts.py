@@ -7,8 +7,8 @@ Every run is a separate process, which reads the data, trains and evaluates. The
 changes in the speed of the machine affect all of them. Times are also given as multiples of the median time of TF-IDF.
 The processor time is the total for all threads and processes.
 
-Without ``--test``, the test data are the test split of an archive, or a fifth of the rows of a table, which is another
-fifth in every round.
+Without ``--test``, the test data are the test split of an archive, or a fifth of the rows of a table, a different fifth
+in each round.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from folds import folds
 from nlptx.corpus.sources import is_archive
 
 EFFORTS = ("fast", "default", "best")
-# The method whose time is the unit.
+# Times are also given as multiples of the time of this method.
 UNIT = "tfidf"
 _FOLDS = 5
 

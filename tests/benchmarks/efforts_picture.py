@@ -1,4 +1,4 @@
-"""Plots accuracy against time: one picture with a part for each file of results that ``efforts.py`` wrote.
+"""Plots accuracy against time, with one panel for each results file written by ``efforts.py``.
 
 python tests/benchmarks/efforts_picture.py imdb.json sst2.json --titles IMDB SST-2 -o efforts.svg
 """
@@ -15,13 +15,13 @@ from efforts import EFFORTS
 
 from nlptx.plots.style import BLUE, VERMILION, picture
 
-# Name and marker of each other method.
+# Name and marker of each method that is compared with nlptx.
 _PEERS = {"tfidf": ("TF-IDF", "s"), "nblr": ("NB-LR", "D"), "fasttext": ("fastText", "^")}
 _HEIGHT = 2.6
 
 
 def draw(axes: Any, results: dict[str, list[dict[str, float]]], title: str) -> None:
-    """Draw one part of the picture: mean accuracies, with their standard deviations, against median times."""
+    """Draw one panel: mean accuracies, with their standard deviations, against median times."""
     from matplotlib.ticker import LogLocator
 
     def points(*names: str) -> tuple[list[float], list[float], list[float]]:
@@ -48,7 +48,7 @@ def draw(axes: Any, results: dict[str, list[dict[str, float]]], title: str) -> N
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=Path, help="files that efforts.py --json has written")
-    parser.add_argument("--titles", nargs="+", help="title of each part; by default the name of the file")
+    parser.add_argument("--titles", nargs="+", help="title of each panel; by default the name of the file")
     parser.add_argument("-o", "--output", required=True, help="file for the picture: .svg, .png or .pdf")
     arguments = parser.parse_args()
     titles = arguments.titles or [path.stem for path in arguments.results]

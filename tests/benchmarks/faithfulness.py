@@ -58,7 +58,7 @@ class Text:
         self.label = int(self.probabilities.argmax())
 
     def probability(self, parts: list[NDArray[np.intp]]) -> Scores:
-        """Return the label probability for each list, which contains the positions of the words that are kept."""
+        """Return the probability of the label for each list of word positions; all other words are removed."""
         texts = [self.ids[part] for part in parts]
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return np.concatenate([self.model.probabilities(batch)[:, self.label] for batch in batches])
@@ -86,10 +86,10 @@ def plain_leave_one_out(text: Text) -> Scores:
 
 
 def gradient_times_input(text: Text) -> Scores:
-    """Return x . dz/dx for the input vector x of each word, plus its part of the linear model outputs.
+    """Return x . dz/dx for the input vector x of each word, plus what the word contributes to the linear models.
 
-    z is the log-odds of the label (for two labels). Each n-gram of a linear model is divided evenly among its
-    occurrences and their words.
+    z is the log-odds of the label (for two labels). The contribution of an n-gram to a linear model is divided evenly
+    among its occurrences and their words.
     """
     model, network = text.model, text.model.network
     x, layout, token_features, text_features = network_inputs(model, [text.ids], apart=True)
@@ -146,8 +146,8 @@ def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
 
 
 def measure(texts: list[str], methods: dict[str, Method], seed: int) -> dict[str, dict[str, NDArray]]:
-    """Return the curves (texts, fractions), the probabilities, the lengths and the seconds of each method."""
-    # The other methods explain networks, so the model is used without its region filters.
+    """Return the curves (texts, fractions), the probabilities of the full texts, and the seconds of each method."""
+    # The other methods explain only networks, so the model is used without its region filters.
     model = replace(nlptx.Model.load(), regions=None).overflow_safe()
     found: dict[str, dict[str, list]] = {name: {"removed": [], "kept": [], "seconds": []} for name in methods}
     before = []
@@ -210,7 +210,7 @@ def as_markdown(found: dict[str, dict[str, NDArray]], reference: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+", help="tables or archives with texts")
-    parser.add_argument("--texts", type=int, default=500, help="maximum number of random texts from each")
+    parser.add_argument("--texts", type=int, default=500, help="maximum number of random texts from a table")
     parser.add_argument("--films", type=int, default=100, help="maximum number of texts from an archive")
     parser.add_argument("--permutations", type=int, default=5, help="permutations for Shapley values; 0 omits them")
     parser.add_argument("--seed", type=int, default=1)

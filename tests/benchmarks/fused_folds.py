@@ -46,7 +46,7 @@ def combine(
     folds: NDArray[np.int64],
     seeds: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the log-probabilities of the combination, (rows, labels), and the mean weights of the members.
+    """Return the log-probabilities of the combination, (rows, labels), and the mean weight of each model.
 
     The weights for a text are fitted on the texts of all other folds, with the predictions of the same seed.
     """
@@ -61,13 +61,13 @@ def combine(
 
 
 def _apply(parameters: NDArray[np.float64], members: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the sum of the members times their weights, plus the biases of the labels."""
+    """Return the weighted sum of the models' log-probabilities, plus the biases of the labels."""
     weights, biases = parameters[: len(members)], parameters[len(members) :]
     return np.tensordot(weights, np.stack(members), axes=1) + biases
 
 
 def _fit(members: Sequence[NDArray[np.float64]], classes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the weights of the members and the biases of the labels that minimise the log-loss.
+    """Return the weights of the models and the biases of the labels that minimise the log-loss.
 
     With p = softmax(sum_m w_m z_m + b) and the indicator y of the true label, the gradient of the loss of a text with
     respect to the logits is p - y. The gradient is therefore <p - y, z_m> with respect to w_m, and p - y with respect

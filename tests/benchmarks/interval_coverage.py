@@ -1,7 +1,7 @@
 """Measures how often each of three 95 % intervals for the accuracy in cross-validation contains the true accuracy.
 
-The data are points of two classes with normal distributions, and the classifier chooses the nearest centroid. The true
-accuracy is the accuracy on new points of classifiers that were trained on as many points as in the cross-validation.
+The data are points of two classes with normal distributions, and the classifier chooses the nearest centroid. For
+the true accuracy, classifiers are trained on as many points as in the cross-validation, and tested on new points.
 With --group G, the points come in groups of G that share their class and a part of their position, and each group is in
 one fold.
 """

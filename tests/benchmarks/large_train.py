@@ -22,9 +22,9 @@ from measure import watched
 NLPTX = (sys.executable, "-m", "nlptx")
 TEXT_WORDS, LABELS, TOPICS = 12, ("neg", "pos"), 50
 WORDS, LABEL_WORDS, TOPIC_WORDS = 200_000, 1000, 400
-# Probabilities: of a word that depends on the preceding word, on the label or on the topic; and of a wrong label.
+# Probabilities that a word depends on the preceding word, the label or the topic, and that a label is wrong.
 FOLLOWING, OF_LABEL, OF_TOPIC, WRONG = 0.4, 0.1, 0.2, 0.05
-# Number of texts that are written together, and number of texts to test on.
+# Number of texts that are written at a time, and number of test texts.
 TOGETHER, TESTED = 100_000, 20_000
 
 

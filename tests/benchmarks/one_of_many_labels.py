@@ -1,7 +1,7 @@
 """Compares nlptx with TF-IDF and logistic regression on texts with one of 30, 100 or 1,000 labels.
 
 The texts are sentences of the unlabelled IMDB reviews (Maas et al. 2011). The label of a sentence is a word that
-was removed from it. The labels are the C most frequent words that are not among the 300 most frequent words of all. A
+was removed from it. The labels are the C most frequent words that are not among the 300 most frequent words. A
 sentence has 8 to 40 words. If it contains several of the C words, its label is the least frequent of them. All
 occurrences of the label are removed. A tenth of the reviews is set aside for testing, so that training and test
 sentences come from different reviews. The sentences are drawn at random, so frequent words are frequent labels.
@@ -9,7 +9,7 @@ sentences come from different reviews. The sentences are drawn at random, so fre
 The baseline is one logistic regression per label, and, for up to 100 labels, also a multinomial logistic regression, on
 TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if there are
 300 labels or more. The table shows accuracy, macro-F1 over the labels that occur in the test texts,
-log-loss, and the time and the memory of training; for nlptx these are those of ``nlptx train``.
+log-loss, and the time and the memory of training; for nlptx, these two are measured for ``nlptx train``.
 
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 30 100 --texts 10000
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 1000 --texts 100000

@@ -1,12 +1,12 @@
 """Measures whether ``predict --details`` distinguishes other languages, program code and random letters from English.
 
 The table has one row per kind of text: how many texts of 5 to 30 words are unlike the model's training texts, at the
-model's own threshold and at the threshold that 1 % of all English texts exceed. The first rows are English texts, which
-should not be unlike.
+model's own threshold and at the threshold that 1 % of all English texts exceed. The first rows are English texts, few
+of which should be unlike.
 
-other_languages.tsv beside this script was written for this project by a language model in 2026, without sources: short
-reviews in six languages, and lines of program code. The measure was developed with German, Spanish, Finnish, the first
-60 lines of code and random letters; the other rows were only tested. No model is trained on any of these texts.
+A language model wrote other_languages.tsv for this project in 2026, without sources: short reviews in six languages,
+and lines of program code. The measure was developed with German, Spanish, Finnish, the first 60 lines of code and
+random letters; the other rows were used only for testing. No model is trained on any of these texts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RANDOM_TEXTS = 200
 
 
 def read(path: Path) -> list[str]:
-    """Return the texts of 5 to 30 words, separated by spaces."""
+    """Return the texts of a file that have 5 to 30 words; words are separated by white space."""
     texts = [document.text for document in Corpus((str(path),), ReadOptions())]
     return [text for text in texts if MIN_WORDS <= len(text.split()) <= MAX_WORDS]
 

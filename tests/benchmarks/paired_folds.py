@@ -3,13 +3,14 @@
     python tests/benchmarks/paired_folds.py aclImdb_v1.tar.gz --work build/paired \\
         "default:" "whole texts: --crop 0 --epochs 2" "linear models: --epochs 0"
 
-Each argument is a name, a colon and options of ``nlptx train``; the first is the one that the others are compared with.
+Each argument is a name, a colon and options of ``nlptx train``. All other settings are compared with the first one.
 Every setting is cross-validated with the same seeds, and therefore with the same folds. Each text is predicted by a
 model that was not trained on it. Because both log-losses of a text share its difficulty, their difference is much less
 noisy than either.
 
-Neighbouring texts are related: IMDB lists the reviews of a film one after the other. ``nlptx crossvalidate`` keeps runs
-of neighbours in one fold, and the standard errors here are those of the means of groups of neighbours, not of texts.
+Neighbouring texts are related: IMDB lists the reviews of a film one after the other. Therefore ``nlptx
+crossvalidate`` keeps neighbouring texts in one fold, and the standard errors here treat each group of neighbouring
+texts as one observation.
 A setting is not run again if its predictions are already in the folder ``--work``.
 """
 

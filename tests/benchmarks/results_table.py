@@ -13,7 +13,7 @@ import pandas as pd
 
 from nlptx.metrics import wilson_interval
 
-# Each entry: the folder of a run (or of the baselines of a data set), the name of the data set, the name of the method.
+# Folder of a run (or of the baselines of a data set) -> name of the data set, name of the method.
 RUNS = {
     "imdb": ("IMDB", "nlptx"),
     "imdb-no-distillation": ("IMDB", "nlptx without distillation"),

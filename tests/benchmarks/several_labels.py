@@ -31,7 +31,7 @@ import nlptx
 from nlptx.classifier.label_sets import find_label_sets
 from nlptx.text.tokenizer import Tokenizer
 
-# Number of words and marks that are too frequent in the questions to count as content words.
+# Number of the most frequent words and punctuation marks, which do not count as content words.
 FUNCTION_WORDS = 40
 TEST_SHARE, HELD_OUT = 0.25, 0.1
 GRID = [(order, c) for order in (1, 2) for c in (1.0, 10.0, 30.0, 100.0)]
@@ -41,7 +41,7 @@ TOKENIZER = Tokenizer()
 
 @dataclass(frozen=True)
 class Data:
-    """Training and test texts, each with the set of its labels."""
+    """Training texts and test texts, with the set of labels of each text."""
 
     train: list[str]
     train_sets: list[set[str]]

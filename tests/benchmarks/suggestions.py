@@ -1,11 +1,11 @@
 """Measures whether labelling the texts that ``nlptx check --suggest`` chooses helps more than labelling random texts.
 
 The texts of DATA are split into a test part and a pool whose labels are hidden. At first, a random part of the pool is
-labelled. Then a batch of further texts is chosen again and again: at random, or by the function behind --suggest, given
-the n-gram model of the texts labelled so far. After each batch, the model is tested. The table gives the gain over
-random choice with the same number of labels, and its standard error over the seeds, which have the same split and the
-same first texts for both. The last column is the number of labels with which --suggest reaches the accuracy that random
-choice has at the end.
+labelled. Then further texts are chosen in batches: at random, or by the function behind --suggest, given the n-gram
+model of the texts labelled so far. After each batch, the model is tested. The table gives the gain over random choice
+with the same number of labels, and its standard error over the seeds. For each seed, both methods start with the same
+split and the same labelled texts. The last column is the number of labels with which --suggest reaches the final
+accuracy of random choice.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED
 
 DEPTHS = (0.01, 0.02, 0.05, 0.1, 0.2)
-# Ranking of N texts: function of the given labels (N,) and the probabilities (N, C).
+# A ranking is a function that sorts N texts, given their labels (N,) and their probabilities (N, C).
 Ranking = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 
 

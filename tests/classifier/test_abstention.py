@@ -1,4 +1,4 @@
-"""Confidence thresholds for a maximum error, and accuracy against coverage."""
+"""Tests of confidence thresholds for a maximum error, and of accuracy against coverage."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Labels that are spelled differently in the data and in the model."""
+"""Tests of the matching of labels that are spelled differently in the data and in the model."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The network: gradients, masks, independence of texts, positions, dropout and parameters."""
+"""Tests of the network: gradients, masks, independence of texts, positions, dropout and parameters."""
 
 from __future__ import annotations
 

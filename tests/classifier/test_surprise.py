@@ -1,4 +1,4 @@
-"""How unlike a text is to the training texts: the formula, false alarms on new texts, other languages."""
+"""Tests of the measure of how much a text differs from the training texts: formula, false alarms, other languages."""
 
 import csv
 from itertools import product
@@ -64,10 +64,10 @@ def trained(words, count):
 
 def test_the_surprise_of_a_word_is_that_of_its_frequency_and_symbols_are_compared_with_symbols():
     surprise = WordSurprise(Vocabulary(["the", ".", "film", "..."], np.array([100, 50, 20, 4])))
-    assert_allclose(surprise.known, -np.log([100, 50, 20, 4]))  # as many symbols as words
+    assert_allclose(surprise.known, -np.log([100, 50, 20, 4]))  # there are as many symbols as words
     surprise = WordSurprise(Vocabulary(["the", ".", "film", "n't"], np.array([100, 50, 20, 4])))
     assert_allclose(surprise.known, [-np.log(100), np.log(3) - np.log(50), -np.log(20), -np.log(4)])
-    assert_allclose(surprise.unknown([b"~"]), -np.log(4 / 2))  # symbols have no spelling
+    assert_allclose(surprise.unknown([b"~"]), -np.log(4 / 2))  # the spelling of a symbol does not count
 
 
 def test_the_surprise_of_an_unknown_word_depends_on_its_spelling():
@@ -111,7 +111,7 @@ def test_a_text_without_a_known_word_is_unlike_the_training_texts():
 def test_a_text_is_left_out_of_the_counts_when_it_is_measured():
     texts = ["aa bb ~", "bb ~ aa", "aa bb #"]
     vocabulary = Vocabulary(["aa", "bb", "~", "#"], np.array([3, 3, 2, 1]))
-    # Without their text, the counts are 2 for aa and bb, 1 for ~ and 0 for #, which counts as half.
+    # Without the text itself, the counts are 2 for aa and bb, 1 for ~ and 0 for #; a count of 0 is treated as 1/2.
     expected = -(6 * np.log(2) + 2 * np.log(1) + np.log(0.5)) / 9
     assert_allclose(measure_typical_surprise(vocabulary, texts).mean, expected, atol=1e-6)
 
@@ -124,7 +124,7 @@ def test_identical_texts_do_not_make_all_others_unlike():
     assert unlike(vocabulary, typical, ["good1 w1", "bad1 w2 w1", "w2"]) == 0
 
 
-# ---------------------------------------------------------------- how often it is right
+# ---------------------------------------------------------------- accuracy of the distinction
 
 
 @pytest.mark.parametrize(("count", "swapped"), [(300, False), (300, True), (2000, True)])

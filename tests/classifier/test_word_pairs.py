@@ -1,4 +1,4 @@
-"""Pairs of words whose effects depend on each other."""
+"""Tests of the search for pairs of words whose effects depend on each other."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``--abstain`` and ``--max-error`` of predict and evaluate, and the related output of evaluate and info."""
+"""Tests of ``--abstain`` and ``--max-error`` in predict and evaluate, and of related output of evaluate and info."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Messages about arguments that are probably mistakes: repeated options, misspelt names, texts instead of files."""
+"""Tests of messages about probable mistakes: repeated options, misspelt names, texts instead of files."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""``nlptx check``: the report, the table of suspicious rows and ``--exclude``, the quality gate, hostile input."""
+"""Tests of ``nlptx check``: report, table of suspicious rows and ``--exclude``, quality gate, hostile input."""
 
 import csv
 import json
@@ -175,7 +175,7 @@ def test_every_kind_of_fault_can_be_named():
 
 @pytest.fixture
 def to_label(work, tmp_path, monkeypatch):
-    """Labelled data.tsv, and more.txt with texts without labels."""
+    """A folder with data.tsv, whose texts have labels, and more.txt, whose texts have none."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.tsv").write_text((work / "train.tsv").read_text())
     rows = [line.split("\t") for line in (work / "test.tsv").read_text().splitlines()]
@@ -254,7 +254,7 @@ def test_outputs_never_replace_inputs(to_label, words):
 
 
 def test_excluded_rows_are_not_checked(tmp_path, monkeypatch):
-    """The table of predictions from a cross-validation without these rows fits the remaining rows."""
+    """The predictions are those of a cross-validation that excluded the same rows."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "data.tsv", make_rows(("neg", "pos"), 30, seed=1) + make_rows(("neg", "pos"), 2, seed=1))
     assert "duplicates" in call("check", "data.tsv", "--json", "-q", "--bad-rows", "bad.csv").json["faults"]

@@ -1,6 +1,6 @@
-"""The commands with ``--cluster``: the bytes and the notes of a single machine.
+"""Commands with ``--cluster`` write the same bytes and the same notes as on a single machine.
 
-The tasks are done one after the other in this process, each twice; ``tests/cluster`` tests real worker processes.
+Each task runs twice in this process, and tasks run one after the other; ``tests/cluster`` tests real worker processes.
 """
 
 import gzip
@@ -24,7 +24,7 @@ TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors
 
 
 class Twice:
-    """Does every task twice, in another folder, as the workers of a cluster may."""
+    """Runs every task twice, in another working folder, because this may also happen on a cluster."""
 
     def map(self, work, items, *, isolated=False):
         for item in items:

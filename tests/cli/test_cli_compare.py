@@ -1,4 +1,4 @@
-"""``nlptx compare``."""
+"""Tests of ``nlptx compare``."""
 
 import csv
 import json
@@ -70,7 +70,7 @@ def test_tables_with_a_row_for_each_seed(folder, tmp_path):
         result = done.json
         assert "48 rows of 24 texts, because there are several seeds" in done.stderr
         assert (result["texts"], result["groups"]) == (48, 24)
-        # Copies of the predictions say nothing new, so the interval is as wide as without them.
+        # Copies of the predictions add no information, so the interval is as wide as without them.
         assert result["pairs"][0]["accuracy"] == pytest.approx(once["pairs"][0]["accuracy"], abs=0.05)
     refused("compare", tmp_path / "seeds.csv", "half.csv", code=3, says="no row for the text", cwd=half(folder))
 

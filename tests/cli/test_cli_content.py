@@ -1,4 +1,4 @@
-"""Inputs that are not text, tables whose names do not reveal their format, and rows without a label."""
+"""Tests with inputs that are not text, tables whose names do not reveal their format, and rows without a label."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""``nlptx crossvalidate``: tables, predictions, resuming, quality gate, errors."""
+"""Tests of ``nlptx crossvalidate``: tables, predictions, resuming, quality gate, errors."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The commands that report on models, vectors and artifacts: evaluate, neighbors, info, explain."""
+"""Tests of the commands that report on models, vectors and artifacts: evaluate, neighbors, info, explain."""
 
 import hashlib
 import json
@@ -331,7 +331,7 @@ def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
     assert (history["train_texts"], history["valid_texts"]) == (40, 10)
     for name in names:
         (tmp_path / name).unlink()
-    # info can reproduce everything except the names of the inputs.
+    # The commands contain everything except the names of the inputs.
     script = " && ".join(description["commands"])
     for name in ("CORPUS", "DATA", "VALID"):
         script = script.replace(name, f"{name}.csv")

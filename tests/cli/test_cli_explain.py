@@ -1,4 +1,4 @@
-"""``nlptx explain`` for many texts, as JSON and as an HTML page, and pairs of words."""
+"""Tests of ``nlptx explain`` for many texts, as JSON and as an HTML page, and for pairs of words."""
 
 import html
 import json
@@ -86,7 +86,7 @@ class Page(HTMLParser):
 HOSTILE = '<script>alert("1")</script> great film & awful <img src=x onerror=alert(1)> \x1b[31m </p>'
 
 
-def test_a_page_shows_text_from_strangers_as_text(model, tmp_path):
+def test_a_page_escapes_the_markup_in_a_text(model, tmp_path):
     path = tmp_path / "texts.jsonl"
     path.write_text(json.dumps({"text": HOSTILE}) + "\n" + json.dumps({"text": "great \ud800 film"}) + "\n")
     page = tmp_path / "page.html"
@@ -115,7 +115,7 @@ def test_a_page_colours_words_for_and_against_the_label(model):
     "text", ["I loved it", "It is a film. A bad film, it is!", "İt is ßad, Straße film", "Good Good good"]
 )
 def test_the_words_of_a_page_are_those_of_the_text(text):
-    """Upper case does not move a word to another place."""
+    """Words are found at the right positions even if lower-casing changes the length of a word."""
     page = call("explain", "--format", "html", stdin=f"{text}\n").stdout.decode()
     assert text in " ".join(Page(page).text.split())
 

@@ -1,4 +1,4 @@
-"""Runtime failures: full disks, closed pipes, diverging training, signals. No partial output is left."""
+"""Tests of failures at run time: full disks, closed pipes, diverging training, signals. No partial output is left."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""``nlptx init``: an experiment that make runs."""
+"""Tests of ``nlptx init``, which writes an experiment that ``make`` runs."""
 
 import os
 import shutil

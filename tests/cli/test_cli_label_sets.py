@@ -1,4 +1,4 @@
-"""The commands with a model that gives texts any number of labels."""
+"""Tests of the commands with a model that gives each text any number of labels."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The stages of the command line with files and pipes, and the bytes that they write."""
+"""Tests of the stages of the command line with files and pipes, and of the bytes that they write."""
 
 import gzip
 import io

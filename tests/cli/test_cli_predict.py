@@ -1,4 +1,4 @@
-"""``nlptx predict``: formats, order, streaming, and unusual texts."""
+"""Tests of ``nlptx predict``: formats, order, streaming, and unusual texts."""
 
 import csv
 import io

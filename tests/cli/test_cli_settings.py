@@ -1,4 +1,4 @@
-"""Where settings come from (options, variables, presets), and which parts of a corpus each stage reads."""
+"""Tests of where settings come from (options, variables, presets), and of the parts of a corpus that a stage reads."""
 
 import tarfile
 

@@ -12,9 +12,9 @@ from short_memory import check_shortage_message, limited, linux_only, options_in
 from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
-# Address-space limits in MB, all far too low on any machine: Python needs only 60 MB to start, but no command succeeds
-# with 200 MB. Commands that need much more reach the larger limits later, when SciPy is loaded or workers are started.
-# Only init succeeds, because it computes nothing.
+# Address-space limits in MB, all far too low on any machine: Python needs only 60 MB to start, but no command except
+# init, which computes nothing, succeeds with 200 MB. Commands that need much more reach the larger limits later, when
+# SciPy is loaded or workers are started.
 LIMITS = [
     *((command, 150) for command in COMMANDS if command != "init"),
     ("cooccur", 100),

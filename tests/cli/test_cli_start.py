@@ -1,4 +1,4 @@
-"""``train --start`` and ``train -e MODEL``: commands that reproduce the bytes, digests, and starts that are refused."""
+"""Tests of ``train --start`` and ``train -e MODEL``: commands and digests in ``info``, and files that are refused."""
 
 import hashlib
 import shlex
@@ -48,7 +48,7 @@ def test_the_chain_goes_back_through_every_model(started, tmp_path):
     assert digest in "".join(shown.split())
 
 
-def test_the_bundled_model_is_named_so(started, tmp_path):
+def test_the_digest_of_the_bundled_model_is_stored(started, tmp_path):
     call("train", started / "new.tsv", "--start", "bundled", "-o", tmp_path / "model.npz", "-q", "--epochs", 1)
     source = call("info", tmp_path / "model.npz", "--json").json["details"]["source"]
     with open(bundled_path(), "rb") as file:
@@ -74,7 +74,7 @@ def test_wrong_uses_are_refused(words, message, started, work, tmp_path):
     assert not (tmp_path / "model.npz").exists()
 
 
-def test_starts_that_are_no_sound_model_are_refused(started, work, tmp_path):
+def test_files_that_are_not_valid_models_are_refused(started, work, tmp_path):
     good = (work / "model.npz").read_bytes()
     (tmp_path / "cut.npz").write_bytes(good[:-40])
     (tmp_path / "newer.npz").write_bytes(good.replace(b'"format": 1,', b'"format": 9,'))

@@ -1,4 +1,4 @@
-"""Real-world tables with other column names, delimiters, labels and weights, or with broken rows.
+"""Tests with real-world tables that have other column names, delimiters, labels and weights, or broken rows.
 
 The tests also check that every guess is reported."""
 

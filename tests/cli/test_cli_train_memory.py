@@ -1,4 +1,4 @@
-"""``train --memory --tmp-dir``: the same model, one message if temporary files fail, and nothing left in the folder."""
+"""Tests of ``train --memory --tmp-dir``: same model, one message if temporary files fail, no files left behind."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""``nlptx tune``: settings file, table, JSON, resuming, errors."""
+"""Tests of ``nlptx tune``: settings file, table, JSON, resuming, errors."""
 
 import signal
 import tomllib

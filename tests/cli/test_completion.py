@@ -66,7 +66,7 @@ class Bash:
 def bash(tmp_path_factory):
     test = "compopt 2>/dev/null; (( BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404 )) && type bind"
     if not shutil.which("bash") or subprocess.run(["bash", "-c", test], capture_output=True, check=False).returncode:
-        pytest.skip("no bash of version 4.4 or later here")
+        pytest.skip("bash 4.4 or later is not installed")
     shell = Bash(tmp_path_factory.mktemp("bash"))
     yield shell
     shell.close()

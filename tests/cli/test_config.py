@@ -1,4 +1,4 @@
-"""``--config FILE``: options of the stages from a TOML file, and their precedence."""
+"""Tests of ``--config FILE``: options of the stages from a TOML file, and their precedence."""
 
 import pytest
 from calling import call, failure

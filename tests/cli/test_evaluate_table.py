@@ -1,4 +1,4 @@
-"""``nlptx evaluate`` for tables with the predictions of any program."""
+"""Tests of ``nlptx evaluate`` for tables with the predictions of any program."""
 
 import pytest
 from command import refused, run

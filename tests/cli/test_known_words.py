@@ -106,9 +106,9 @@ def unlike(known=3):
     ("texts", "expected"),
     [
         ([scored(9, 9)] * 2 + [unlike()] * 3, ["3 of 5 texts are unlike", "(first: a.txt:2)"]),
-        ([scored(9, 9)] * 27 + [unlike()] * 3, []),  # not more than 10 %
+        ([scored(9, 9)] * 27 + [unlike()] * 3, []),  # 10 % is too few for a note
         ([scored(9, 9)] * 26 + [unlike()] * 3, ["3 of 29 texts"]),
-        ([scored(9, 9)] * 2 + [unlike()] * 2, []),  # fewer than three
+        ([scored(9, 9)] * 2 + [unlike()] * 2, []),  # two texts are too few for a note
         ([unlike(0)] * 3, ["no known word in 3 texts"]),
         ([unlike(0)] * 2 + [unlike()], ["no known word in 2 texts", "3 of 3 texts are unlike", "(first: a.txt:2)"]),
         ([unlike(1)] * 3, ["3 of 3 texts"]),  # instead of the note about few known words

@@ -16,7 +16,7 @@ from nlptx.cli.option_names import _NAMES, as_options
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 PACKAGE = Path(nlptx.__file__).parent
-# The code in this file builds command lines for users to copy, so it contains names of options.
+# provenance.py builds command lines for users to copy, so it contains names of options.
 COMMAND_LINES = PACKAGE / "artifacts/provenance.py"
 LIBRARY = [path for path in sorted(PACKAGE.rglob("*.py")) if "cli" not in path.parts and path != COMMAND_LINES]
 

@@ -1,4 +1,4 @@
-"""Signals that stop a command at chosen points; the policy is described in nlptx/cli/stop_signal.py."""
+"""Tests of signals that stop a command at chosen points; the policy is described in nlptx/cli/stop_signal.py."""
 
 import pytest
 from command import contents, header_of, run, run_program
@@ -117,6 +117,6 @@ main.main()
 
 @pytest.mark.parametrize("name", CODES)
 def test_a_signal_during_class_creation_is_not_reported_as_an_error(name, work):
-    """Imports create classes. Up to Python 3.11 the exception is wrapped in a RuntimeError."""
+    """Imports create classes. Up to Python 3.11, an exception during class creation is wrapped in a RuntimeError."""
     message = "nlptx: interrupted\n" if name == "SIGINT" else f"nlptx: stopped by {name}\n"
     assert run_program(CLASS_CREATION, name, "info", work / "model.npz", code=CODES[name]).stderr == message

@@ -1,4 +1,4 @@
-"""Work on the processes of a local cluster: order, errors, workers that die or are unsuitable."""
+"""Tests of tasks on the processes of a local cluster: order, errors, and workers that die or are unsuitable."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ from nlptx.errors import DataError, NlptxError, SettingsError
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
-    # of dask.distributed, when its event loop ends
+    # dask.distributed causes these warnings when its event loop ends.
     pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning"),
 ]
 
@@ -42,7 +42,7 @@ def local_cluster(workers):
 
 @pytest.fixture(scope="module")
 def scheduler():
-    """A cluster of two processes that tests connect to by its address."""
+    """A cluster of two processes; tests connect to its address."""
     with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
@@ -117,7 +117,7 @@ def test_items_are_requested_only_when_they_are_needed(connect):
         results.close()
 
 
-def test_an_error_of_a_task_arrives_whole(connect):
+def test_an_error_of_a_task_arrives_with_all_its_parts(connect):
     with connect() as cluster, pytest.raises(DataError) as raised:
         list(cluster.map(fail, range(6)))
     assert (raised.value.message, raised.value.where, raised.value.hint) == (
@@ -153,8 +153,8 @@ def test_a_task_is_repeated_if_its_worker_dies(connect, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_finished_result_is_lost_with_its_only_holder(connect):
-    """The worker of the first result dies while the caller is still using that of the task before it."""
+def test_results_that_are_lost_with_a_worker_are_computed_again(connect):
+    """If a worker dies, the results that only it holds are computed again by another worker."""
     with connect() as cluster:
         results = cluster.map(where_it_runs, range(8))
         first, _ = next(results)
@@ -233,11 +233,11 @@ def test_a_file_that_a_worker_does_not_see(connect, tmp_path):
 
 
 def test_a_worker_that_joins_late_is_checked(connect, scheduler, monkeypatch, tmp_path):
-    """The check at the start is left out, as it cannot see a worker that does not exist yet."""
+    """The check at the start is left out, because it cannot see a worker that does not exist yet."""
     monkeypatch.setattr(Cluster, "_check_workers", lambda cluster: None)
     needed = Requirements(versions(), (SeenFile(str(tmp_path / "missing.txt"), 1, ""),))
     with connect(requirements=needed) as cluster, pytest.raises(NlptxError, match="cannot read it"):
-        # all workers are unsuitable, so there is nobody to give the task to
+        # All workers are unsuitable, so none of them can run the task.
         list(cluster.map(square, range(3)))
     assert any("gets no tasks" in note for note in connect.notes)
 

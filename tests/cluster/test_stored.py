@@ -1,4 +1,4 @@
-"""Objects in files: their arrays keep dtype, order and content, and damage is noticed."""
+"""Tests of objects stored in files: their arrays keep dtype, order and content, and damage is noticed."""
 
 import pickle
 

@@ -102,7 +102,7 @@ def test_many_parts_and_little_memory(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("run_length", [1, 2, 5])
-def test_shards_share_the_documents_out(monkeypatch, run_length):
+def test_each_document_is_in_exactly_one_shard(monkeypatch, run_length):
     monkeypatch.setattr(shard_module, "_RUN", run_length)
     lines = [b"%d\n" % number for number in range(23)]
     for size in (1, 4, 23):
@@ -126,7 +126,7 @@ def test_words_that_do_not_fit_are_not_dropped(tmp_path):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, work):
-    """Parts of both kinds, made from train.tsv by the command line, and cooccur.npz, made at once."""
+    """A folder with both kinds of parts (tokens and pairs) of train.tsv, and cooccur.npz, counted in a single run."""
     path = tmp_path_factory.mktemp("shards")
     (path / "train.tsv").write_bytes((work / "train.tsv").read_bytes())
     words = ("cooccur", path / "train.tsv", "--min-count", "1", "-q")

@@ -1,4 +1,4 @@
-"""Corpora: plain text, standard input, read errors, and the digest of the input."""
+"""Tests of reading corpora: plain text, standard input, read errors, and the digest of the input."""
 
 import errno
 import gzip

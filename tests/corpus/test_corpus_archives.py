@@ -1,4 +1,4 @@
-"""Compressed files, folders, archives, and the folder structure of aclImdb."""
+"""Tests of reading compressed files, folders, archives, and the folder structure of aclImdb."""
 
 import io
 import tarfile

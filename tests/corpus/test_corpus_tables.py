@@ -1,4 +1,4 @@
-"""Tables: CSV, TSV, JSON lines and Parquet."""
+"""Tests of reading tables: CSV, TSV, JSON lines and Parquet."""
 
 import csv
 import importlib.util

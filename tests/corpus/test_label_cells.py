@@ -1,4 +1,4 @@
-"""Reading tables whose texts may have any number of labels."""
+"""Tests of reading tables whose texts may have any number of labels."""
 
 import pytest
 from reading import write

@@ -1,4 +1,4 @@
-"""Labels that are replaced when they are read."""
+"""Tests of replacing labels when they are read."""
 
 import pytest
 from reading import write

@@ -1,4 +1,4 @@
-"""Partitions: pieces of files that together have the lines of the whole file."""
+"""Tests of partitions: pieces of files that together contain exactly the lines of the files."""
 
 import gzip
 import tarfile

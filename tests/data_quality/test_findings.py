@@ -1,4 +1,4 @@
-"""Faults of texts: copies, conflicting labels, overlap, damaged characters, markup, unusual words."""
+"""Tests of finding faults: copies, conflicting labels, overlap, damaged characters, markup, unusual words."""
 
 import numpy as np
 import pytest

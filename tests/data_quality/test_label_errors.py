@@ -1,4 +1,4 @@
-"""Likely wrong labels: confident learning by hand, flipped labels, several labels per text, many labels."""
+"""Tests of finding wrong labels: confident learning, flipped labels, several labels per text, many labels."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def finding_of(result, kind="wrong-labels"):
 def test_confident_classes_equal_a_computation_by_hand():
     targets = np.array([0, 0, 0, 1, 1])
     p = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.3, 0.7], [0.55, 0.45]])
-    # The thresholds are 0.6 and 0.575: only the third text has a confident class that is not its own.
+    # The thresholds are 0.6 and 0.575, so the confident class differs from the label only for the third text.
     assert confident_class(targets, p).tolist() == [0, 0, 1, 1, 1]
 
 

@@ -1,4 +1,4 @@
-"""Pairs of similar texts are exactly those that comparing all texts finds, for any number of workers."""
+"""The search for similar texts finds exactly the pairs that comparing all texts finds, for any number of workers."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The texts most worth labelling: uncertain ones, without those that resemble each other."""
+"""Tests of choosing the texts that are most worth labelling: uncertain texts that do not resemble each other."""
 
 import re
 

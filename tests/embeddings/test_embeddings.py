@@ -1,4 +1,4 @@
-"""Word vectors: neighbours, analogies, the artifact, and word2vec or GloVe text."""
+"""Tests of word vectors: neighbours, analogies, the artifact, and word2vec or GloVe text."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``TextClassifier`` with several labels per text: lists of labels, and indicator matrices as in scikit-learn."""
+"""Tests of ``TextClassifier`` with several labels per text: lists, and indicator matrices as in scikit-learn."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""``TextClassifier`` with scikit-learn: estimator checks, pipelines, cross-validation, searches."""
+"""Tests of ``TextClassifier`` with scikit-learn: estimator checks, pipelines, cross-validation, searches."""
 
 import warnings
 

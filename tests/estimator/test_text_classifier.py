@@ -1,4 +1,4 @@
-"""``TextClassifier``: the model of the command line, labels and texts of any kind, parameters, errors, pickle."""
+"""Tests of ``TextClassifier``: same model as the command line, texts and labels, parameters, errors, pickle."""
 
 import inspect
 import pickle

@@ -1,4 +1,4 @@
-"""The comparison of programs on the same texts: bootstrap, tests, alignment, verdict."""
+"""Tests of the comparison of programs on the same texts: bootstrap, tests, alignment, verdict."""
 
 import numpy as np
 import pytest

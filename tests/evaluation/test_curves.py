@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves, reliability, and probabilities before calibration."""
+"""Tests of ROC and precision-recall curves, reliability, and probabilities before calibration."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Accuracy by the values of a column, and by the number of words."""
+"""Tests of the accuracy by the values of a column, and by the number of words."""
 
 import json
 

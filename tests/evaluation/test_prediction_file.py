@@ -1,4 +1,4 @@
-"""Tables with the predictions of any program."""
+"""Tests of reading tables with the predictions of any program."""
 
 import json
 
@@ -198,7 +198,7 @@ def test_no_answer_is_not_a_set_of_labels(tmp_path):
         read_predictions(path, ReadOptions(label_separator=";"))
 
 
-def test_a_model_is_no_table(tmp_path):
+def test_a_model_is_not_a_table(tmp_path):
     path = tmp_path / "model.csv"
     with path.open("wb") as file:
         np.savez(file, weights=np.zeros(3))

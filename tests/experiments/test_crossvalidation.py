@@ -1,4 +1,4 @@
-"""Cross-validation: folds, predictions out of fold, seeds, and finished folds that are not computed again."""
+"""Tests of cross-validation: folds, out-of-fold predictions, seeds, and finished folds that are not computed again."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The search for settings: candidates, halving, time limit, resuming. Training is replaced by a formula."""
+"""Tests of the search for settings: candidates, halving, time limit, resuming. A formula replaces training."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ def loss_of(recipe, fold):
 
 @pytest.fixture
 def world(monkeypatch):
-    """A clock, which a step advances by 10 seconds, and the steps that were taken."""
+    """A fake clock, which each step advances by 10 seconds, and a list of the steps taken."""
     state = SimpleNamespace(now=0.0, steps=[], loss=loss_of, stop_after=None)
 
     def run_fold(experiment, recipe, seed, fold, workers, on_progress, feature_cache):

@@ -1,4 +1,4 @@
-"""Workers that share no memory with their tasks, like those of a cluster."""
+"""Workers that share no memory with the calling process, like those of a cluster."""
 
 import pickle
 from functools import partial

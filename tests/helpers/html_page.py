@@ -6,7 +6,7 @@ _VOID = {"meta", "input", "br", "link", "img"}
 
 
 class Page(HTMLParser):
-    """The elements of a page as (tag, attributes, text), where the text includes that of the elements within.
+    """The elements of a page as (tag, attributes, text), where the text includes that of nested elements.
 
     Raises:
         AssertionError: the elements are not closed in order.

@@ -88,7 +88,7 @@ def killed_at(point, number, *words, when="before", cwd=None):
 
 
 def signalled_at(strikes, *words, force_after=1000, cwd=None):
-    """Run ``nlptx WORDS``, which sends itself signals at given calls; return its exit code and standard error.
+    """Run ``nlptx WORDS``, which sends itself signals at given function calls; return exit code and standard error.
 
     Args:
         strikes: (point, number, signal) of each signal: a function such as STEP, the number of its call, and the name

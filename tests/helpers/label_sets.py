@@ -6,7 +6,7 @@ from functools import cache
 import nlptx
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
-# Words that occur in every text, and in texts with a label.
+# Words that may occur in any text, whatever its labels.
 PLAIN = ["the", "a", "of", "it", "was", "with", "this", "in", "one", "end"]
 SETTINGS = TrainSettings(epochs=3, lr=0.01, warmup=0, batch=8, width=0, blocks=1, heads=2, lsa_components=8)
 

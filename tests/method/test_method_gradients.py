@@ -1,4 +1,4 @@
-"""Row 16 of the method: backpropagation, and tests for faults that were found in other implementations.
+"""Row 16 of the table in README.md: backpropagation, and tests for faults found in other implementations.
 
 More detailed tests are in test_layers and test_network.
 """

@@ -1,4 +1,4 @@
-"""The tables in README.md and the tests in this folder cover the same rows and the same faults."""
+"""The tests in this folder cover exactly the rows and the faults that the tables in README.md list."""
 
 import re
 from pathlib import Path

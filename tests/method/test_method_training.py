@@ -1,4 +1,4 @@
-"""Row 17 of the method: training steps, and which weights are kept in the end."""
+"""Row 17 of the table in README.md: training steps, and which weights are kept in the end."""
 
 import math
 from dataclasses import replace

@@ -41,7 +41,7 @@ def test_rows_hold_the_distinct_ngrams_of_a_text():
 
 @pytest.fixture
 def always(monkeypatch):
-    """A correction is used even if it does not help."""
+    """Corrections are used even if they do not help."""
     monkeypatch.setattr(adaptation, "_best_factor", lambda outputs, change, targets, weights: np.float32(1))
 
 
@@ -61,10 +61,10 @@ def test_a_correction_that_helps_is_used():
 def test_a_correction_that_is_much_too_large_is_made_smaller():
     rng = np.random.default_rng(0)
     targets = rng.integers(0, 2, 2000)
-    outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # too small by half
+    outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # half of the log-odds of the label
     factors = [adaptation._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
     assert factors[:2] == [1, 1]
-    assert 0.05 <= factors[2] <= 0.2  # the best change is once the outputs
+    assert 0.05 <= factors[2] <= 0.2  # the best change doubles the outputs, so the factor is about 1/8
     assert factors[3] == 0
     assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 
 from nlptx.ngrams.key_index import KeyIndex
 
-# Equal high bits of the product with the multiplier put keys into the same slot; dense numbers and multiples of powers
-# of two are the usual problem.
+# A key is multiplied by a constant, and the high bits of the product select its slot. With a bad constant, consecutive
+# numbers and multiples of powers of two would often share a slot.
 KEYS = st.one_of(
     st.integers(0, 300), st.integers(0, 60).map(lambda number: number << 54), st.integers(0, (1 << 63) - 1)
 )
@@ -26,7 +26,7 @@ def test_known_keys_have_their_index_and_others_the_number_of_keys(known, asked)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 1000])
-def test_the_shape_of_the_question_is_that_of_the_answer(count):
+def test_the_result_has_the_shape_of_the_query(count):
     index = KeyIndex(np.arange(count, dtype=np.int64) * 7)
     for _ in range(2):
         assert index.find(np.zeros((4, 3), np.int64)).tolist() == [[0] * 3] * 4

@@ -1,4 +1,4 @@
-"""A lexicon as a prior of the n-gram features."""
+"""Tests of a lexicon as a prior for the weights of n-grams."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Latent semantic analysis: the components of texts, and linear models of them expressed as n-gram weights."""
+"""Tests of latent semantic analysis: components of texts, and linear models of them expressed as n-gram weights."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_a_linear_model_of_the_scores_equals_one_of_the_ngrams():
     assert_allclose(rows @ weights + bias, components.scores @ slopes, atol=0.05)
 
 
-def test_outputs_without_the_own_row_use_only_the_other_texts():
+def test_outputs_without_their_own_row_use_only_the_other_texts():
     rows = unit_rows(random_presence(), np.random.default_rng(5).uniform(1, 9, 40).astype(np.float32))
     components = components_of(rows, 6)
     slopes = np.random.default_rng(2).normal(size=(components.scores.shape[1], 3)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""N-gram features: counting, fitting, cross-fitting without label leaks, use in the network, and storage."""
+"""Tests of n-gram features: counting, fitting, cross-fitting without label leaks, use in the network, and storage."""
 
 import math
 import os
@@ -304,7 +304,7 @@ def test_a_label_does_not_affect_the_features_of_its_text_or_fold(classes):
     for number, unchanged in enumerate(folds):
         assert number in unchanged
         assert all(folds[other] == unchanged for other in unchanged)
-    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # it affects all other folds
+    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # it affects all texts of other folds
 
 
 @both
@@ -438,7 +438,7 @@ def test_unknown_ngrams_contribute_nothing():
     )
     features = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
     assert_array_equal(features.token_features, [[0], [7], [7], [0]])
-    assert features.text_features == [5 / 2]  # divided by the square root of the number of words, which is four
+    assert features.text_features == [5 / 2]  # divided by the square root of the four words
 
 
 def test_an_empty_text_has_no_token_features():
@@ -573,7 +573,7 @@ def test_compact_files_hardly_change_the_probabilities(tmp_path):
     loaded = Model.load(path)
     assert_allclose(probabilities(trained()), probabilities(model), rtol=0, atol=1e-2)
     assert (probabilities(trained()) != probabilities(model)).any()
-    # Training already rounds the values, so what it measures is true of the file.
+    # Training rounds the values in the same way, so the quality that it measures is that of the loaded model.
     assert_array_equal(probabilities(loaded), probabilities(model))
 
 
@@ -642,7 +642,7 @@ def test_damaged_arrays_are_rejected(name, tmp_path):
 
 
 def test_keys_are_stored_in_the_form_that_takes_less_space(tmp_path):
-    """Keys far apart, as those of a very large vocabulary, are stored as they are. Both forms are read."""
+    """Keys that are far apart, as with a very large vocabulary, are stored unchanged. Both forms can be read."""
     artifact = trained().to_artifact()
     keys = trained().ngram_features.keys
     far_apart = np.arange(len(keys)) << 33

@@ -1,4 +1,4 @@
-"""Numbered n-grams are counted and found like n-grams that are looked up by their keys."""
+"""Counts and matrices from numbered n-grams equal those from n-grams that are looked up by their keys."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def keys(sets):
     return count_occurrences(sets, None)[0]
 
 
-# With few counters, many rare n-grams share one.
+# If there are few counters, many rare n-grams share a counter.
 @pytest.mark.parametrize("counters", [2, 64, 1 << 12])
 @pytest.mark.parametrize("min_texts", [1, 2, 5, 100])
 @pytest.mark.parametrize("step", [1, 2, 1000])

@@ -1,4 +1,4 @@
-"""Sparse n-gram features: one logistic regression per label, on the n-grams that indicate it."""
+"""Tests of sparse n-gram features: one logistic regression per label, on the n-grams that indicate the label."""
 
 import numpy as np
 import pytest
@@ -143,8 +143,8 @@ def test_weights_double_the_counts():
     assert_allclose(weighted.bias, repeated.bias, atol=1e-3)
 
 
-def test_the_mean_prediction_is_the_share_of_the_label():
-    """Texts without any of the n-grams of a label are counted together, but count in full."""
+def test_the_mean_prediction_is_the_frequency_of_the_label():
+    """The loss of texts without any n-gram of the label is computed once, and multiplied by their number."""
     texts, targets = make_texts(50)
     rows, labels = matrix(texts), sp.csr_matrix(targets, dtype=float)
     models = fit_labels(rows, labels, 1)

@@ -1,4 +1,4 @@
-"""N-gram features of many texts: the same quantities as for few texts, computed in another way."""
+"""N-gram features of many texts are computed in another way than those of few texts, but have about the same values."""
 
 from functools import partial
 
@@ -138,7 +138,7 @@ def test_class_counts(targets, budget):
     ("targets", "width"), [(TARGETS % 2, 1), (TARGETS, 3), (SETS, 3)], ids=["two", "three", "sets"]
 )
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
-def test_the_models_are_those_for_few_texts(targets, width, weights, budget, monkeypatch):
+def test_the_models_equal_those_for_few_texts(targets, width, weights, budget, monkeypatch):
     monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)  # so that both converge
     blocks = blocks_of(TEXTS, KEYS, budget)
     ratios = RNG.normal(size=(len(KEYS), width)).astype(np.float32)
@@ -153,7 +153,7 @@ def test_the_models_are_those_for_few_texts(targets, width, weights, budget, mon
     assert not found.lexicon_slope.any()
 
 
-def test_the_model_with_a_lexicon_is_that_for_few_texts(budget, monkeypatch):
+def test_the_model_with_a_lexicon_equals_that_for_few_texts(budget, monkeypatch):
     monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)
     rng = np.random.default_rng(3)
     ratios = rng.normal(size=(len(KEYS), 1)).astype(np.float32)
@@ -191,7 +191,7 @@ def test_the_components_are_principal_components(weights, budget):
     scores = x @ found.directions - found.mean
     assert_allclose(np.average(scores, axis=0, weights=w), 0, atol=1e-4)
     assert_allclose(np.average((scores**2).sum(axis=1), weights=w), scores.shape[1], rtol=1e-3)
-    # The directions span nearly the leading eigenvectors; see the tolerance of the power iteration.
+    # The directions span almost the same space as the leading eigenvectors, up to the tolerance of the power iteration.
     values = np.linalg.eigvalsh(x.T @ (w[:, None] * x))[::-1]
     directions = found.directions / np.linalg.norm(found.directions, axis=0)
     captured = np.trace(directions.T @ x.T @ (w[:, None] * x) @ directions)
@@ -201,7 +201,7 @@ def test_the_components_are_principal_components(weights, budget):
     assert_allclose(x @ of_rows + offset, scores @ slopes, rtol=1e-3, atol=1e-3)
 
 
-def test_the_model_on_components_is_that_for_few_texts(budget):
+def test_the_model_on_components_equals_that_for_few_texts(budget):
     importance = RNG.uniform(0.5, 3, len(KEYS)).astype(np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, LENGTHS > 3, None)
     components = find_components_of_ngrams([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
@@ -261,7 +261,7 @@ def both(monkeypatch):
 
 
 @pytest.mark.parametrize("case", ["plain", "weights", "lexicon", "sets", "no components", "no tokens"])
-def test_the_features_are_about_those_for_few_texts(case, both):
+def test_the_features_are_close_to_those_for_few_texts(case, both):
     targets = SETS if case == "sets" else TARGETS
     shape = FeatureSettings(3, 2, WORDS, 2, 0 if case == "no components" else 4, 3, case != "no tokens")
     lexicon = LexiconPrior(np.array([2, 5]), np.array([1, -1], np.float32)) if case == "lexicon" else None
@@ -301,7 +301,7 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
     expected = arrays(SERIAL, None)
     elsewhere = Elsewhere(2)
     assert arrays(elsewhere, None) == expected
-    assert elsewhere.tasks > 10  # three parts of the texts for the linear models, and the products for the components
+    assert elsewhere.tasks > 10  # several for the linear models, and more for the components
     for jobs, memory in ((1, 1), (3, 1), (3, 1 << 30)):
         with Workers(jobs) as workers, MemoryBudget(memory) as budget:
             assert arrays(workers, budget) == expected

@@ -1,4 +1,4 @@
-"""The search among combinations of texts finds the same model as a search among all weights."""
+"""L-BFGS in the span of the texts' feature vectors reaches the same loss as L-BFGS over all weights."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
 
 
 def losses_of(products, bias, rows, ratios, targets, text_weights):
-    """The penalised loss of a model, summed over the texts."""
+    """Return the loss of a model, summed over the texts, plus the penalty."""
     z = rows @ products.astype(np.float64) + bias
     if targets.ndim == 2:
         each = np.logaddexp(0, np.where(targets, -z, z)).sum(axis=1)

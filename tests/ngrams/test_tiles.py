@@ -1,4 +1,4 @@
-"""Products with X X' in tiles equal those of the whole matrix, for any number of workers and any shape."""
+"""Products with X X' that are computed in tiles equal dense products, for any number of workers and any shape."""
 
 import numpy as np
 import pytest

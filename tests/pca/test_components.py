@@ -1,4 +1,4 @@
-"""The scales of components and their weights for cosines, against the dense formulas."""
+"""The scales of components and their weights for cosines are compared with dense formulas."""
 
 import numpy as np
 import pytest

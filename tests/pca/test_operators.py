@@ -78,7 +78,7 @@ def test_transposed_equals_the_dense_transpose(standardize):
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize):
-    # The matrix is not symmetric, because the two products of a symmetric matrix are equal unless it is standardised.
+    # An asymmetric matrix is used, because X'X and XX' are equal if X is symmetric and not standardised.
     dense = sparse(7, 7, seed=3).toarray()
     assert not np.allclose(dense, dense.T)
     X = standardized(dense) if standardize else dense

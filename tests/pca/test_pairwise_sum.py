@@ -1,4 +1,4 @@
-"""Sums of arrays, added in pairs."""
+"""Tests of the pairwise sum of arrays."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from nlptx.pca.pairwise_sum import pairwise_sum
 
 
 class Symbol:
-    """A number that remembers how it was added."""
+    """A symbolic number, whose sums show the order of the additions."""
 
     def __init__(self, text):
         self.text = text

@@ -1,4 +1,4 @@
-"""The region classifier: its equations, its gradients, scoring, and learning."""
+"""Tests of the region classifier: its equations, its gradients, scoring, and learning."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def a_classifier(outputs=3, dtype=np.float64, groups=1):
 
 
 def plain_outputs(classifier, ids):
-    """Return the outputs for one text by the equations, one position at a time."""
+    """Return the outputs for one text according to the equations, computed one position at a time."""
     found = classifier.ngrams.find(ids, np.array([len(ids)]))
     h = np.full(FILTERS, -np.inf)
     for position in range(len(ids)):

@@ -1,4 +1,4 @@
-"""The n-grams of regions, compared with plain loops."""
+"""The n-grams of regions are compared with those that plain loops find."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_words_come_first_and_rare_ngrams_are_left_out():
     assert_array_equal(ngrams.keys[: ngrams.single], np.arange(1, WORDS + 1))
     pairs = [key_of(ids[at : at + 2]) for ids in texts for at in range(len(ids) - 1)]
     expected = {key for key in pairs if pairs.count(key) >= 2}
-    # pairs without the start of the text
+    # Keys of pairs of words; pairs that contain the start of the text are left out.
     found = {int(key) for key in ngrams.keys[ngrams.single :] if (WORDS + 2) <= key < (WORDS + 1) * (WORDS + 2)}
     assert found == expected
 

@@ -1,4 +1,4 @@
-"""The vectors of n-grams and the weights of their context words, compared with plain loops."""
+"""The vectors of n-grams and the weights of their context words are compared with those that plain loops compute."""
 
 import numpy as np
 import pytest

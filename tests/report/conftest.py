@@ -1,4 +1,4 @@
-"""A report whose contents were written by somebody hostile."""
+"""A report whose contents were written by an attacker."""
 
 import json
 

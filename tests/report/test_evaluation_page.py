@@ -1,4 +1,4 @@
-"""The page of `nlptx evaluate --report`: its contents, and that texts of strangers cannot change it."""
+"""Tests of the page of `nlptx evaluate --report`: its contents, and that hostile texts cannot change it."""
 
 import json
 import re
@@ -86,10 +86,10 @@ def test_words_are_colored_where_they_stand(report, work):
     assert {text for _, text in texts} <= set(lines)
     words = [text for found, text in page.find("span") if re.match("(for|against)-[1-5]", found.get("class", ""))]
     assert len(words) > 60
-    assert set(words) <= {"word", *" ".join(lines).split()}  # "word" is in the key to the colours
+    assert set(words) <= {"word", *" ".join(lines).split()}  # "word" is in the legend of the colours
 
 
-def test_texts_of_strangers_cannot_change_the_page(hostile):
+def test_hostile_texts_cannot_change_the_page(hostile):
     source = hostile.read_text(encoding="utf-8")
     page = Page(source)
     assert page.comments == []

@@ -1,4 +1,4 @@
-"""The report in headless Chromium: no errors, no requests, all controls by keyboard, no page wider than a phone."""
+"""Tests of the report in headless Chromium: errors, requests, control by keyboard, and the layout on a phone."""
 
 import pytest
 from browser import Browser, needs_chromium
@@ -11,7 +11,7 @@ pytestmark = needs_chromium
 
 @pytest.fixture(scope="module")
 def page(work, tmp_path_factory):
-    """A report with wrong and right predictions of five labels, some with long names, and with long groups."""
+    """A report with right and wrong predictions of five labels; some labels and groups have long names."""
     folder = tmp_path_factory.mktemp("page")
     rows = make_rows(("drama", "comedy", "western", "neg", "pos"), 120, seed=4)
     rows = [(text, label * (20 if label == "neg" else 1)) for text, label in rows]
@@ -122,7 +122,7 @@ def test_on_paper_controls_are_gone_and_details_are_open(browser, page):
     assert browser.run("getComputedStyle(document.body).color") == "rgb(27, 29, 33)"
 
 
-def test_texts_of_strangers_run_no_script(browser, hostile):
+def test_hostile_texts_run_no_script(browser, hostile):
     browser.open(hostile, 360)
     assert browser.problems() == []
     assert browser.requests() == [hostile.as_uri()]

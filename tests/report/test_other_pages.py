@@ -1,4 +1,4 @@
-"""The pages of `nlptx compare --report` and `nlptx crossvalidate --report`."""
+"""Tests of the pages of `nlptx compare --report` and `nlptx crossvalidate --report`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The colours of a page: contrast as in WCAG 2.2, in light and dark."""
+"""Tests of the colours of a page: contrast according to WCAG 2.2, in the light and the dark theme."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def contrast(first, second):
 
 
 def mixed(color, background, percent):
-    """The result of color-mix in sRGB."""
+    """Return the mixture of two colours, as the CSS function color-mix computes it in sRGB."""
     pairs = zip(channels(color), channels(background), strict=True)
     return [a * percent / 100 + b * (1 - percent / 100) for a, b in pairs]
 

@@ -1,4 +1,4 @@
-"""Parts of a page: scales of charts, words in a text, escaped data, model cards."""
+"""Tests of the parts of a page: scales of charts, words in a text, escaped data, model cards."""
 
 import configparser
 import json
@@ -35,7 +35,7 @@ def test_percent_axes_include_the_lowest_value(lowest):
     assert ticks[-1] == (pytest.approx(1), "100 %")
 
 
-def test_only_nothing_has_no_tint():
+def test_only_zero_has_no_tint():
     assert [tint_of(share) for share in (0, 0.001, 0.2, 0.21, 0.9, 1)] == [0, 1, 1, 2, 5, 5]
 
 

@@ -1,4 +1,4 @@
-"""Unusual and malformed texts: the commands handle them in a defined way, without a traceback."""
+"""The commands handle unusual and malformed texts in a defined way, without a traceback."""
 
 import json
 

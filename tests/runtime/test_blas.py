@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 
 @pytest.fixture(autouse=True)
 def limit(monkeypatch):
-    """A limit without users, even if an earlier test of this process has left a block open."""
+    """A new limit, which no block uses, even if an earlier test in this process has left a block open."""
     monkeypatch.setattr(blas_limit, "_limit", blas_limit._Limit())
 
 
@@ -64,7 +64,7 @@ def test_the_limit_ends_with_the_last_thread_that_needs_it():
 
 
 def test_any_thread_can_limit_the_threads():
-    """Even if another thread, which is still alive, was the first to limit them."""
+    """This works even if another thread, which is still alive, was the first to limit the threads."""
     found = []
 
     def other():

@@ -1,4 +1,4 @@
-"""Python programs use processes only if no other thread runs Python, because a fork would copy the locks it holds."""
+"""Worker processes are forked only if no other thread runs Python, because a fork would copy locks that it holds."""
 
 import sys
 
@@ -43,7 +43,7 @@ of_processes, forked = train()
 assert forked
 assert of_threads == of_processes
 assert Workers.of(2, long=True).processes
-assert not Workers.of(2).processes  # a short piece of work is not worth a process
+assert not Workers.of(2).processes  # starting processes for short work is not worthwhile
 given = Workers(2)
 assert Workers.of(given, long=True) is given
 print("same")

@@ -1,4 +1,4 @@
-"""Arrays in memory that a process shares with its forked children."""
+"""Tests of arrays in memory that a process shares with its forked children."""
 
 import numpy as np
 import pytest

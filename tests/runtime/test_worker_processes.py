@@ -1,4 +1,4 @@
-"""Worker processes of the commands: killed workers, signals, and termination."""
+"""Tests of the worker processes of commands: killed workers, signals, and termination."""
 
 import os
 import signal

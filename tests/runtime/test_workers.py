@@ -1,4 +1,4 @@
-"""Workers: order of results, number of items in progress, errors, and memory shared by processes."""
+"""Tests of workers: order of results, number of items in progress, errors, and memory shared by processes."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Random number streams: one per purpose and index, all independent."""
+"""Tests of random number streams: there is one per purpose and index, and all are independent."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Stratified folds for cross-validation."""
+"""Tests of stratified folds for cross-validation."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_each_label_is_spread_evenly(shuffle, folds):
     strata = rng().choice(4, 3000, p=[0.6, 0.3, 0.09, 0.01])
     counts = table(strata, stratified_folds(strata, folds, rng(), shuffle=shuffle), folds)
     largest_run = 1 if shuffle else np.maximum(np.bincount(strata) / folds / 10, 1)
-    assert (np.ptp(counts, axis=0) <= np.ceil(2 * largest_run - 1)).all()  # the last run may be shorter
+    assert (np.ptp(counts, axis=0) <= np.ceil(2 * largest_run - 1)).all()  # the last group of neighbours may be smaller
     assert counts.sum() == 3000
 
 

@@ -1,4 +1,4 @@
-"""Emoticons, emoji, ratings, lengthened and shouted words, hashtags, names and links."""
+"""Tests of emoticons, emoji, ratings, lengthened and shouted words, hashtags, names and links."""
 
 import unicodedata
 

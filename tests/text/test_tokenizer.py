@@ -1,4 +1,4 @@
-"""The tokenizer and the vocabulary."""
+"""Tests of the tokenizer and the vocabulary."""
 
 import unicodedata
 

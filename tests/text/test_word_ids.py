@@ -1,4 +1,4 @@
-"""Word ids: words of any length, large vocabularies, and words with colliding hashes."""
+"""Tests of word ids: words of any length, large vocabularies, and words with colliding hashes."""
 
 from collections import Counter
 

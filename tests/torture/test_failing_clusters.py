@@ -1,4 +1,4 @@
-"""Failures of a cluster of real processes: the scheduler and the workers run as commands, as users start them."""
+"""Tests of failures on a real cluster: the scheduler and the workers are started by commands, as users start them."""
 
 import json
 import os
@@ -71,7 +71,7 @@ class Running:
         self.stack.close()
 
     def add_worker(self, number, *options, **settings):
-        """Start a worker in a folder of its own, with temporary files of its own."""
+        """Start a worker with a separate working folder and a separate folder for temporary files."""
         folder = self.folder / f"worker-{number}"
         (folder / "tmp").mkdir(parents=True, exist_ok=True)
         words = ("--nthreads", "1", "--no-dashboard", "--local-directory", folder, *options)
@@ -108,12 +108,12 @@ STAGES = {
     "crossvalidate": ("crossvalidate", "few.tsv", "--folds", "12", "--shuffle", "--predictions", "result.csv"),
 }
 INPUTS = {"pca": "counts.npz", "evaluate": "labelled.tsv", "train": "labelled.tsv", "crossvalidate": "few.tsv"}
-# Stages whose tasks take so little time that failures cannot be timed exactly.
+# Stages that can be split into so many short tasks that they still run when the test makes something fail.
 TIMED = ("cooccur", "predict")
 
 
 def expected(folder, corpus, stage):
-    """Write the input of a stage, and return the result of one machine."""
+    """Write the input of a stage, and return the result of running it without a cluster."""
     work = folder / "work"
     name = INPUTS.get(stage, "texts.txt")
     if stage == "pca":
@@ -136,7 +136,7 @@ def expected(folder, corpus, stage):
 
 
 def result_of(folder, stage, output):
-    """Return the bytes of the output file, or the report without the cost of making it."""
+    """Return the bytes of the output file, or the report without its running time and peak memory."""
     if stage != "evaluate":
         return (folder / "work" / STAGES[stage][-1]).read_bytes()
     report = json.loads(output)
@@ -253,7 +253,7 @@ def test_a_worker_with_another_nlptx_gets_no_tasks(cluster, tmp_path, corpus):
     code, _, errors = finish(process)
     assert code == 0, errors
     assert (tmp_path / "work/result.tsv").read_bytes() == whole
-    # at the start, such a worker is refused
+    # If such a worker already exists when a command starts, the command fails.
     code, _, errors = finish(cluster.command(*STAGES["predict"]))
     assert code == 1
     assert "has nlptx 0.0.1; expected" in errors

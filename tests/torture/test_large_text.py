@@ -1,4 +1,4 @@
-"""Extremely large texts: one line of 100 MB, three million empty lines, and a million words that occur only once."""
+"""Tests with extremely large texts: a line of 100 MB, three million empty lines, a million words that occur once."""
 
 import pytest
 from harness import SCALE, finish, torture

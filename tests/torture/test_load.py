@@ -1,4 +1,4 @@
-"""Many lines, slow and fast readers, and many simultaneous processes."""
+"""Tests with many lines, slow and fast readers, and many simultaneous processes."""
 
 import contextlib
 import hashlib

@@ -13,7 +13,7 @@ from watch import MAX_FILES, measure, needs_proc
 
 pytestmark = needs_proc
 MEMORY = 100
-# How often the larger text repeats the smaller one.
+# Number of times that the larger text repeats the smaller one.
 TIMES = 16
 OPTIONS = ("--min-count", "1", "--max-words", "1000", "--window", "10")
 

@@ -1,4 +1,4 @@
-"""The temperature, which calibrates the probabilities, and the card of a model."""
+"""Tests of the temperature, which calibrates the probabilities, and of the card of a model."""
 
 import json
 

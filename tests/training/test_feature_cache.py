@@ -1,4 +1,4 @@
-"""N-gram features that several training runs share."""
+"""Tests of the cache of n-gram features, which several training runs share."""
 
 from sample_data import make_rows
 
@@ -33,7 +33,7 @@ def test_features_are_computed_once_and_do_not_change_the_model(tmp_path, monkey
     assert len(calls) == 4
 
 
-def test_the_files_that_were_not_used_for_the_longest_time_are_removed(tmp_path):
+def test_the_least_recently_used_files_are_removed(tmp_path):
     cache, made = FeatureCache(tmp_path, max_bytes=2500), []
 
     def get(number):

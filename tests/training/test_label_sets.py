@@ -1,4 +1,4 @@
-"""Training on texts that may have any number of labels."""
+"""Tests of training on texts that may have any number of labels."""
 
 import json
 from dataclasses import replace
@@ -75,7 +75,7 @@ def test_the_threshold_of_a_label_without_texts_follows_from_its_probabilities()
     p[:, 1] = np.linspace(0, 1, 50)
     thresholds = choose_thresholds(p, np.zeros((50, 2), bool))
     assert thresholds.tolist() == [0.1, best_threshold(p[:, 1], p[:, 1], np.ones(50)).__round__(4)]
-    assert 0.2 < thresholds[1] < 0.5, "about half of the F1 that is expected"
+    assert 0.2 < thresholds[1] < 0.5, "about half of the expected F1"
 
 
 def test_integer_weights_of_held_out_texts_are_equivalent_to_repeating_them():

@@ -1,4 +1,4 @@
-"""The order of labels, and notes about ambiguous labels."""
+"""Tests of the order of labels, and of notes about ambiguous labels."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Training without a network: the linear models of the n-grams, combined by weights fitted out of fold."""
+"""Tests of training without a network: the linear n-gram models are combined by weights fitted out of fold."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ def accuracy(model, texts=NEW_TEXTS, labels=NEW_LABELS):
     return np.mean([found == label for found, label in zip(model.predict(texts), labels, strict=True)])
 
 
-def test_the_model_classifies_new_texts_and_calls_no_epoch():
+def test_the_model_classifies_new_texts_and_takes_no_step():
     model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
     assert accuracy(model) > 0.8
     assert model.history["steps"] == 0
@@ -47,7 +47,7 @@ def test_the_outputs_are_the_weighted_linear_models_and_the_bias():
 
 
 def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
-    """The derivative of the loss and the prior with respect to every weight and bias is 0."""
+    """The derivative of the loss, including its prior, with respect to every weight and bias is 0."""
     from nlptx.training import linear_combination
 
     seen = {}
@@ -69,8 +69,8 @@ def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
     assert_allclose(slope + (of_models - 1 / 2) / len(linear), 0, atol=1e-4)
 
 
-def test_few_texts_never_turn_the_predictions_round():
-    """Out of fold, the features of a few texts may be misleading; the weights of the models are never negative."""
+def test_few_texts_never_reverse_the_predictions():
+    """Out-of-fold features of a few texts may be misleading. Even then, no linear model gets a negative weight."""
     texts = ["good film", "nice and good", "good good", "nice plot", "bad film", "nasty and bad", "poor plot", "weak"]
     labels = ["pos"] * 4 + ["neg"] * 4
     for seed in range(5):

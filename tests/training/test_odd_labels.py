@@ -1,4 +1,4 @@
-"""Unusual labels: rare labels, labels with a single text, a thousand labels; and the notes that train prints."""
+"""Tests of unusual labels: rare labels, labels with one text, a thousand labels; and of the notes that train prints."""
 
 import numpy as np
 import pytest

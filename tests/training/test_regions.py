@@ -1,4 +1,4 @@
-"""Training with region filters: how they are combined with the network, stored, and left out."""
+"""Tests of training with region filters: how they are combined with the network, stored, and left out."""
 
 from functools import cache
 
@@ -119,7 +119,7 @@ def test_explanations_are_about_the_complete_model():
     worth = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
     no_regions = nlptx.explain(fit(settings=TrainSettings(**SHAPE)), text, "pos", attention=False)
     assert not np.allclose(seen.worth, no_regions.worth, atol=1e-3)
-    # windows stay the same and repeated n-grams count differently in an explanation
+    # The numbers are not equal, because explanations keep the windows and count repeated n-grams differently.
     assert np.corrcoef(seen.worth, worth)[0, 1] > 0.9
 
 
@@ -132,7 +132,7 @@ def started(start, texts, labels, **settings):
 
 
 def test_models_that_start_from_the_model_keep_its_region_filters(monkeypatch):
-    # With such a prior, the correction is 0, so the outputs stay the same, although the new texts have new words.
+    # With such a narrow prior, the correction is 0, so the outputs stay the same, although there are new words.
     monkeypatch.setattr(adaptation, "_NGRAM_VARIANCE", 1e-12)
     monkeypatch.setattr(correction, "OUTPUT_SCALE", 1e-6)
     monkeypatch.setattr(correction, "_POOLED_SCALE", 1e-6)
@@ -203,7 +203,7 @@ def test_weights_of_the_combination():
     good, useless = outputs(1.5), outputs(1e-9)
     a, b = combined_weights(np.stack([good, useless]), targets)
     assert_allclose(a, 1, atol=0.1)
-    assert b < 0.6  # nothing is known about it, so it stays near its prior
+    assert b < 0.6  # useless outputs say nothing about their weight, so it stays near its prior
     a, b = combined_weights(np.stack([good, rng.standard_normal((len(targets), 2))]), targets)
     assert (a > 0.9, b < 0.1) == (True, True)
     few = slice(0, 3)

@@ -1,4 +1,4 @@
-"""Starting from a trained model: what is kept, what is added, what is learned, and the same bytes on all cores."""
+"""Tests of starting from a trained model: what is kept, added and learned, and the same bytes on all cores."""
 
 from functools import cache
 
@@ -74,7 +74,7 @@ def test_without_a_correction_the_model_stays_what_it_was(kind, uncorrected, tmp
     start = trained(kind)
     texts, labels = NEW
     labels = in_three(labels) if len(start.labels) == 3 else labels
-    # New words next to known ones must not change what the model has learned about the known ones.
+    # New words beside known words must not change what the model has learned about the known words.
     texts = [f"{text} unheard" for text in texts]
     model = go_on(start, (texts, labels))
     assert len(model.vocabulary) == len(start.vocabulary) + 1
@@ -103,7 +103,7 @@ def test_labels_are_matched_by_their_names(uncorrected):
     assert_allclose(other.predict_proba(TEST, jobs=1), 0.5, atol=1e-6)
 
 
-def test_words_and_vectors_go_on():
+def test_words_and_vectors_are_kept():
     start = trained()
     model = go_on(start, ([f"unheard {text} once{i}" for i, text in enumerate(NEW[0])], NEW[1]))
     words = len(start.vocabulary)
@@ -162,7 +162,7 @@ def test_without_epochs_only_the_correction_is_learned():
 
 
 def test_a_text_of_weight_two_counts_as_two_equal_texts():
-    """At a learning rate of 0, only the correction is learned; out-of-fold outputs do not affect it."""
+    """With a learning rate of 0, only the correction is learned, and it does not depend on out-of-fold outputs."""
     texts, labels = NEW
     settings = TrainSettings(epochs=1, lr=0.0, valid_share=0.0)
     once = go_on(trained(), (texts, labels), settings, sample_weight=[2.0] * 5 + [1.0] * 19)
@@ -178,7 +178,7 @@ def test_passages_have_features_too():
     assert model.history["passages"] == 12
 
 
-def test_more_of_the_same_goes_on_in_the_same_way(tmp_path):
+def test_the_recorded_origin_goes_back_through_every_start(tmp_path):
     once = go_on(trained(), settings=TrainSettings(epochs=1))
     twice = go_on(once, make_reviews(24, seed=7), TrainSettings(epochs=1))
     assert twice.made_from["made_from"] == once.made_from
@@ -192,7 +192,7 @@ def test_texts_without_labels_are_left_out_with_a_note():
     assert model.history["distill"] == []
 
 
-def test_other_labels_earn_a_note():
+def test_other_labels_cause_a_note():
     notes = []
     go_on(trained(), (NEW[0], in_three(NEW[1])), on_note=notes.append)
     assert any("(kept: neg, pos; new: neu)" in note for note in notes)

@@ -1,4 +1,4 @@
-"""Training with several labels per text that starts from a trained model."""
+"""Tests of training with several labels per text that starts from a trained model."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Unlabelled texts in training: where they come from, and what they change."""
+"""Tests of unlabelled texts in training: where they come from, and what they change."""
 
 import io
 import tarfile

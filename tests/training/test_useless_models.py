@@ -1,4 +1,4 @@
-"""Useless models: training fails if the loss explodes, and warns if a model is worse than guessing."""
+"""Tests of useless models: training fails if the loss explodes, and warns if a model is worse than guessing."""
 
 import json
 

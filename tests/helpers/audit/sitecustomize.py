@@ -22,7 +22,7 @@ LOG = os.environ["AUDIT_LOG"]
 
 
 def note(text):
-    # Opened for each line because worker processes close all open files.
+    # The log is opened for each line, because worker processes close all open files.
     log = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(log, f"{text}\n".encode())
     os.close(log)

@@ -65,7 +65,7 @@ def instrumented(name, call):
                 tracked.difference_update([number for number in tracked if isinstance(number, int)])
                 tracked.add(result)
             return result
-        finally:  # also after an exception: unlink fails if the write succeeded
+        finally:  # also after an exception: after a successful write, unlink raises one
             if faulty and fault["after"]:
                 inject(fault["do"])
 
