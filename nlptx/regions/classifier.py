@@ -100,13 +100,13 @@ class RegionClassifier:
         rng: np.random.Generator | None = None,
     ) -> Responses:
         """Compute the outputs for texts, each given as word ids (T,) with T at least 1."""
-        layout = Layout(np.array([len(ids) for ids in texts]))
-        found = self.ngrams.find(np.concatenate(texts), layout.lengths)
-        bags = self.ngrams.bags(found, layout.lengths)
-        vectors = self._unit_vectors(found, layout)
+        lengths = np.array([len(ids) for ids in texts])
+        found = self.ngrams.find(np.concatenate(texts), lengths)
+        bags = self.ngrams.bags(found, lengths)
+        vectors = self._unit_vectors(found, lengths)
         t = vectors @ self.vector_weights
-        t += self.ngrams.sums_of_bags(self.word_weights, found, layout)
-        maxima, winners = strongest(t, layout.lengths)
+        t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
+        maxima, winners = strongest(t, lengths)
         maxima += self.bias
         directions, scale = self._directions(maxima)
         dropped, mask = Dropout(dropout).forward(directions, None, rng)
@@ -157,13 +157,13 @@ class RegionClassifier:
             lengths: (B,) number of words in each text.
         """
         layout = Layout(lengths, apart=True)
-        t = layout.product(self._unit_vectors(found, layout), self.vector_weights)
-        t += self.ngrams.sums_of_bags(self.word_weights, found, layout)
+        t = layout.product(self._unit_vectors(found, lengths), self.vector_weights)
+        t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
         return t
 
-    def _unit_vectors(self, found: NDArray[np.int32], layout: Layout) -> NDArray:
+    def _unit_vectors(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return v (N, R) for the n-grams that end at each word, (N, ORDER)."""
-        vectors = self.ngrams.sums_around(self.table, found, layout)
+        vectors = self.ngrams.sums_around(self.table, found, lengths)
         vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
         return vectors
 

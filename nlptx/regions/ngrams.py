@@ -11,7 +11,6 @@ from nlptx.ngrams.extension import keys_with_words
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.ngram_index import NgramIndex
 from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
-from nlptx.nn import Layout
 from nlptx.regions.spacing import in_groups, with_gaps
 
 # Length of the longest n-grams.
@@ -96,25 +95,25 @@ class RegionNgrams:
         spaced, places = with_gaps(found[:, 0], lengths, REACH, len(self.keys))
         return np.stack([spaced[places + offset] for offset in range(BAG)], axis=1)
 
-    def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], layout: Layout) -> NDArray:
+    def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return (N, K): the sum of the rows of ``table`` (W, K) that belong to the words of the bag at each position.
 
         Args:
             table: one row per known word.
             found: (N, ORDER) indices from :meth:`find`.
-            layout: layout of the texts.
+            lengths: (B,) number of words in each text.
         """
-        return _sums(table, found[:, :1], layout, [range(BAG)])
+        return _sums(table, found[:, :1], lengths, range(BAG))
 
-    def sums_around(self, table: NDArray, found: NDArray[np.int32], layout: Layout) -> NDArray:
+    def sums_around(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return (N, K): the sum of the rows of ``table`` (G, K) for the n-grams up to AROUND words from each position.
 
         Args:
             table: one row per known n-gram.
             found: (N, ORDER) indices from :meth:`find`.
-            layout: layout of the texts.
+            lengths: (B,) number of words in each text.
         """
-        return _sums(table, found, layout, [range(n - AROUND, AROUND + 1) for n in range(ORDER)])
+        return _sums(table, found, lengths, range(-AROUND, AROUND + 1))
 
 
 def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:
@@ -123,23 +122,27 @@ def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[
     return np.sort(order[counts[order] >= least])
 
 
-def _sums(table: NDArray, found: NDArray[np.int32], layout: Layout, offsets: Sequence[range]) -> NDArray:
-    """Return (N, K): for each position p, the sum of ``table[found[p + offset, n]]`` over all n and ``offsets[n]``.
+def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
+    """Return (N, K): for each position p, the sum of ``table[found[p + offset, n]]`` over the offsets and all n.
 
-    Indices of len(table) or more, and positions outside the text, count as 0. Each row of the table is looked up once
-    per position, and then added at all offsets. No bit of a sum depends on other texts.
+    An n-gram that ends at p + offset begins n words before, so its first n offsets are left out. Indices of len(table)
+    or more, and positions outside the text, count as 0. No bit of a sum depends on other texts.
     """
-    result = np.zeros((len(found), table.shape[1]), table.dtype)
+    spaced, places = with_gaps(found, lengths, REACH, len(table))  # (P, columns of found)
+    result = np.zeros((len(spaced), table.shape[1]), table.dtype)
     if not len(table):
-        return result
-    for sums, indices in zip(layout.stacks(result), layout.stacks(found), strict=True):  # (n, T, K), (n, T, ORDER)
-        length = sums.shape[1]
-        for n, offsets_of_column in enumerate(offsets):
-            column = indices[:, :, n]
-            rows = table.take(column, axis=0, mode="clip")  # (n, T, K)
-            rows[column >= len(table)] = 0
-            for offset in offsets_of_column:
-                if abs(offset) < length:
-                    first, after = max(-offset, 0), length - max(offset, 0)
-                    sums[:, first:after] += rows[:, first + offset : after + offset]
-    return result
+        return result[places]
+    rows = _rows(table, spaced[:, 0])  # (P, K), the sum over the n-grams that end at a position and fit into the region
+    for n, offset in enumerate(offsets):
+        if 0 < n < spaced.shape[1]:
+            rows += _rows(table, spaced[:, n])
+        first, after = max(-offset, 0), len(spaced) - max(offset, 0)
+        result[first:after] += rows[first + offset : after + offset]
+    return result[places]
+
+
+def _rows(table: NDArray, indices: NDArray[np.int32]) -> NDArray:
+    """Return a row of the table for each index, and zeros for indices of len(table) or more."""
+    rows = table.take(indices, axis=0, mode="clip")
+    rows[indices >= len(table)] = 0
+    return rows

@@ -28,7 +28,7 @@ def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArra
     for text, length in enumerate(lengths.tolist()):
         responses = t[start : start + length]
         responses.max(axis=0, out=maxima[text])
-        row, column = np.nonzero(responses == maxima[text])
+        row, column = np.divmod(np.flatnonzero(responses == maxima[text]), t.shape[1])
         winners[text, column[::-1]] = start + row[::-1]  # the first of equal responses is assigned last
         start += length
     return maxima, winners

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nlptx.nn import Layout
 from nlptx.regions import RegionNgrams
 from nlptx.regions import ngrams as module
 
@@ -69,8 +68,8 @@ def test_regions_contain_the_ngrams_around_a_position_and_no_others():
     lengths = np.array([len(ids) for ids in texts])
     found = ngrams.find(np.concatenate(texts), lengths)
     # With an identity matrix as the table, the sums are the numbers of occurrences.
-    in_bags = ngrams.sums_of_bags(np.eye(ngrams.single), found, Layout(lengths))
-    around = ngrams.sums_around(np.eye(len(ngrams)), found, Layout(lengths))
+    in_bags = ngrams.sums_of_bags(np.eye(ngrams.single), found, lengths)
+    around = ngrams.sums_around(np.eye(len(ngrams)), found, lengths)
     bags = ngrams.bags(found, lengths)
     row = 0
     for ids in texts:
@@ -96,6 +95,6 @@ def test_unknown_words_are_in_no_region():
     ngrams = RegionNgrams(np.array([1, 3]), WORDS)  # words 0 and 2
     ids, lengths = np.array([0, 1, 2]), np.array([3])
     found = ngrams.find(ids, lengths)
-    assert_array_equal(ngrams.sums_of_bags(np.eye(2), found, Layout(lengths)), [[1, 1], [0, 1], [0, 1]])
-    assert_array_equal(ngrams.sums_around(np.eye(2), found, Layout(lengths)), [[1, 1]] * 3)
+    assert_array_equal(ngrams.sums_of_bags(np.eye(2), found, lengths), [[1, 1], [0, 1], [0, 1]])
+    assert_array_equal(ngrams.sums_around(np.eye(2), found, lengths), [[1, 1]] * 3)
     assert_array_equal(ngrams.bags(found, lengths), [[0, 2, 1], [2, 1, 2], [1, 2, 2]])
