@@ -92,13 +92,17 @@ def compare(
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, group_numbers
+    from nlptx.evaluation.groups import group_values
     from nlptx.evaluation.verdict import verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
     found, seen = _predictions(inputs, reading, run)
     predictions = align(found, run.reporter.note)
-    names = _texts_of_seeds(predictions[0], run) if group is None else _groups(predictions[0], group)
+    note = run.reporter.note
+    names = (
+        _texts_of_seeds(predictions[0], run) if group is None else group_values(group, predictions[0].documents, note)
+    )
     groups = None if names is None else group_numbers(names)
     comparison = compare_predictions(predictions, groups)
     verdicts = [verdict(pair) for pair in comparison.pairs]
@@ -192,15 +196,3 @@ def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | N
         " the rows of a text are treated as dependent"
     )
     return texts
-
-
-def _groups(predictions: LabelledPredictions, column: str) -> list[Any]:
-    from nlptx.corpus.columns import matching_columns, missing_column
-
-    result = []
-    for document in predictions.documents:
-        fields = document.fields or {}
-        if not (found := matching_columns(column, fields)):
-            raise missing_column(column, list(fields), document.where, "group")
-        result.append(fields[found[0]])
-    return result
