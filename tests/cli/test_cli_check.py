@@ -188,6 +188,14 @@ def test_hostile_inputs(tmp_path, monkeypatch):
     assert faults_of("rows.jsonl") == {"unreadable-rows": 1}
 
 
+def test_two_label_columns_that_differ_only_by_case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.tsv", [("a", "x", "y"), ("b", "y", "x")], ("text", "LABEL", "Label"))
+    code, message = failure("check", "data.tsv")
+    assert (code, "columns 'LABEL' and 'Label' both match 'label'" in message) == (3, True)
+    assert call("check", "data.tsv", "--label-column", "Label", "--json").json["profile"]["labels"]
+
+
 def test_usage_errors(data):
     assert refused("check", "data.tsv", "--bad-rows", "-", code=2)
     assert refused("check", "data.tsv", "--bad-rows", "rows.npz", code=2)
