@@ -71,7 +71,7 @@ class Columns:
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
         """Return whether a table has a single column that can be read as the text without being named by the user."""
-        named = self.options.text_column != ReadOptions.text_column
+        named = not self.options.guess_text or self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
         return bool(names[0].strip()) and not looks_undivided(names[0])
