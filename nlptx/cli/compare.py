@@ -24,9 +24,6 @@ from nlptx.io.output_path import check_writable
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
-# Column that nlptx crossvalidate adds to its predictions.
-_SEED = "seed"
-
 
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
@@ -186,13 +183,12 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
 
 def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | None:
     """Return the text of each row if the table contains predictions for several seeds, else None."""
-    documents = predictions.documents
-    seeds = {(document.fields or {}).get(_SEED) for document in documents}
-    if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):
-        return None
-    texts = [document.text for document in documents]
-    run.reporter.note(
-        f"note: {len(texts):,} rows of {len(set(texts)):,} texts, because there are several seeds;"
-        " the rows of a text are treated as dependent"
-    )
+    from nlptx.evaluation.groups import texts_of_seeds
+
+    texts = texts_of_seeds(predictions.documents)
+    if texts is not None:
+        run.reporter.note(
+            f"note: {len(texts):,} rows of {len(set(texts)):,} texts, because there are several seeds;"
+            " the rows of a text are treated as dependent"
+        )
     return texts

@@ -14,6 +14,8 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
+# Column that nlptx crossvalidate adds to its predictions.
+_SEED = "seed"
 # Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
 
@@ -101,6 +103,14 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
             " group"
         )
     return values
+
+
+def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
+    """Return the text of each row if there are predictions for several seeds, so that texts are repeated, else None."""
+    seeds = {(document.fields or {}).get(_SEED) for document in documents}
+    if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):
+        return None
+    return [document.text for document in documents]
 
 
 def _as_text(value: Any) -> str:
