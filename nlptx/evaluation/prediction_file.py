@@ -225,7 +225,9 @@ def _confidence(
         column = find_column(documents, "confidence")
         if column is None:
             return None
-        confidence = np.array([read_probability(document, column) for document in documents])
+        answered = (predicted != NO_ANSWER).reshape(len(documents), -1).all(axis=1).tolist()
+        rows = zip(documents, answered, strict=True)
+        confidence = np.array([read_probability(document, column) if has else 0.0 for document, has in rows])
     return np.where(predicted == NO_ANSWER, 0.0, confidence) if predicted.ndim == 1 else confidence
 
 

@@ -208,6 +208,13 @@ def test_lists_of_labels(tmp_path):
         read_predictions(bad, ReadOptions(label_separator=";"))
 
 
+def test_a_text_without_an_answer_needs_no_confidence(tmp_path):
+    path = written(tmp_path, "text,label,predicted,confidence\na,x,x,0.9\nb,y,?,\nc,y,,0.4\n")
+    assert read_predictions(path).confidence.tolist() == [0.9, 0, 0]
+    with pytest.raises(DataError, match=r"a\.csv:2: column 'confidence' is empty"):
+        read_predictions(written(tmp_path, "text,label,predicted,confidence\na,x,x,\nb,y,?,\n"))
+
+
 def test_texts_without_a_row_are_left_out_if_the_table_may_be_incomplete(tmp_path):
     data = read_labelled([written(tmp_path, "text,label\na,x\nb,y\na,y\nc,x\n", "data.csv")], ReadOptions())
     path = written(tmp_path, "text,predicted,seed\nc,x,1\na,x,1\nc,y,2\na,x,2\n")
