@@ -207,8 +207,7 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error: the mean of |accuracy - mean confidence| over the bins, weighted by size.
 
-    With ``weights``, one per text, the size of a bin is the sum of its weights, and its accuracy and confidence are
-    weighted means.
+    With ``weights``, one per text, the size of a bin is the sum of its weights, and both means are weighted.
     """
     bin_of = _bins(confidence, bins)
     total = float(len(confidence))
@@ -219,19 +218,20 @@ def calibration_error(
     return float(np.abs(gaps).sum() / total)
 
 
-def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS) -> NoiseFloor:
+def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, repeats: float = 1) -> NoiseFloor:
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
     The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. In a bin
-    of n texts with mean confidence c, the number of correct predictions is binomial with parameters n and c. The mean
-    and the percentile of the error are estimated from samples of this distribution, drawn with a fixed seed.
+    of n texts with mean confidence c, the number of correct predictions is binomial with parameters n and c. The error
+    is estimated from samples, drawn with a fixed seed. If each text has ``repeats`` predictions, n is divided by it.
     """
     bin_of = _bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)
     expected = np.bincount(bin_of, confidence, bins)
     shares = np.clip(expected / np.maximum(counts, 1), 0, 1)
-    correct = np.random.default_rng(_SAMPLE_SEED).binomial(counts, shares, (_SAMPLES, bins))
-    errors = np.abs(correct - expected).sum(axis=1) / len(confidence)
+    texts = np.ceil(counts / repeats).astype(np.int64)
+    hits = np.random.default_rng(_SAMPLE_SEED).binomial(texts, shares, (_SAMPLES, bins))
+    errors = np.abs(hits * counts / np.maximum(texts, 1) - expected).sum(axis=1) / len(confidence)
     return NoiseFloor(float(errors.mean()), float(np.quantile(errors, 0.95)))
 
 

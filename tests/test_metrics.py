@@ -91,6 +91,13 @@ def test_noise_floor_equals_the_simulated_error_of_a_perfectly_calibrated_predic
     assert floor == calibration_noise_floor(confidence), "always the same samples"
 
 
+def test_copies_of_the_predictions_do_not_lower_the_noise_floor():
+    confidence = np.random.default_rng(1).uniform(0.5, 1, 200)
+    floor = calibration_noise_floor(confidence)
+    copies = calibration_noise_floor(np.tile(confidence, 3), repeats=3)
+    assert (copies.mean, copies.percentile_95) == pytest.approx((floor.mean, floor.percentile_95))
+
+
 def test_full_confidence_has_no_noise_floor():
     floor = calibration_noise_floor(np.ones(50))
     assert (floor.mean, floor.percentile_95) == (0, 0)

@@ -186,6 +186,12 @@ def test_counts_cannot_be_plotted(tmp_path, work):
     assert not (tmp_path / "map.png").exists()
 
 
+def test_a_model_without_a_network_has_no_learning_curve(tmp_path, work):
+    run("train", work / "train.tsv", "--effort", "fast", "-o", tmp_path / "model.npz", "-q")
+    refused("info", tmp_path / "model.npz", "--plot", tmp_path / "curve.png", code=2, says="no network was trained")
+    assert not (tmp_path / "curve.png").exists()
+
+
 @pytest.mark.parametrize("name", ["embeddings.npz", "model.npz"])
 def test_an_unsupported_image_format_is_rejected(tmp_path, work, name):
     refused("info", work / name, "--plot", tmp_path / "map.gif", code=2, says=".png, .svg, .pdf")

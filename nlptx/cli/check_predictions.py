@@ -57,7 +57,8 @@ class GivenModel:
 
 
 def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions, run: Run) -> LabelledPredictions:
-    """Return the predictions that a table contains for labelled texts."""
+    """Return the predictions that a table contains for labelled texts; texts without a row are left out."""
     from nlptx.evaluation.prediction_file import read_predictions
 
-    return read_predictions(path, replace(reading, format="auto", delimiter=None), run.reporter.note, labelled)
+    reading = replace(reading, format="auto", delimiter=None)
+    return read_predictions(path, reading, run.reporter.note, labelled, complete=False)

@@ -24,9 +24,6 @@ from nlptx.io.output_path import check_writable
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
-# Column with the seed, which nlptx crossvalidate adds to its predictions.
-_SEED = "seed"
-
 
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
@@ -92,13 +89,17 @@ def compare(
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, group_numbers
+    from nlptx.evaluation.groups import group_values
     from nlptx.evaluation.verdict import verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
     found, seen = _predictions(inputs, reading, run)
     predictions = align(found, run.reporter.note)
-    names = _texts_of_seeds(predictions[0], run) if group is None else _groups(predictions[0], group)
+    note = run.reporter.note
+    names = (
+        _texts_of_seeds(predictions[0], run) if group is None else group_values(group, predictions[0].documents, note)
+    )
     groups = None if names is None else group_numbers(names)
     comparison = compare_predictions(predictions, groups)
     verdicts = [verdict(pair) for pair in comparison.pairs]
@@ -182,25 +183,12 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
 
 def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | None:
     """Return the text of each row if the table contains predictions for several seeds, else None."""
-    documents = predictions.documents
-    seeds = {(document.fields or {}).get(_SEED) for document in documents}
-    if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):
-        return None
-    texts = [document.text for document in documents]
-    run.reporter.note(
-        f"note: {len(texts):,} rows of {len(set(texts)):,} texts, because there are several seeds;"
-        " the rows of a text are treated as dependent"
-    )
+    from nlptx.evaluation.groups import texts_of_seeds
+
+    texts = texts_of_seeds(predictions.documents)
+    if texts is not None:
+        run.reporter.note(
+            f"note: {len(texts):,} rows of {len(set(texts)):,} texts, because there are several seeds;"
+            " the rows of a text are treated as dependent"
+        )
     return texts
-
-
-def _groups(predictions: LabelledPredictions, column: str) -> list[Any]:
-    from nlptx.corpus.columns import matching_columns, missing_column
-
-    result = []
-    for document in predictions.documents:
-        fields = document.fields or {}
-        if not (found := matching_columns(column, fields)):
-            raise missing_column(column, list(fields), document.where, "group")
-        result.append(fields[found[0]])
-    return result

@@ -114,6 +114,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
     from nlptx.errors import DataError
+    from nlptx.evaluation.groups import group_values
     from nlptx.experiments.experiment import Experiment, Recipe
 
     lexicon = read_lexicon(given.lexicon) if given.lexicon else {}
@@ -141,7 +142,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         texts=[document.text for document in documents],
         labels=[found.labels[row] for row in kept],  # type: ignore[arg-type]
         folds=given.folds,
-        groups=None if given.group is None else [_group(document, given.group) for document in documents],
+        groups=None if given.group is None else group_values(given.group, documents, run.reporter.note),
         shuffle=given.shuffle,
         weights=None if found.weights is None else [document.weight for document in documents],
         unlabelled=found.unlabelled,
@@ -149,18 +150,3 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         separator=given.reading.label_separator,
     )
     return experiment, Recipe(given.settings, made, start), documents
-
-
-def _group(document: Document, column: str) -> str:
-    """Return the value of the group column. Raise DataError if the text has no such column."""
-    from nlptx.corpus.columns import matching_columns, missing_column, single_match
-    from nlptx.errors import DataError
-
-    if document.fields is None:
-        raise DataError(
-            "this text is not in a table, so it has no group", where=document.where, hint="Leave --group out."
-        )
-    name = single_match(matching_columns(column, document.fields), column, document.where, "group")
-    if name is None:
-        raise missing_column(column, list(document.fields), document.where, "group")
-    return str(document.fields[name])

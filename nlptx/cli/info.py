@@ -64,6 +64,8 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
         history = container.build(found, Model.from_artifact, artifact).history
         if plot is not None and not history:
             raise click.UsageError("this model contains no training history, so there is nothing to draw.")
+        if plot is not None and not (history.get("curve") or history.get("steps")):
+            raise click.UsageError("no network was trained for this model, so there is no learning curve to draw.")
         if plot is not None:
             from nlptx.plots import plot_history
 

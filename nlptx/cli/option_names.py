@@ -15,7 +15,8 @@ _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
-_NAMES = _ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}
+# Whether the text column may be guessed depends on another option.
+_NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
 # Settings of cooccur or pca in a message of train, which has no options for them; the --config file can set them.

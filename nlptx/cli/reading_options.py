@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
@@ -126,6 +127,7 @@ def reading_options(
             label_separator: str | None = None,
             **kwargs: Any,
         ) -> Any:
+            source = click.get_current_context().get_parameter_source("text_column")
             reading = ReadOptions(
                 text_column=text_column,
                 label_column=label_column,
@@ -138,6 +140,7 @@ def reading_options(
                 weight_column=weight_column,
                 label_separator=label_separator,
                 exclude=kwargs.pop("exclude", None),
+                guess_text=source is ParameterSource.DEFAULT,
             )
             return function(*args, reading=reading, **kwargs)
 

@@ -71,7 +71,7 @@ class Columns:
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
         """Return whether the only column of a table can be read as the text although the user did not name it."""
-        named = self.options.text_column != ReadOptions.text_column
+        named = not self.options.guess_text or self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
         return bool(names[0].strip()) and not looks_undivided(names[0])

@@ -12,6 +12,8 @@ SPLITS = ("train", "test", "unsup")
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 # Maximum weight of a text. Sums of larger weights could overflow.
 LARGEST_WEIGHT = 1e9
+# Reading options that are not recorded in artifacts.
+_NOT_RECORDED = ("format", "delimiter", "exclude", "guess_text")
 # Characters that cannot be delimiters, because they have another meaning in CSV.
 _NO_DELIMITERS = '"\r\n\0'
 
@@ -66,6 +68,8 @@ class ReadOptions:
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
         exclude: table of the rows to leave out of labelled data, or None; see
             :class:`nlptx.corpus.exclusion.Exclusion`.
+        guess_text: whether the only column of a table is read as the text if ``text_column`` is the default and there
+            is no column with this name.
     """
 
     text_column: str = "text"
@@ -79,6 +83,7 @@ class ReadOptions:
     weight_column: str | None = None
     label_separator: str | None = None
     exclude: str | None = None
+    guess_text: bool = True
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -106,12 +111,12 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
 
     The format and the delimiter are not included, because they do not change the texts. The result is therefore the
     same for a file whose name implies the format and for a pipe whose format must be set. The name of the
-    table of excluded rows is not included either.
+    table of excluded rows is not included either, nor is whether the text column may be guessed.
 
     Args:
         reading: the options that were used.
         splits: the splits that the command reads by default.
     """
     defaults = ReadOptions(splits=splits)
-    kept = {name: value for name, value in vars(reading).items() if name not in ("format", "delimiter", "exclude")}
+    kept = {name: value for name, value in vars(reading).items() if name not in _NOT_RECORDED}
     return {name: value for name, value in kept.items() if value != getattr(defaults, name)}

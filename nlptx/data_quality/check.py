@@ -69,8 +69,9 @@ def check(
         workers: threads or processes to use; they do not change the result.
         against: test data, which should have no text in common with the data; None if there is none.
         similarity: minimum Jaccard similarity of texts that are nearly the same.
-        predict: function that returns predictions with probabilities for the rows that have a text and a label. The
-            predictions must come from a model that was not trained on these rows. None if there is no such model.
+        predict: function that returns predictions with probabilities for the rows that have a text and a label, or for
+            some of them. The predictions must come from a model that was not trained on these rows. If there are
+            several predictions for a row, their mean is used. None if there is no such model.
         cross_fit: whether to compute out-of-fold probabilities with n-gram models. If ``predict`` is given too, the
             check uses the geometric mean of both probabilities, which finds wrong labels better than either alone.
         seed: seed for the assignment of texts to folds.
@@ -101,7 +102,7 @@ def check(
         if cross_fit and not labelled.obstacle:
             own = _cross_fit(own_words, labelled, workers, seed, on_progress)
         if given is not None:
-            findings.append(_by_predictions(labelled, given, own))
+            findings.append(_by_predictions(rows, labelled, given, own))
         elif own is not None:
             findings.append(likely_wrong(labelled.targets, own, labelled.label_names, labelled.indices))
         else:
@@ -111,22 +112,30 @@ def check(
     return Check(profile(rows, own_words.lengths), ordered, both, len(rows))
 
 
-def _by_predictions(labelled: LabelledRows, given: LabelledPredictions, own: NDArray[np.float64] | None) -> Finding:
+def _by_predictions(
+    rows: Rows, labelled: LabelledRows, given: LabelledPredictions, own: NDArray[np.float64] | None
+) -> Finding:
     """Return the labels that are probably wrong, according to the given predictions and out-of-fold probabilities."""
     if given.probabilities is None:
         raise DataError(
             "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
         )
-    probabilities = given.probabilities
+    number = {id(document): row for row, document in enumerate(rows.documents)}
+    row_of_each = [number[id(document)] for document in given.documents]
+    indices, first, position, times = np.unique(row_of_each, return_index=True, return_inverse=True, return_counts=True)
+    mean = np.zeros((len(indices), len(given.label_names)))
+    np.add.at(mean, position, given.probabilities)
+    mean /= times[:, None]
+    probabilities = mean
     # If the model's labels differ from those in the data, even only in spelling, the out-of-fold probabilities are not
     # used.
     if own is not None and given.label_names == labelled.label_names:
-        probabilities = np.sqrt(probabilities * own)
+        probabilities = np.sqrt(mean * own)
         if labelled.targets.ndim == 1:
             probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         else:
-            probabilities /= probabilities + np.sqrt((1 - given.probabilities) * (1 - own)) + np.finfo(float).tiny
-    return likely_wrong(given.targets, probabilities, given.label_names, labelled.indices)
+            probabilities /= probabilities + np.sqrt((1 - mean) * (1 - own)) + np.finfo(float).tiny
+    return likely_wrong(given.targets[first], probabilities, given.label_names, indices)
 
 
 def _cross_fit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from nlptx.corpus.columns import matching_columns
+from nlptx.corpus.columns import matching_columns, single_match
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.exclusion import Exclusion
@@ -71,7 +71,7 @@ def read_rows(
         on_document: called after every 10,000 documents, with the number of documents read so far.
 
     Raises:
-        DataError: an input is not text, or there are no rows.
+        DataError: an input is not text, there are no rows, or several columns match the name of the label column.
     """
     corpus = Corpus(paths, replace(reading, skip_bad=True), on_note)
     exclusion = None if reading.exclude is None else Exclusion.read(reading.exclude)
@@ -80,6 +80,9 @@ def read_rows(
     for document in corpus:
         if exclusion is not None and exclusion.contains(document):
             continue
+        if document.label is None and document.fields is not None:
+            found = matching_columns(reading.label_column, document.fields)
+            single_match(found, reading.label_column, document.where, "label_column")
         columns.update(dict.fromkeys(document.fields or ()))
         documents.append(document._replace(fields=None))
         if not len(documents) % 10_000:

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix, hstack
 
 from nlptx.errors import DataError
 from nlptx.evaluation.bootstrap import RESAMPLES, group_matrix, percentile_interval, resample
+from nlptx.evaluation.groups import texts_of_seeds
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.evaluation.mcnemar import LEVEL, holm, mcnemar, sign_flip_test, texts_needed
 from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor, log_losses
@@ -142,7 +143,11 @@ def compare_predictions(
         ]
         level = LEVEL / len(p_values) if groups is None else None
         pairs.append(_pair(predictions[0], predictions[index], differences, p_value, corrected, level))
-    candidates = [_candidate(each, *values.tolist()) for each, values in zip(predictions, observed, strict=True)]
+    texts = texts_of_seeds(predictions[0].documents)
+    repeats = 1 if texts is None else len(texts) / len(set(texts))
+    candidates = [
+        _candidate(each, repeats, *values.tolist()) for each, values in zip(predictions, observed, strict=True)
+    ]
     accuracy = np.array([each.accuracy for each in candidates])
     return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
 
@@ -217,7 +222,9 @@ def _pair(
     )
 
 
-def _candidate(predictions: LabelledPredictions, accuracy: float, macro_f1: float, log_loss: float) -> Candidate:
+def _candidate(
+    predictions: LabelledPredictions, repeats: float, accuracy: float, macro_f1: float, log_loss: float
+) -> Candidate:
     confidence = predictions.confidence
     return Candidate(
         predictions.source,
@@ -226,5 +233,5 @@ def _candidate(predictions: LabelledPredictions, accuracy: float, macro_f1: floa
         None if predictions.probabilities is None else log_loss,
         None if confidence is None else float(confidence.mean()),
         None if confidence is None else calibration_error(confidence, predictions.correct),
-        None if confidence is None else calibration_noise_floor(confidence),
+        None if confidence is None else calibration_noise_floor(confidence, repeats=repeats),
     )

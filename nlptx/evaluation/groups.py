@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
+# Column that nlptx crossvalidate adds to its predictions.
+_SEED = "seed"
 # Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
 
@@ -46,10 +48,16 @@ class Group:
         return cls(name, len(correct), hits / len(correct), wilson_interval(hits, len(correct)))
 
 
-def column_values(column: str, documents: Sequence[Document]) -> list[str]:
+def column_values(column: str, documents: Sequence[Document], option: str = "by") -> list[str]:
     """Return the value of a column for each document; an empty string if the cell is empty.
 
-    If no column has exactly this name, a column whose name differs only in case or in surrounding spaces is used.
+    If no column has exactly this name, a column whose name differs only in case or in surrounding spaces is used. Rows
+    of JSON lines may lack the column.
+
+    Args:
+        column: name of the column.
+        documents: the rows of a table.
+        option: name of the option that names the column, for messages.
 
     Raises:
         DataError: a document has no columns, the column is missing, or several columns match its name.
@@ -61,18 +69,48 @@ def column_values(column: str, documents: Sequence[Document]) -> list[str]:
             raise DataError(
                 f"this text is not in a table, so it has no column {column!r}",
                 where=document.where,
-                hint="`by` names a column of a table, such as a .csv, .tsv or .jsonl file.",
+                hint=f"`{option}` names a column of a table, such as a .csv, .tsv or .jsonl file.",
             )
         fields = tuple(document.fields)
         if fields not in names:
-            found = single_match(matching_columns(column, fields), column, document.where, "by")
+            found = single_match(matching_columns(column, fields), column, document.where, option)
             if found is None and document.format != "jsonl":
-                raise missing_column(column, fields, document.where, "by")
+                raise missing_column(column, fields, document.where, option)
             names[fields] = found or column
         values.append(_as_text(document.fields.get(names[fields])))
     if not any(column in document.fields for document in documents for column in names.values() if document.fields):
-        raise missing_column(column, list(documents[0].fields or ()), documents[0].where, "by")
+        raise missing_column(column, list(documents[0].fields or ()), documents[0].where, option)
     return values
+
+
+def group_values(column: str, documents: Sequence[Document], on_note: Callable[[str], None]) -> list[str]:
+    """Return the group of each document, which is its value in a column.
+
+    Documents without a value belong to one group. They are then never separated, whichever groups they come from.
+
+    Args:
+        column: name of the column.
+        documents: the rows of a table.
+        on_note: called with a note if some documents have no value.
+
+    Raises:
+        DataError: as for :func:`column_values`.
+    """
+    values = column_values(column, documents, "group")
+    if missing := values.count(""):
+        on_note(
+            f"note: {missing:,} of {len(values):,} texts have nothing in the column {column!r}; they are treated as one"
+            " group"
+        )
+    return values
+
+
+def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
+    """Return the text of each row if there are predictions for several seeds, so that texts are repeated, else None."""
+    seeds = {(document.fields or {}).get(_SEED) for document in documents}
+    if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):
+        return None
+    return [document.text for document in documents]
 
 
 def _as_text(value: Any) -> str:

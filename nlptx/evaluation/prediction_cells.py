@@ -34,14 +34,34 @@ def predicted_column(documents: Sequence[Document]) -> str | None:
     return find_column(documents, *_PREDICTED)
 
 
-def read_predicted(documents: Sequence[Document], column: str) -> list[str | None]:
-    """Return the contents of the column with the predicted labels, with None for an empty cell and for ``?``."""
-    return [_label((document.fields or {}).get(column), column, document.where) for document in documents]
+def read_predicted(documents: Sequence[Document], column: str, separator: str | None = None) -> list[str | None]:
+    """Return the contents of the column with the predicted labels, with None for an empty cell and for ``?``.
+
+    Args:
+        documents: the rows of the table.
+        column: name of the column.
+        separator: string between the labels of a text; a JSON list of labels is joined with it. None if a text has one
+            label, so that a list is an error.
+
+    Raises:
+        DataError: a cell does not contain a label.
+    """
+    return [_cell((document.fields or {}).get(column), column, document.where, separator) for document in documents]
+
+
+def _cell(value: Any, column: str, where: str, separator: str | None) -> str | None:
+    if not isinstance(value, list) or separator is None:
+        return _label(value, column, where)
+    labels = [_label(each, column, where) or "" for each in value]
+    if wrong := next((label for label in labels if separator in label), None):
+        raise DataError(f"the label {wrong!r} contains the separator {separator!r}", where=where)
+    return separator.join(labels) or None
 
 
 def _label(value: Any, column: str, where: str) -> str | None:
     if isinstance(value, dict | list):
-        raise DataError(f"column {column!r} contains {value!r}; expected a label", where=where)
+        hint = "If a text can have several labels, set `label_separator`." if isinstance(value, list) else ""
+        raise DataError(f"column {column!r} contains {value!r}; expected a label", where=where, hint=hint)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool):

@@ -12,7 +12,7 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from nlptx.evaluation.prediction_cells import (
     read_probabilities,
     read_probability,
 )
-from nlptx.evaluation.text_matching import match_rows
+from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_missing
 
 # Maximum number of labels that a message lists.
 _MAX_LISTED = 20
@@ -46,6 +46,7 @@ def read_predictions(
     reading: ReadOptions | None = None,
     on_note: Callable[[str], None] = lambda note: None,
     data: LabelledData | None = None,
+    complete: bool = True,
 ) -> LabelledPredictions:
     """Read predictions from a table that any program may have written.
 
@@ -57,6 +58,8 @@ def read_predictions(
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
             column is read as the prediction.
+        complete: whether the table must have a row for each text of ``data``. If False, texts without a row are left
+            out, and a note gives their number.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
@@ -69,7 +72,9 @@ def read_predictions(
     if not documents:
         raise DataError("the table has no rows", where=path)
     if data is not None:
-        data = _for_each_seed(data, len(documents))
+        if not complete:
+            data = without_missing(data, documents, on_note)
+        data = repeated_for_seeds(data, len(documents))
         documents = [documents[row] for row in match_rows(documents, data.documents)]
     cells = _read_cells(path, documents, reading, data)
     labels, named = _true_and_predicted(cells, documents, reading, data, on_note)
@@ -117,14 +122,6 @@ def _listed(labels: set[str]) -> str:
     return ", ".join(sorted(labels)[:_MAX_LISTED]) + more
 
 
-def _for_each_seed(data: LabelledData, rows: int) -> LabelledData:
-    """Return the data, repeated for each seed if the number of table rows is a multiple of the number of texts."""
-    times, rest = divmod(rows, max(len(data.documents), 1))
-    if rest or times < 2:
-        return data
-    return replace(data, documents=data.documents * times, labels=data.labels * times)
-
-
 @dataclass(frozen=True)
 class _Cells:
     """The cells with the predicted labels, if there are any, and the names of the columns with probabilities."""
@@ -157,7 +154,8 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
                     f"column {column!r} contains '?'; expected labels, or nothing if the text has none of them",
                     where=document.where,
                 )
-    return _Cells(None if column is None else read_predicted(documents, column), columns)
+    predicted = None if column is None else read_predicted(documents, column, reading.label_separator)
+    return _Cells(predicted, columns)
 
 
 def _true_and_predicted(
@@ -227,7 +225,9 @@ def _confidence(
         column = find_column(documents, "confidence")
         if column is None:
             return None
-        confidence = np.array([read_probability(document, column) for document in documents])
+        answered = (predicted != NO_ANSWER).reshape(len(documents), -1).all(axis=1).tolist()
+        rows = zip(documents, answered, strict=True)
+        confidence = np.array([read_probability(document, column) if has else 0.0 for document, has in rows])
     return np.where(predicted == NO_ANSWER, 0.0, confidence) if predicted.ndim == 1 else confidence
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
+from nlptx.evaluation.labelled_predictions import LabelledData
 
 # Maximum number of characters of a text that a message quotes.
 _QUOTED = 60
@@ -45,6 +47,42 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
             hint="Both inputs must contain the same texts, each the same number of times.",
         )
     return result
+
+
+def repeated_for_seeds(data: LabelledData, rows: int) -> LabelledData:
+    """Return the data, repeated for each seed if the number of table rows is a multiple of the number of texts."""
+    times, rest = divmod(rows, max(len(data.documents), 1))
+    if rest or times < 2:
+        return data
+    return replace(data, documents=data.documents * times, labels=data.labels * times)
+
+
+def without_missing(data: LabelledData, found: Sequence[Document], on_note: Callable[[str], None]) -> LabelledData:
+    """Return the data without those texts that have no row in a table; all data if no text has a row.
+
+    If a text occurs more often in the data than in the table, its first occurrences are kept.
+
+    Args:
+        data: the labelled texts.
+        found: the rows of the table. It may have several rows per text, one for each seed.
+        on_note: called with a note about the number of texts without a row.
+    """
+    keys = [_key(document) for document in data.documents]
+    texts, rows = Counter(keys), Counter(map(_key, found))
+    # A text with a row for each of its occurrences determines the number of seeds.
+    seeds = max((-(-rows[key] // count) for key, count in texts.items()), default=1) or 1
+    if any(count % seeds for count in rows.values()):
+        seeds = 1
+    kept = []
+    for row, key in enumerate(keys):
+        if rows[key] >= seeds:
+            rows[key] -= seeds
+            kept.append(row)
+    if len(kept) in (0, len(keys)):
+        return data
+    on_note(f"{found[0].source}: {len(keys) - len(kept):,} of {len(keys):,} texts have no row, and are left out")
+    labels: list = [data.labels[row] for row in kept]
+    return replace(data, documents=[data.documents[row] for row in kept], labels=labels)
 
 
 def quoted(text: str) -> str:

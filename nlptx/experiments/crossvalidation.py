@@ -156,6 +156,6 @@ def _ignore(progress: Progress) -> None:
 def _stored(experiment: Experiment, journal: Journal, name: str) -> FoldResult:
     try:
         return FoldResult.from_record(journal.records[name], experiment.targets, len(experiment.label_names))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         hint = "Leave out `resume` to start over."
         raise ArtifactError(f"the record of {name} is damaged: {error}", where=str(journal.path), hint=hint) from error

@@ -72,7 +72,7 @@ class FoldResult:
             probabilities=np.array(record["probabilities"], np.float64).reshape(len(rows), classes),
             predicted=np.array(record["predicted"], targets.dtype).reshape((len(rows), *targets.shape[1:])),
             confidence=np.array(record["confidence"], np.float64).reshape(len(rows)),
-            measures=Measures(**record["measures"]),
+            measures=Measures.from_record(record["measures"]),
             parameters=int(record["parameters"]),
             seconds=float(record["seconds"]),
         )

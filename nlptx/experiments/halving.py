@@ -87,7 +87,7 @@ class Search:
         self.feature_cache = feature_cache
         self.run_steps = run_steps or self._run_steps
         self.trials: list[Trial] = []
-        self._before = max((record.get("spent", 0.0) for record in journal.records.values()), default=0.0)
+        self._before = self._spent_before()
         self._started = clock()
         self._names: set[str] = set()
 
@@ -184,10 +184,20 @@ class Search:
             trial.seconds += float(record["seconds"])
             trial.failure = trial.failure or str(record["failure"])
             if not record["failure"]:
-                trial.folds[fold] = Measures(**record["measures"])
-        except (KeyError, TypeError, ValueError) as error:
-            hint = "Leave out `resume` to start over."
-            raise ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint) from error
+                trial.folds[fold] = Measures.from_record(record["measures"])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._damaged(error) from error
+
+    def _spent_before(self) -> float:
+        """Return the time that earlier runs of a resumed search used, in seconds."""
+        try:
+            return max((float(record.get("spent", 0.0)) for record in self.journal.records.values()), default=0.0)
+        except (TypeError, ValueError) as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> ArtifactError:
+        hint = "Leave out `resume` to start over."
+        return ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint)
 
     def _show(self, step: Step, progress: Progress) -> None:
         number = next(number for number, trial in enumerate(self.trials, 1) if trial.values == step.values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,11 @@ class Measures(NamedTuple):
             log_loss(probabilities, targets),
             calibration_error(confidence, correct),
         )
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Measures:
+        """Return the measures in a record. Raise TypeError or ValueError if they are not four numbers."""
+        return cls(**{name: float(value) for name, value in record.items()})
 
 
 def _as_sets(classes: NDArray, count: int) -> NDArray[np.bool_]:

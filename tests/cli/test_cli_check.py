@@ -129,6 +129,34 @@ def test_predictions_of_another_program_find_wrong_labels(tmp_path, monkeypatch)
     }
 
 
+def test_predictions_of_several_seeds_are_averaged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"text number {number}", "ab"[number % 2]) for number in range(20)]
+    write(tmp_path / "data.tsv", rows)
+    p = [{"a": 0.9, "b": 0.1}[label] for _, label in rows]
+    predicted = []
+    for of_row_5 in (0.99, 0.93):
+        p[5] = of_row_5
+        predicted += [(text, f"{value}", f"{1 - value}") for (text, _), value in zip(rows, p, strict=True)]
+    write(tmp_path / "p.tsv", predicted, ("text", "prob_a", "prob_b"))
+    fault = call("check", "data.tsv", "--predictions", "p.tsv", "--json").json["faults"]["wrong-labels"]
+    assert [(each["where"], each["score"]) for each in fault["examples"]] == [("data.tsv:7", 0.96)]
+
+
+def test_rows_of_weight_0_have_no_predictions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(*row, str(number % 5)) for number, row in enumerate(make_rows(("neg", "pos"), 40, seed=4))]
+    write(tmp_path / "data.tsv", rows, ("text", "label", "w"))
+    words = ("--weight-column", "w", "--epochs", "0", "--folds", "2", "--predictions", "folds.csv")
+    call("crossvalidate", "data.tsv", *words, "-q")
+    done = call("check", "data.tsv", "--predictions", "folds.csv")
+    assert "folds.csv: 8 of 40 texts have no row, and are left out" in done.stderr
+    with open("folds.csv", "a", encoding="utf-8") as file:
+        file.write("another text,neg,1,neg,0.6,0.6,0.4,1,1\n")
+    code, message = failure("check", "data.tsv", "--predictions", "folds.csv")
+    assert (code, "the text 'another text' is not in data.tsv" in message) == (3, True)
+
+
 def test_a_model_finds_wrong_labels(work):
     assert "the model was trained on this data" in call("check", work / "train.tsv", "-m", work / "model.npz").stderr
     call("check", work / "test.tsv", "-m", work / "model.npz")
@@ -158,6 +186,14 @@ def test_hostile_inputs(tmp_path, monkeypatch):
     assert faults_of("plain.txt") == {}
     (tmp_path / "rows.jsonl").write_text(json.dumps({"text": "good", "label": "a"}) + "\nnot json\n")
     assert faults_of("rows.jsonl") == {"unreadable-rows": 1}
+
+
+def test_two_label_columns_that_differ_only_by_case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.tsv", [("a", "x", "y"), ("b", "y", "x")], ("text", "LABEL", "Label"))
+    code, message = failure("check", "data.tsv")
+    assert (code, "columns 'LABEL' and 'Label' both match 'label'" in message) == (3, True)
+    assert call("check", "data.tsv", "--label-column", "Label", "--json").json["profile"]["labels"]
 
 
 def test_usage_errors(data):

@@ -94,6 +94,8 @@ def test_given_vectors_groups_and_several_labels(here):
         found = [json.loads(line) for line in file]
     assert all(isinstance(row["predicted"], list) for row in found)
     assert len({(row["film"], row["fold"]) for row in found}) == 10
+    report = call("evaluate", "-m", "p.jsonl", "--label-separator", ";", "--json").json
+    assert report["accuracy"] == sum(set(row["predicted"]) == set(row["label"].split("; ")) for row in found) / 40
 
 
 def test_settings_come_from_the_file_and_the_preset(here):

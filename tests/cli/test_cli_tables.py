@@ -117,6 +117,17 @@ def test_a_table_with_a_single_column_has_no_labels(work, tmp_path):
 # ---------------------------------------------------------------- evaluate
 
 
+@pytest.mark.parametrize("command", ["predict", "check"])
+def test_a_named_text_column_is_not_replaced_by_the_only_one(tmp_path, command, monkeypatch):
+    """Otherwise, the first text of a table without a header would be lost."""
+    path = write(tmp_path / "texts.csv", "a good film\na bad film\n")
+    code, message = failure(command, path, "--text-column", "text")
+    assert (code, "no column 'text'; the columns are a good film" in message) == (3, True)
+    assert "'a good film' is the only one, and is read as the text" in call(command, path).stderr
+    monkeypatch.setenv(f"NLPTX_{command.upper()}_TEXT_COLUMN", "text")
+    assert failure(command, path)[0] == 3
+
+
 @pytest.mark.parametrize(
     ("labels", "reading"),
     [

@@ -96,11 +96,12 @@ def test_a_single_column_is_the_text(tmp_path, name, content):
     [
         ("Label\npos\n", {}),
         ("Review\na\n", {"text_column": "body"}),
+        ("Review\na\n", {"guess_text": False}),
         ("a;b|c\nx\n", {}),
         ("  \nx\n", {}),
         ("Title,Review\na,b\n", {}),
     ],
-    ids=["label column", "another name given", "not split", "no name", "two columns"],
+    ids=["label column", "another name given", "the name given", "not split", "no name", "two columns"],
 )
 def test_the_text_column_is_not_guessed_without_evidence(tmp_path, content, options):
     path = write(tmp_path / "a.csv", content)

@@ -35,6 +35,15 @@ def random_pair(texts=400, seed=0, better=0.9):
     return result
 
 
+def test_copies_of_the_texts_do_not_lower_the_noise_floor():
+    once, twice = random_pair(), [each.take(np.tile(np.arange(400), 2)) for each in random_pair()]
+    floors = [
+        [each.ece_floor.mean for each in compare_predictions(align(pair), resamples=10).candidates]
+        for pair in (once, twice)
+    ]
+    assert floors[0] == pytest.approx(floors[1])
+
+
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (3, 4), (5, 5), (2, 20), (300, 241)])
 def test_mcnemar_is_the_binomial_test(first, second):
     stats = pytest.importorskip("scipy.stats")

@@ -8,7 +8,7 @@ from calling import call, failure
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.evaluation.groups import accuracy_by_group, accuracy_by_length, column_values
+from nlptx.evaluation.groups import accuracy_by_group, accuracy_by_length, column_values, group_values
 from nlptx.metrics import wilson_interval
 
 
@@ -43,6 +43,26 @@ def test_a_json_row_without_the_column_has_an_empty_group():
 def test_a_missing_column_is_an_error(documents, says):
     with pytest.raises(DataError, match=says):
         column_values("kind", documents)
+
+
+def test_texts_without_a_value_are_one_group_and_counted():
+    notes = []
+    documents = [row(kind="x"), row(kind=" "), row(kind=None)]
+    assert group_values("kind", documents, notes.append) == ["x", "", ""]
+    assert notes == ["note: 2 of 3 texts have nothing in the column 'kind'; they are treated as one group"]
+
+
+@pytest.mark.parametrize("words", [("crossvalidate", "d.csv"), ("compare", "d.csv", "d.csv")])
+def test_group_names_a_column_as_for_by(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"a{n},{label},{label},{n},{n % 2}\n" for n, label in enumerate(["neg", "pos"] * 3))
+    (tmp_path / "d.csv").write_text("text,label,predicted,Author,AUTHOR\n" + rows)
+    code, message = failure(*words, "--group", "author")
+    assert (code, "columns 'Author' and 'AUTHOR' both match 'author'" in message) == (3, True)
+    assert "--group" in message
+    (tmp_path / "d.jsonl").write_text('{"text": "a", "label": "x", "predicted": "x"}\n' * 3)
+    code, message = failure(*(word.replace("csv", "jsonl") for word in words), "--group", "author")
+    assert (code, "no column 'author'" in message) == (3, True)
 
 
 def test_lengths_are_groups_of_similar_size_and_equal_lengths_stay_together():

@@ -192,6 +192,42 @@ def test_several_labels_per_text(tmp_path):
     np.testing.assert_allclose(found.confidence, [0.72, 0.48, 0.81])
 
 
+def test_lists_of_labels(tmp_path):
+    rows = [(["a", "b"], ["b", "a"]), ([], ["a"]), (["a"], [])]
+    lines = [json.dumps({"text": str(n), "label": true, "predicted": found}) for n, (true, found) in enumerate(rows)]
+    path = written(tmp_path, "\n".join(lines) + "\n", "a.jsonl")
+    found = read_predictions(path, ReadOptions(label_separator=";"))
+    assert found.correct.tolist() == [True, False, False]
+    assert found.predicted.tolist() == [[True, True], [True, False], [False, False]]
+    one_label = written(tmp_path, '{"text": "x", "label": "a", "predicted": ["a"]}\n', "b.jsonl")
+    with pytest.raises(DataError, match="expected a label") as raised:
+        read_predictions(one_label)
+    assert "label_separator" in str(raised.value)
+    bad = written(tmp_path, '{"text": "x", "label": "a", "predicted": ["a;b"]}\n', "c.jsonl")
+    with pytest.raises(DataError, match="'a;b' contains the separator"):
+        read_predictions(bad, ReadOptions(label_separator=";"))
+
+
+def test_a_text_without_an_answer_needs_no_confidence(tmp_path):
+    path = written(tmp_path, "text,label,predicted,confidence\na,x,x,0.9\nb,y,?,\nc,y,,0.4\n")
+    assert read_predictions(path).confidence.tolist() == [0.9, 0, 0]
+    with pytest.raises(DataError, match=r"a\.csv:2: column 'confidence' is empty"):
+        read_predictions(written(tmp_path, "text,label,predicted,confidence\na,x,x,\nb,y,?,\n"))
+
+
+def test_texts_without_a_row_are_left_out_if_the_table_may_be_incomplete(tmp_path):
+    data = read_labelled([written(tmp_path, "text,label\na,x\nb,y\na,y\nc,x\n", "data.csv")], ReadOptions())
+    path = written(tmp_path, "text,predicted,seed\nc,x,1\na,x,1\nc,y,2\na,x,2\n")
+    notes = []
+    found = read_predictions(path, on_note=notes.append, data=data, complete=False)
+    assert found.texts == ["a", "c", "a", "c"]
+    assert found.correct.tolist() == [True, True, True, False]
+    assert notes == [f"{path}: 2 of 4 texts have no row, and are left out"]
+    for table, says in (("text,predicted\nd,x\n", "no row"), ("text,predicted\nb,x\nc,x\nb,x\n", "'b' is not in")):
+        with pytest.raises(DataError, match=says):
+            read_predictions(written(tmp_path, table), data=data, complete=False)
+
+
 def test_no_answer_is_not_a_set_of_labels(tmp_path):
     path = written(tmp_path, "text,label,predicted\nx,a;b,a\ny,,?\n")
     with pytest.raises(DataError, match=r"a\.csv:3: column 'predicted' contains '\?'"):

@@ -169,6 +169,20 @@ def test_an_interrupted_search_is_resumed(world, tmp_path):
         search(world, 600.0, journal=journal, measure="accuracy")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"spent": "x"}, {"seconds": []}, {"measures": []}, {"measures": dict.fromkeys(Measures._fields, "x")}],
+)
+def test_a_damaged_record_is_refused(world, tmp_path, change):
+    output = str(tmp_path / "tuned.toml")
+    with Journal(output) as journal:
+        search(world, 10.0, journal=journal)
+        (name,) = journal.records
+        journal.add(name, journal.records[name] | change)
+    with Journal(output, resume=True) as journal, pytest.raises(ArtifactError, match="a record is damaged"):
+        search(world, 30.0, journal=journal)
+
+
 def test_accuracy_as_the_measure(world):
     result = search(world, measure="accuracy")
     assert result.best.mean("accuracy") == pytest.approx(1 - 0.115)
