@@ -256,6 +256,16 @@ def test_evaluation_gives_the_same_report(tmp_path, monkeypatch):
     assert written(tmp_path) == ["rows.tsv", "texts.txt"]
 
 
+def test_equal_results_of_different_tasks(tmp_path, monkeypatch):
+    """All tasks are finished before the first result is read and removed."""
+    monkeypatch.setattr(scoring, "BATCH", 5)
+    monkeypatch.setattr(Twice, "map", lambda mapper, work, items, isolated: iter([work(item) for item in items]))
+    write_tsv(tmp_path / "rows.tsv", [("I loved it", "pos")] * 20)
+    report = json.loads(call("evaluate", "rows.tsv", "--json", "--cluster", "local:2").stdout)
+    assert report["texts"] == 20
+    assert written(tmp_path) == ["rows.tsv", "texts.txt"]
+
+
 SMALL = ("--epochs", "1", "--width", "8", "--blocks", "1", "--heads", "2")
 QUICK = ("--folds", "2", *SMALL, "--lsa-components", "0")
 
