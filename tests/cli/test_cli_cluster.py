@@ -70,7 +70,7 @@ def test_counts_of_several_inputs_in_any_format(tmp_path):
     (tmp_path / "rows.csv").write_text("Text,label\n" + 'a "good" film,pos\n"two\nlines",neg\n' * 20)
     (tmp_path / "reviews/train/pos").mkdir(parents=True)
     (tmp_path / "reviews/train/pos/1.txt").write_text("a very good film")
-    inputs = ("texts.txt", "packed.txt.gz", "rows.csv", "reviews")
+    inputs = ("texts.txt", "packed.txt.gz", "rows.csv", "reviews", "texts.txt")  # one of them counts twice
     options = ("--min-count", "1", "--encoding-errors", "replace", "-q")
     call("cooccur", *inputs, *options, "-o", "one.npz")
     call("cooccur", *inputs, *options, "--cluster", "local:2", "-o", "cluster.npz")
