@@ -477,6 +477,6 @@ def test_invalid_memory_options(options, message, tmp_path):
 
 def test_memory_options_do_not_change_the_file(tmp_path):
     (tmp_path / "corpus.txt").write_text("a b\n" * 9)
-    for options in ((), ("--memory", "0.1G", "--tmp-dir", ".")):
+    for options in ((), ("--memory", "0.1G", "--tmp-dir", "."), ("--memory", "99999999T"), ("--memory", "9" * 400)):
         run("cooccur", "corpus.txt", *options, "-o", f"counts{len(options)}.npz", cwd=tmp_path)
     assert (tmp_path / "counts0.npz").read_bytes() == (tmp_path / "counts4.npz").read_bytes()
