@@ -100,9 +100,9 @@ class Cluster:
                 f"the scheduler at {self.address} has no workers",
                 hint=f"Start one on each machine: dask worker {self.address}",
             )
-        for reason, _ in found.values():
-            if reason is not None:
-                raise NlptxError(reason)
+        for error, _ in found.values():
+            if error is not None:
+                raise error
         kinds = {blas(), *(kind for _, kind in found.values())}
         if len(kinds) > 1:
             self._on_note(
@@ -110,12 +110,16 @@ class Cluster:
                 f" from those of a single machine: {'; '.join(sorted(kinds))}"
             )
 
-    def _facts(self) -> dict[str, tuple[str | None, str]]:
+    def _facts(self) -> dict[str, tuple[UnsuitableWorkerError | None, str]]:
         """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
         # If a worker ends before it answers, its entry is a connection error.
-        return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
+        return {
+            worker: (_cannot_run(worker, answer), "") if isinstance(answer, Exception) else answer
+            for worker, answer in answers.items()
+            if not isinstance(answer, OSError)
+        }
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = True) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
@@ -223,3 +227,10 @@ class Cluster:
         self._count_threads()
         if not self._threads:
             raise NlptxError(error.message, where=error.where, hint=error.hint)
+
+
+def _cannot_run(worker: str, error: Exception) -> UnsuitableWorkerError:
+    """Return the error for a worker on which nlptx is not installed, or cannot be imported."""
+    return UnsuitableWorkerError(
+        f"the worker at {worker} cannot run nlptx: {error}", hint="Install the same versions on all machines."
+    )

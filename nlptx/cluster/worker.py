@@ -135,10 +135,10 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
         return_freed_memory()
 
 
-def facts(requirements: Requirements) -> tuple[str | None, str]:
+def facts(requirements: Requirements) -> tuple[UnsuitableWorkerError | None, str]:
     """Return the reason why this worker is unsuitable (None if it is suitable), and its BLAS."""
     try:
         _checked(requirements)
     except UnsuitableWorkerError as error:
-        return str(error), ""
+        return error, ""
     return None, blas()

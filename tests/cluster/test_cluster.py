@@ -233,6 +233,16 @@ def test_other_versions_are_refused(connect):
         pass
 
 
+def not_installed(requirements):
+    raise ModuleNotFoundError("No module named 'nlptx'")
+
+
+def test_workers_without_nlptx_are_refused(connect, monkeypatch):
+    monkeypatch.setattr(module, "facts", not_installed)
+    with pytest.raises(NlptxError, match="cannot run nlptx: No module named 'nlptx'"), connect():
+        pass
+
+
 def test_another_blas_is_noted(connect, monkeypatch):
     monkeypatch.setattr(module, "blas", lambda: "another BLAS")
     with connect():
