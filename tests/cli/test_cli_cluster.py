@@ -6,6 +6,7 @@ The tasks are done one after the other in this process, each twice; ``tests/clus
 import gzip
 import json
 import os
+import pickle
 import threading
 import time
 from contextlib import nullcontext
@@ -24,10 +25,11 @@ TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors
 
 
 class Twice:
-    """Does every task twice, in another folder, as the workers of a cluster may."""
+    """Does every task twice, in another folder, with a copy of its item, as the workers of a cluster may."""
 
     def map(self, work, items, *, isolated=False):
-        for item in items:
+        for given in items:
+            item = pickle.loads(pickle.dumps(given))
             here = os.getcwd()
             os.chdir("/")
             try:
