@@ -5,6 +5,8 @@ import json
 import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -248,6 +250,11 @@ def test_another_blas_is_noted(connect, monkeypatch):
     with connect():
         pass
     assert any("the last digits of scores may differ" in note for note in connect.notes)
+
+
+def test_the_blas_does_not_depend_on_what_a_worker_has_done():
+    code = "from nlptx.cluster.worker import blas; first = blas(); import scipy.optimize; assert first == blas() != ''"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_file_that_a_worker_does_not_see(connect, tmp_path):
