@@ -389,3 +389,9 @@ def test_impossible_options(arguments, message):
     code, printed = failure(*arguments)
     assert code == 2
     assert message in printed
+
+
+def test_pipes_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    code, printed = failure("cooccur", "pipe", "--cluster", "local:2")
+    assert (code, "the workers of a cluster cannot read a pipe" in printed) == (2, True)
