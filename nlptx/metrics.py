@@ -51,7 +51,7 @@ class Report:
         majority: accuracy of always predicting the most frequent label.
         balanced_accuracy: mean recall of the classes that have texts.
         macro_f1: mean F1 of the classes that have texts.
-        auc: ROC-AUC; for more than two classes, the mean over the classes, each against the rest.
+        auc: ROC-AUC; for more than two classes, the mean over the classes, each against all others.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).
         ece_floor: calibration error that a perfectly calibrated model with the same confidences has by chance.
@@ -223,7 +223,8 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
 
     The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. In a bin
     of n texts with mean confidence c, the number of correct predictions is binomial with parameters n and c. The error
-    is estimated from samples, drawn with a fixed seed. If each text has ``repeats`` predictions, n is divided by it.
+    is estimated from samples, drawn with a fixed seed. If each text has ``repeats`` predictions, n is divided by
+    ``repeats``.
     """
     bin_of = _bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)

@@ -36,7 +36,7 @@ class ArrayInFile(Protocol):
     def shape(self) -> tuple[int]: ...
 
     def parts(self) -> Iterator[NDArray]:
-        """Yield the entries in order, in parts."""
+        """Yield consecutive parts of the array."""
 
 
 def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInFile) -> None:

@@ -75,8 +75,8 @@ def _start_file(header: dict[str, Any]) -> str:
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    For a model without word vectors, there is no such file. However, if the tokenizer of the model is not the default
-    one, it was set in a configuration file, which the option names.
+    For a model without word vectors, there is no such file. If such a model has a tokenizer other than the default one,
+    the option names the configuration file that set it.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)

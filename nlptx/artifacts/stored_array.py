@@ -66,7 +66,7 @@ class StoredArray:
         return result
 
     def parts(self) -> Iterator[NDArray[Any]]:
-        """Yield the entries in order, in parts."""
+        """Yield consecutive parts of the array."""
         step = _PART // self.dtype.itemsize
         for start in range(0, len(self), step):
             yield self.read(start, min(start + step, len(self)))

@@ -19,9 +19,10 @@ Answer = Label | list[Label]
 
 
 class Decision(Protocol):
-    """Defines how probabilities (B, C) become predictions, and how confidence and correctness are computed.
+    """Defines how probabilities become predictions, and how confidence and correctness are computed.
 
-    Predictions are (B,) int64, one class index per text, or (B, C) bool, one set of classes per text.
+    Probabilities are (B, C), for B texts and C classes. Predictions are (B,) int64, one class index per text, or (B, C)
+    bool, one set of classes per text.
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -34,7 +35,7 @@ class Decision(Protocol):
         """Return the probability (B,) that each prediction is correct."""
 
     def correct(self, chosen: NDArray, targets: NDArray) -> NDArray[np.bool_]:
-        """Return whether each prediction equals the target, (B,). Targets have the same form as predictions."""
+        """Return (B,) bool: whether each prediction equals its target. Targets have the same form as predictions."""
 
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         """Return the predicted classes of each text, in ascending order."""

@@ -51,14 +51,14 @@ class NetworkInputs(NamedTuple):
 
 
 def can_overflow(model: TrainedNetwork) -> bool:
-    """Return whether some weights are so large that computing in float32 may overflow."""
+    """Return whether any weight is so large that computing in float32 may overflow."""
     return are_too_large(
         [model.flat, model.table] + ([] if model.ngram_features is None else [model.ngram_features.ratios])
     )
 
 
 def are_too_large(arrays: Iterable[NDArray]) -> bool:
-    """Return whether some of these weights are too large for computing in float32."""
+    """Return whether any of these weights is too large for computing in float32."""
     return not all(max(array.max(initial=0), -array.min(initial=0)) <= _LARGEST_WEIGHT for array in arrays)
 
 

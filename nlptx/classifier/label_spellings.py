@@ -1,6 +1,6 @@
 """Matches the labels in the data to the labels of a model, if their spellings differ.
 
-Two labels match if they differ only in case, or if they are different names for negative or for positive.
+Two labels match if they differ only in case, or if both mean negative or both mean positive.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 # Pairs of labels that mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
-# Pairs of numbers. If only one number of a pair occurs in the data, it may mean something else.
+# Pairs of numbers that mean negative and positive if both occur in the data. One of them alone may mean something else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 # If a model has one of these pairs of labels, it distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))

@@ -111,7 +111,7 @@ class Model:
         return replace(self, network=network, flat=flatten(network, np.float64), regions=regions)
 
     def overflow_safe(self) -> Self:
-        """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
+        """Return this model or, if computing in float32 might overflow, a copy that computes in float64."""
         unsafe = can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
         return self.as_float64() if unsafe else self
 

@@ -23,8 +23,8 @@ class Network(Layer):
 
     The features are optional. They come from n-grams; see :mod:`nlptx.ngrams`. Token features are multiplied by the
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
-    provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W computes the
-    mean of the linear models, so that the encoder learns to correct their errors.
+    provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W averages the
+    outputs of the linear models, so that the encoder learns to correct their errors.
 
     If the model is multi-label, or if the n-gram features are sparse because there are many classes, each of the E
     numbers belongs to one class. W then connects each number only to the output of its class, so that the size of W is

@@ -64,7 +64,7 @@ class RegionView:
         return replace(self, classifier=replace(self.classifier, ngrams=ngrams))
 
     def can_overflow(self) -> bool:
-        """Return whether some weights are so large that computing in float32 may overflow."""
+        """Return whether any weight is so large that computing in float32 may overflow."""
         return are_too_large(self.classifier.arrays().values())
 
     def as_float64(self) -> Self:

@@ -69,7 +69,7 @@ class ScoringModel(TrainedNetwork, Protocol):
     typical_surprise: TypicalSurprise | None
 
     def overflow_safe(self) -> Self:
-        """Return the model for scoring: itself, or a copy that computes in float64 if float32 might overflow."""
+        """Return this model or, if computing in float32 might overflow, a copy that computes in float64."""
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts."""

@@ -187,7 +187,7 @@ class TypicalSurprise:
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Restore from the result of :meth:`to_dict`. Raises CorruptError if the values are invalid."""
+        """Restore a distribution from the result of :meth:`to_dict`. Raises CorruptError if the values are invalid."""
         names = ["mean", "between", "within", "threshold"]
         if (
             not isinstance(values, dict)

@@ -115,9 +115,9 @@ def check(
     that are in fact correct, then pass the table to nlptx train --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
-    the model given with -m, are most uncertain. Texts that resemble a listed text are left out if there are enough
-    others. --to-label writes the listed texts to a table. Fill in the labels, and pass the table to nlptx train
-    together with DATA.
+    the model given with -m, are most uncertain. Texts that resemble a listed text are used only if there are no others.
+    --to-label writes the listed texts to a table. Fill in the labels, and pass the table to nlptx train together with
+    DATA.
 
     The exit code is 0 even if there are faults, unless --fail-on is given.
     """

@@ -170,7 +170,7 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder. Retry for some seconds, because workers may still be writing results of a cancelled task."""
+    """Remove a folder. Retry for a few seconds, because workers may still be writing results of a cancelled task."""
     deadline = time.monotonic() + _REMOVAL_TIME
     while os.path.isdir(folder) and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
@@ -178,5 +178,5 @@ def _remove(folder: str) -> None:
 
 
 def size_of(texts: Iterable[str]) -> int:
-    """Return the number of bytes of some texts."""
+    """Return the total size of the texts, in bytes."""
     return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)

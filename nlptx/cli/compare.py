@@ -148,7 +148,7 @@ def _predictions(
         reading = with_separator(reading, model)
     data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
     if data is None and not tables:
-        raise click.UsageError("labelled data is needed to compare models: name it last.")
+        raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
     found = {name: read_predictions(name, reading, run.reporter.note, data) for name in tables}
     if data is None:
         data = _as_data(found[tables[0]])
@@ -188,7 +188,7 @@ def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | N
     texts = texts_of_seeds(predictions.documents)
     if texts is not None:
         run.reporter.note(
-            f"note: {len(texts):,} rows of {len(set(texts)):,} texts, because there are several seeds;"
+            f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
             " the rows of a text are treated as dependent"
         )
     return texts

@@ -72,8 +72,8 @@ def evaluate_table(
     found = read_predictions(path, reading, run.reporter.note, read)
     if (texts := texts_of_seeds(found.documents)) is not None:
         run.reporter.note(
-            f"note: {len(texts):,} rows of {len(set(texts)):,} texts, because there are several seeds; the intervals"
-            " treat all rows as independent, so they are too narrow"
+            f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
+            " the intervals treat all rows as independent, so they are too narrow"
         )
     if plot is not None:
         from nlptx.plots import check_picture_path

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Model card entries that the report shows first.
 _FIRST = ("purpose", "accuracy", "labels")
-# Maximum number of labels that are listed in a model's purpose.
+# Maximum number of labels that are listed in the description of a model's purpose.
 _NAMED = 6
 # Maximum number of labels whose thresholds are shown.
 _MAX_THRESHOLDS = 20

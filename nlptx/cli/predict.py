@@ -110,7 +110,7 @@ def predict(
     _check_exist(inputs)
     by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
     layout = choose_format(format, run.json, output, by_variable=by_variable)
-    # A single input table may be replaced by its copy with the added columns.
+    # The output may overwrite a single input table, because it is a copy of the table with added columns.
     replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl")
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model

@@ -21,8 +21,8 @@ Function = Callable[..., Any]
 
 _TABS = ("tab", r"\t")
 _SKIP_BAD = {
-    False: "Leave out empty texts and rows that cannot be read, and count them.",
-    True: "Leave out unreadable rows, and rows without text or label.",
+    False: "Leave out empty texts and rows that cannot be read, and report their number.", True: "Leave out unreadable
+    rows, and rows without text or label.",
 }
 _skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
 label_map_option = option(
@@ -33,7 +33,7 @@ label_map_option = option(
     help="Replace a label, such as 1=pos; can be repeated.",
 )
 _weight_column = option(
-    "--weight-column", metavar="NAME", group="Data", help="Column of weights; a row of weight 2 counts as two rows."
+    "--weight-column", metavar="NAME", group="Data", help="Column of weights; a row with a weight of 2 counts as two."
 )
 _exclude = option(
     "--exclude",

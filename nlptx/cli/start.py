@@ -56,7 +56,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 
 
 def file_digest(name: str, path: str | None) -> dict[str, str]:
-    """Return ``name`` -> the SHA-256 of an input file, to be recorded in the new model.
+    """Return a dictionary that maps ``name`` to the SHA-256 of an input file, to be recorded in the new model.
 
     The result is empty if ``path`` is None, or if the file is read from standard input.
     """

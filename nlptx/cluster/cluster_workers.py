@@ -33,7 +33,7 @@ class ClusterWorkers(Workers):
         self._mapper = mapper
 
     def store(self, value: T) -> Callable[[], T]:
-        """Write a value to a file. Return a function that reads it. Raises OutputError if this fails."""
+        """Write a value to a file, and return a function that reads it. Raises OutputError if writing fails."""
         return Stored.write(self.folder, "stored", value).read
 
     def map_shared(

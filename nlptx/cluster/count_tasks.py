@@ -95,7 +95,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Sum:
-    """The task of adding up some partial sums of one block of rows.
+    """The task of adding up several partial sums of one block of rows.
 
     The partial sums of level 0 are the counts of the partitions. A partial sum of any other level is the total of a few
     partial sums of the level below.
@@ -156,8 +156,8 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
     """Sum the word counts of a range, and write its most frequent words.
 
-    Return the number of its tokens and of its distinct words. If no word is frequent enough, the most frequent word is
-    written anyway, because the error message names it.
+    Return the number of its tokens and of its distinct words. If no word occurs ``min_count`` times, the most frequent
+    word is written anyway, because the error message names it.
     """
     counts: defaultdict[bytes, int] = defaultdict(int)
     for partition in range(job.partitions):
@@ -187,7 +187,7 @@ def count_partition(job: CountJob, task: Encode) -> None:
 
 
 def sum_rows(job: CountJob, task: Sum) -> None:
-    """Add up some partial sums of a block of rows, and write the result."""
+    """Add up several partial sums of a block of rows, and write the result."""
     words = len(job.vocabulary().vocabulary)
     paths = [job.path("pairs", task.level, task.block, number) for number in range(task.first, task.after)]
     total = sum_in_tree([_matrix(read_rows(path), words) for path in paths])

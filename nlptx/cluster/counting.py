@@ -70,8 +70,8 @@ def count_partitions(
 
     Raises:
         ArtifactError: an intermediate result is damaged.
-        DataError: the corpus cannot be read, is empty, has no word that is frequent enough, or has more distinct words
-            in one partition than fit in memory.
+        DataError: the corpus cannot be read, is empty, has no word that occurs ``min_count`` times, or has more
+            distinct words in one partition than fit in memory.
         OutputError: an intermediate result cannot be written.
     """
 

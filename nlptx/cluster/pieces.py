@@ -21,7 +21,7 @@ KIND = "piece"
 
 
 def write_words(path: str, counts: Iterable[tuple[bytes, int]]) -> None:
-    """Write words and their counts. Raise OutputError if this fails."""
+    """Write words and their counts. Raise OutputError if the file cannot be written."""
     pairs = list(counts)
     words = np.frombuffer(b"\n".join(word for word, _ in pairs), np.uint8)
     _write(path, {}, words=words, counts=np.array([count for _, count in pairs], np.int64))
@@ -39,7 +39,7 @@ def read_words(path: str) -> list[tuple[bytes, int]]:
 
 
 def write_rows(path: str, rows: SparseRows) -> None:
-    """Write consecutive rows of a sparse matrix of integers. Raise OutputError if this fails."""
+    """Write consecutive rows of a sparse matrix of integers. Raise OutputError if the file cannot be written."""
     dtype = "int32" if rows.sums.max(initial=0) <= np.iinfo(np.int32).max else "int64"
     sums = rows.sums.astype(dtype)
     _write(path, {"dtype": dtype}, columns=rows.columns, sums=sums, lengths=rows.lengths)

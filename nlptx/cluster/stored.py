@@ -22,8 +22,8 @@ from nlptx.io.atomic_write import atomic_output
 
 T = TypeVar("T")
 
-# Number of bytes of the first number in a file, which is the length of the pickled sizes; and alignment of the arrays,
-# in bytes.
+# A file starts with the length of the pickled sizes, as a number of _SIZE bytes. The arrays are aligned to _ALIGNMENT
+# bytes.
 _SIZE, _ALIGNMENT = 8, 64
 
 
@@ -131,7 +131,7 @@ def _unpickle(content: memoryview) -> Any:
 
 
 def _copied(file: BufferedReader) -> bytearray:
-    """Return the content of a file. A file that is soon removed is not mapped, because NFS would keep its data."""
+    """Return a copy of the content. If a file were removed while it is memory-mapped, NFS would keep its data."""
     content = bytearray(os.fstat(file.fileno()).st_size)
     file.readinto(content)
     return content

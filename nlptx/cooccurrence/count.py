@@ -60,7 +60,7 @@ def count_corpus(
         word_memory: maximum number of bytes for the distinct words; by default half of the memory limit.
 
     Raises:
-        DataError: the corpus is empty, or no word is frequent enough.
+        DataError: the corpus is empty, or no word occurs ``min_count`` times.
         OutputError: the temporary files cannot be written.
     """
     stream = read_stream(blocks, settings, space, workers, word_memory)
@@ -168,13 +168,13 @@ def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int
 
 
 def choose_words(stream: TokenStream, settings: CountSettings) -> Vocabulary:
-    """Return the most frequent words of a token stream. Raises DataError if no word is frequent enough."""
+    """Return the most frequent words of a token stream. Raises DataError if no word occurs ``min_count`` times."""
     counts = stream.counts(settings.min_count)
     return vocabulary_from(counts or stream.counts(), settings)
 
 
 def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabulary:
-    """Return the most frequent of these words. Raises DataError if no word is frequent enough."""
+    """Return the most frequent of these words. Raises DataError if no word occurs ``min_count`` times."""
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
         if not counts:

@@ -110,7 +110,7 @@ def count(
         The symmetric (V, V) float64 matrix of counts in CSR format, and the V words.
 
     Raises:
-        DataError: no word is frequent enough.
+        DataError: no word occurs ``min_count`` times.
         InputTypeError: ``texts`` is not a collection of str.
         OutputError: the temporary files cannot be written.
 

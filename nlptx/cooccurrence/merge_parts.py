@@ -51,7 +51,8 @@ def merge_parts(
 
     Raises:
         ArtifactError: a file is not a part or is damaged.
-        DataError: the parts do not belong together, a part is missing or occurs twice, or no word is frequent enough.
+        DataError: the parts do not belong together, a part is missing or occurs twice, or no word occurs ``min_count``
+            times.
         OutputError: the temporary files cannot be written.
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()

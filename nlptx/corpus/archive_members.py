@@ -70,7 +70,7 @@ class _ForwardOnlyFile:
 
 
 def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedReader]]:
-    """Yield the name and the contents of each regular file. At most the first ``longest`` bytes are read.
+    """Yield the name of each regular file, and at most the first ``longest`` bytes of its contents.
 
     Raises:
         tarfile.TarError, or a decompression error: the archive is damaged.

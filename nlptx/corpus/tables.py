@@ -199,7 +199,7 @@ class _Header(NamedTuple):
         return cls(names, len(row))
 
     def cells(self, row: list[str], source: Source, number: int) -> dict[str, Any] | BadRowError:
-        """Return the cells of a row by the names of their columns."""
+        """Return the cells of a row as a dictionary from column name to cell."""
         named = len(self.names)
         if len(row) != self.fields:
             message = f"{len(row)} fields; expected {self.fields} ({', '.join(self.names)})"

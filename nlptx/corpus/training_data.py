@@ -41,7 +41,7 @@ class TrainingTexts:
         valid: held-out texts and their labels, or None.
         weights: weight of each training text, or None.
         source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
-        left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with the weight 0.
+        left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with a weight of 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
         corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
             ``nlptx cooccur`` records the same values when it counts the same inputs.
@@ -215,7 +215,7 @@ def _read_sorted(
         _gather(order_of_others.sorted(others), budget),
         weights=None if sorted_weights is None else list(sorted_weights),
         source=source,
-        # Like unreadable rows, texts of weight 0 are not used for training.
+        # Like unreadable rows, texts with a weight of 0 are not used for training.
         left_out=documents.left_out + [texts[row] for row, weight in enumerate(sorted_weights or ()) if not weight],
         documents=list(order.sorted(kept)),
     )

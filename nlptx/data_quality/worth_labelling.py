@@ -48,7 +48,7 @@ class WorthLabelling:
     obstacle: str = ""
 
 
-# A function of B texts. It returns the names of the C labels, the label probabilities (B, C), and the decision rule.
+# Function that scores B texts. It returns the names of the C labels, their probabilities (B, C), and the decision rule.
 Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
 
@@ -61,7 +61,7 @@ def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> N
         has_model: whether a given model computes the probabilities. Otherwise, a model must be fitted.
     """
     if unlabelled is None and None not in rows.labels:
-        raise DataError("there is no text without a label", hint="Name texts without labels with `unlabelled`.")
+        raise DataError("there is no text without a label", hint="Add texts without labels with `unlabelled`.")
     if not has_model and (obstacle := LabelledRows.of(rows).obstacle):
         raise DataError(f"no model can be fitted on the labelled texts: {obstacle}")
 

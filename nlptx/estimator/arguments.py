@@ -28,7 +28,7 @@ from nlptx.training.sample_weights import list_weights
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The training data that was passed to ``fit``, with labels as Python objects and without texts of weight 0.
+    """The training data that was passed to ``fit``, with labels as Python objects and without texts with weight 0.
 
     Args:
         texts, labels: training texts and their labels; for multi-label data, a tuple of labels for each text.
@@ -37,7 +37,7 @@ class FitArguments:
             the column numbers.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
-        left_out: texts of weight 0.
+        left_out: texts with a weight of 0.
         source, corpus: counts and digests of the texts, as returned by :func:`describe_texts`.
         separator: string between the labels of a text in tables; None for single-label data.
     """

@@ -84,8 +84,8 @@ class TextClassifier(Parameters):
             y: label of each text: str, bool, int or float, all of the same type. For multi-label data, a list, tuple or
                 set of str for each text, or an indicator matrix (texts, C) as in scikit-learn, with 1 where a text has
                 a label and 0 elsewhere.
-            sample_weight: weight of each text; see :func:`nlptx.fit`. Texts of weight 0 are used only for the word
-                vectors.
+            sample_weight: weight of each text; see :func:`nlptx.fit`. Texts with a weight of 0 are used only for the
+                word vectors.
             unlabelled: more texts, without labels, for the word vectors, the LSA components and distillation.
             valid: texts and labels to validate on; by default, a part of the training data.
 

@@ -20,8 +20,8 @@ def align(
     """Return the predictions with their texts in the same order, and with the same class numbers.
 
     The order is that of ``predictions[0]``. However, if the predictions of a model have several rows per text, one for
-    each seed, the order is that of the model with the most rows, and the predictions of the others are repeated for
-    each seed.
+    each seed, the order is that of the model with the most rows, and the predictions of the other models are repeated
+    for each seed.
 
     Args:
         predictions: predictions of each model for the same labelled texts.

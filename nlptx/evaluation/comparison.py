@@ -57,8 +57,8 @@ class Pair:
         first, second: sources of the two models.
         accuracy, macro_f1, log_loss: value for the second model minus value for the first model; ``log_loss`` is None
             unless both models have probabilities.
-        both, only_first, only_second, neither: number of texts that both models, only one of them, or neither of them
-            predicts correctly.
+        both, only_first, only_second, neither: numbers of texts that are predicted correctly by both models, only by
+            the first, only by the second, and by neither.
         p_value: two-sided p-value for the hypothesis that both accuracies are equal. It comes from McNemar's exact test
             or, if the texts are in groups, from a sign-flip test, which exchanges the predictions of whole groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs (Holm 1979).

@@ -86,7 +86,8 @@ def column_values(column: str, documents: Sequence[Document], option: str = "by"
 def group_values(column: str, documents: Sequence[Document], on_note: Callable[[str], None]) -> list[str]:
     """Return the group of each document, which is its value in a column.
 
-    Documents without a value belong to one group. They are then never separated, whichever groups they come from.
+    All documents without a value are put in one group, so that they are never separated, whatever their real groups
+    are.
 
     Args:
         column: name of the column.

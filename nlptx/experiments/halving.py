@@ -221,7 +221,7 @@ class Search:
 
 
 def rungs(folds: int, first: int = 0) -> list[list[int]]:
-    """Return up to three groups of folds, used one after the other: fold ``first``, the next two, and the rest."""
+    """Return up to three groups of folds, used one after the other: fold ``first``, the next two, and all others."""
     order = [(first + number) % folds for number in range(folds)]
     return [part for part in (order[:1], order[1:3], order[3:]) if part]
 

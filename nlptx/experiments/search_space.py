@@ -35,7 +35,7 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
 # more words, and to hold out no texts. A higher learning rate may help, because there are few steps. Rare n-grams help
 # if there are few texts and they are short. If all texts are short, LSA finds few topics. Narrow windows and whitening
 # make the word vectors describe how words are used rather than what texts are about. With many or long texts, fewer
-# epochs and fewer n-grams are enough.
+# epochs and fewer n-grams work as well.
 _FEW_TEXTS = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
 _HIGH_RATE = {"train.lr": 2e-3}
 _RARE_NGRAMS = {"train.ngram_min_texts": 1}

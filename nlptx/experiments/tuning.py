@@ -3,9 +3,9 @@
 The search consists of rounds. The candidates of the first round are changes that often help together; those of later
 rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
 on two more folds, and the best of these on the remaining folds. After each of these three tests, a candidate continues
-only if it is better than the best settings so far on the same folds. A candidate that passes all tests replaces these
-settings. Because candidates are compared on the same folds, the differences between folds cancel out. Each round begins
-with a different fold.
+only if it is better than the best settings so far on the same folds. A candidate that passes all tests replaces the
+best settings. Because candidates are compared on the same folds, the differences between folds cancel out. Each round
+begins with a different fold.
 
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.

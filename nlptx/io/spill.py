@@ -202,7 +202,7 @@ class SpilledArray:
             self._file.close()
 
     def parts(self) -> Iterator[NDArray[Any]]:
-        """Yield the entries in order, in parts."""
+        """Yield consecutive parts of the array."""
         if self._file is None:
             yield from self._parts
             return

@@ -86,7 +86,7 @@ def ngram_rows(
         order: length of the longest n-gram; 0 for none.
         words: vocabulary size V.
         min_texts: minimum number of texts in which an n-gram must occur.
-        text_weights: (counted,) weight of each counted text (a text of weight 2 counts as two), or None.
+        text_weights: (counted,) weight of each counted text (a text with a weight of 2 counts as two), or None.
     """
     first, more = ngrams_of_texts(texts[:counted], order, words), ngrams_of_texts(texts[counted:], order, words)
     known, seen = count_occurrences(first, text_weights)

@@ -68,7 +68,7 @@ def fit_ngram_features(
         workers: threads to use; they do not change the result.
         passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
-        text_weights: (texts,) weight of each text: a text of weight 2 counts as two. None if all weights are 1.
+        text_weights: (texts,) weight of each text: a text with a weight of 2 counts as two. None if all weights are 1.
         lexicon: prior of the first linear model, or None.
         budget: memory limit; None for no limit. It does not change the result. The features of the training texts can
             be read until the budget is closed.
@@ -121,7 +121,7 @@ def fit_ngram_features(
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
-    importlib.import_module("scipy.optimize")  # slow: otherwise, each of the forked processes would import it
+    importlib.import_module("scipy.optimize")  # slow; otherwise, each forked process would repeat it
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     data = ModelData(scaled, targets, shape, parts, of_lexicon, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))

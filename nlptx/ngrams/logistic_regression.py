@@ -98,9 +98,9 @@ def _minimise(
     """Return the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty, found by L-BFGS.
 
     Args:
-        forward: function from weights to the outputs (texts, E), without the bias.
-        backward: function from the gradient with respect to the outputs, (texts, E) float32, to the gradient with
-            respect to the weights, (G, E).
+        forward: function that computes the outputs (texts, E), without the bias, for given weights.
+        backward: function that converts the gradient with respect to the outputs, (texts, E) float32, to the gradient
+            with respect to the weights, (G, E).
         shape: shape of the weights, (G, E).
         targets: class or classes of each text, as for :func:`fit_linear`.
         inverse_penalty: C; see INVERSE_PENALTY.
@@ -144,7 +144,7 @@ def _weighted(
     targets: NDArray,
     text_weights: NDArray[np.float64] | None,
 ) -> Callable[[NDArray], tuple[float, NDArray]]:
-    """Return a function from outputs (texts, E) to the summed loss, weighted by the text weights, and its gradient."""
+    """Return a function that computes the weighted sum of the losses, and its gradient, for outputs (texts, E)."""
 
     def summed(z: NDArray) -> tuple[float, NDArray]:
         losses, error = loss_of(z, targets)

@@ -81,7 +81,7 @@ def number_ngrams(
 def count_numbered(
     sets: Sequence[NumberedSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted n-grams that have a number or occur in enough texts, and the number of texts with each.
+    """Return the sorted n-grams that are listed or occur in ``min_texts`` texts, and the number of texts with each.
 
     Args:
         sets: numbered n-grams of the texts.

@@ -152,11 +152,11 @@ def frequent_ngrams(
     min_labelled: float,
     min_total: float,
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the sorted n-grams that occur in enough texts, labelled or in total, and the number of texts with each.
+    """Return the sorted n-grams that reach either minimum number of texts, and the number of texts with each.
 
     Args:
-        labelled: n-grams of the texts with labels and their counts, from :func:`count_occurrences`.
-        unlabelled: n-grams of the texts without labels and their counts.
+        labelled: n-grams of the labelled texts, with their counts, from :func:`count_occurrences`.
+        unlabelled: n-grams of the unlabelled texts, with their counts.
         min_labelled: minimum number of labelled texts.
         min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
     """

@@ -28,7 +28,7 @@ Counts = tuple[NDArray[np.int64], NDArray, NDArray]
 
 @dataclass(frozen=True)
 class KnownNgrams:
-    """The n-grams that are frequent enough.
+    """The n-grams that occur in the required number of texts; see :func:`find_known`.
 
     Args:
         keys: (G,) sorted keys.

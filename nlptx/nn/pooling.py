@@ -86,7 +86,7 @@ class MeanPool(Pool):
             sums = np.add.reduceat(sums, np.cumsum(layout.windows_per_text) - layout.windows_per_text, axis=0)  # (B, D)
         return sums / lengths, (lengths, layout)
 
-    # Each of the L rows of a text has the weight 1/L in the mean, so its gradient is dy / L.
+    # Each of the L rows of a text has a weight of 1/L in the mean, so its gradient is dy / L.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         lengths, layout = cache
         return np.repeat(dy / lengths, layout.lengths, axis=0)  # (N, D)

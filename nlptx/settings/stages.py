@@ -40,7 +40,7 @@ class CountSettings(Settings):
         super().__post_init__()
         if self.weighting == "linear" and self.window == 1:
             raise SettingsError(
-                "`weighting=linear` gives all pairs weight 0 if `window=1`", hint="Use `window=2` or more."
+                "`weighting=linear` gives all pairs a weight of 0 if `window=1`", hint="Use `window=2` or more."
             )
 
 

@@ -83,8 +83,9 @@ def fit(
         valid: texts and labels to validate on; by default a part of the training data.
         unlabelled: texts without labels, used for the word vectors, LSA, distillation and region filters; not used with
             ``start``.
-        sample_weight: weight of each training text, from 0 to 1e9. A text of weight 2 counts as two equal texts in the
-            loss, the n-gram features, the class weights and the calibration; a text of weight 0 is left out.
+        sample_weight: weight of each training text, from 0 to 1e9. A text with a weight of 2 counts as two equal texts
+            in the loss, the n-gram features, the class weights and the calibration; a text with a weight of 0 is left
+            out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         label_separator: string between two labels of a text in the tables that the model reads and writes, if texts may

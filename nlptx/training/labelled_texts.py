@@ -70,7 +70,7 @@ class LabelledTexts:
         separator: str | None = None,
         budget: MemoryBudget | None = None,
     ) -> LabelledTexts:
-        """Check the arguments of :func:`nlptx.fit`, and leave out texts of weight 0.
+        """Check the arguments of :func:`nlptx.fit`, and leave out texts with a weight of 0.
 
         If ``budget`` is given, texts that come from an iterator are stored within its memory limit.
 

@@ -25,7 +25,7 @@ def balanced_weights(
     """Return (C,) class weights n / (C n_c), where n is the number of texts and n_c the number of texts of class c.
 
     If there are sample weights, n and n_c are sums of sample weights. With the class weights, every class has the same
-    total weight. A class without texts has the weight 0.
+    total weight. A class without texts has a weight of 0.
     """
     counts = np.bincount(targets, sample_weights, classes)
     weights = np.divide(counts.sum(), classes * counts, out=np.zeros(classes), where=counts > 0)

@@ -73,7 +73,7 @@ class OwnEmbeddings:
         """Count the texts and fit the PCA; the arguments are those of :func:`nlptx.fit`.
 
         Raises:
-            DataError: no word is frequent enough, or no two words occur near each other.
+            DataError: no word occurs ``min_count`` times, or no two words occur near each other.
             OutputError: the temporary files cannot be written.
         """
         folder = None if self.tmp_dir is None else file_name(self.tmp_dir)

@@ -1,4 +1,4 @@
-"""Weights of training texts: a text of weight 2 counts as two equal texts, and a text of weight 0 is left out."""
+"""Weights of training texts: a text with weight 2 counts as two equal texts, and a text with weight 0 is left out."""
 
 from __future__ import annotations
 

@@ -68,12 +68,12 @@ def test_tables_with_a_row_for_each_seed(folder, tmp_path):
     ]:
         done = run("compare", *inputs, "--json", cwd=folder)
         result = done.json
-        assert "48 rows of 24 texts, because there are several seeds" in done.stderr
+        assert "48 rows for 24 texts, because it covers several seeds" in done.stderr
         assert (result["texts"], result["groups"]) == (48, 24)
         # Copies of the predictions add no information, so the interval is as wide as without them.
         assert result["pairs"][0]["accuracy"] == pytest.approx(once["pairs"][0]["accuracy"], abs=0.05)
     noted = run("evaluate", "-m", tmp_path / "seeds.csv", cwd=folder).stderr
-    assert "48 rows of 24 texts" in noted
+    assert "48 rows for 24 texts" in noted
     assert "too narrow" in noted
     refused("compare", tmp_path / "seeds.csv", "half.csv", code=3, says="no row for the text", cwd=half(folder))
 

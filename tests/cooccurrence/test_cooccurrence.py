@@ -112,7 +112,7 @@ def test_counts_equal_the_dictionary_counter(documents, window, weighting, min_c
 
 
 def test_linear_weights_need_a_window_of_two():
-    with pytest.raises(SettingsError, match="gives all pairs weight 0"):
+    with pytest.raises(SettingsError, match="gives all pairs a weight of 0"):
         CountSettings(window=1, weighting="linear")
 
 
