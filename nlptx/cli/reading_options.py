@@ -21,8 +21,8 @@ Function = Callable[..., Any]
 
 _TABS = ("tab", r"\t")
 _SKIP_BAD = {
-    False: "Leave out empty texts and rows that cannot be read, and report their number.", True: "Leave out unreadable
-    rows, and rows without text or label.",
+    False: "Leave out empty texts and rows that cannot be read, and report their number.",
+    True: "Leave out unreadable rows, and rows without text or label.",
 }
 _skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
 label_map_option = option(

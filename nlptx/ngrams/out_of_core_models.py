@@ -70,15 +70,15 @@ def minimise(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the weights (size + d, E) and the bias (E,) that minimise the log-loss plus a penalty, found by L-BFGS.
 
-    The outputs are S N u + D v + o + b, where (u, o) = ``to_ngrams(w)``, and b is the bias. The penalty is
-    (|w|^2 + |v|^2) / (2 C). The returned weights are w, followed by v.
+    The outputs are S N u + D v + o + b, where (u, o) = ``to_ngrams(w)``, D has d columns, and b is the bias. The
+    penalty is (|w|^2 + |v|^2) / (2 C). The returned weights are w, followed by v.
 
     Args:
         blocks: N, (texts, G).
         row_scale: (texts,) diagonal of S.
         loss: loss to minimise, for given outputs.
-        to_ngrams: linear function from weights w (size, E) to weights u (G, E) and o (E,).
-        from_ngrams: the transposed function: from the gradients of u and o to the gradient of w.
+        to_ngrams: linear function that converts w (size, E) to the weights u (G, E) and o (E,).
+        from_ngrams: the transposed function, which converts the gradients of u and o to the gradient of w.
         units: (size + d,) units in which L-BFGS measures the rows of w and v. They only affect how fast it converges.
         inverse_penalty: C.
         max_iterations: maximum number of iterations of L-BFGS.

@@ -66,7 +66,7 @@ def minimise_in_span(
     """Return the numbers a (texts, E) and the bias (E,) that minimise a convex loss plus the penalty.
 
     Args:
-        gram: function that returns K a, (texts, E), for a (texts, E).
+        gram: function that multiplies an array (texts, E) by K.
         loss_of: function that returns the summed loss of outputs (texts, E), and its gradient (texts, E).
         shape: (texts, E).
         inverse_penalty: C.

@@ -43,7 +43,7 @@ class TextRows(NamedTuple):
         importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 if unused.
         scaled: (T, G) float32 matrix that is 1 / sqrt(W) where a text of W words contains an n-gram, and 0 elsewhere.
         of_lexicon: (T, 1) lexicon feature of each text, or None.
-        rows: (T, n-grams of importance above 0) float32 matrix that contains the importance of each n-gram of a text;
+        rows: (T, n-grams with an importance above 0) float32 matrix of the importance of each n-gram in a text;
             each row is scaled to length 1.
         components: LSA components of the long texts, labelled texts first; None if there are none.
         row_of: (T,) row of each text in the components; -1 for a text that is too short for them.
@@ -127,7 +127,7 @@ def unit_rows(
 ) -> sp.csr_matrix:
     """Return a matrix with one row per text, which contains the importance of each n-gram of the text.
 
-    Each row is scaled to length 1. N-grams of importance 0 have no column.
+    Each row is scaled to length 1. N-grams with an importance of 0 have no column.
     """
     important = weights > 0
     return presence(sets, known[important], workers, unit_length(weights[important]))

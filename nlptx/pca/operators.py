@@ -68,7 +68,8 @@ class RowOperator:
         shape: (n, V).
         dtype: float32 or float64, the dtype of all products.
         squares: sum of all squared entries of X.
-        slices: the slices of X, in order. On a cluster, its workers must be able to load them.
+        slices: the slices of X, in order. If a cluster computes the products, its workers must be able to load the
+            slices.
         workers: threads, or a cluster, which compute the products of the slices; they do not change the result.
         symmetric: whether X is exactly symmetric.
     """

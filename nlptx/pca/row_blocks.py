@@ -25,7 +25,7 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, worke
     """Call ``work(rows)`` for all blocks of rows, and return the results, stacked vertically.
 
     Args:
-        work: function from a slice of rows to an array (rows of the block, columns).
+        work: function that returns an array (rows of the block, columns) for a slice of rows.
         like: (V, ...) array with the number of rows and the dtype of the result.
         columns: number of columns of the result.
         workers: threads; they do not change the result.

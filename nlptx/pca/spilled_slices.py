@@ -1,4 +1,4 @@
-"""Sparse matrices that are kept in memory if there is enough of it, and otherwise in a temporary file."""
+"""Sparse matrices that are kept in memory if they fit, and otherwise in a temporary file."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class RegionClassifier:
         return self.outputs_of(maxima)
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
-        """Return the outputs (B, outputs) for the largest responses of each text, before the bias is added, (B, F)."""
+        """Return the outputs (B, outputs), given the largest responses to each text, (B, F), without the bias."""
         directions, _ = self._directions(maxima + self.bias)
         apart = Layout(np.ones(len(directions), np.int64), apart=True)
         return apart.product(directions, self.output_weights) + self.output_bias

@@ -27,8 +27,8 @@ R = TypeVar("R")
 K = TypeVar("K")
 S = TypeVar("S")
 
-# Function that writes a value to a place that the tasks of :meth:`Workers.map_shared` can access, and returns a
-# function with which they read it.
+# Function that stores a value where the tasks of :meth:`Workers.map_shared` can access it, and returns a function that
+# reads it.
 Store = Callable[[Any], Callable[[], Any]]
 
 
@@ -110,7 +110,7 @@ class Workers:
         caller is using.
 
         Args:
-            work: function of an item.
+            work: function to call with each item.
             items: the items, which are requested one at a time.
             isolated: whether ``work`` leaves the caller's memory unchanged, except for shared arrays. If so, processes
                 can be used.

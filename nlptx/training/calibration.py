@@ -36,7 +36,8 @@ def find_temperature(
     """Return the temperature with the lowest log-loss; 1 if there are too few texts.
 
     Args:
-        as_probabilities: function from outputs, already divided by the temperature, to probabilities (texts, C).
+        as_probabilities: function that converts outputs, already divided by the temperature, to probabilities (texts,
+            C).
         outputs: (texts, outputs) network outputs for held-out texts.
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
         weights: (texts,) weight of each text, or None.

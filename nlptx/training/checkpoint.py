@@ -132,7 +132,7 @@ class Checkpoint:
             build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
 
     def offer(self, state: Callable[[], State], epoch_done: bool = False) -> None:
-        """Write a checkpoint if one is due; otherwise, ``state`` is not called."""
+        """Write a checkpoint if one is due. Only then is the function ``state`` called."""
         if self.path is None:
             return
         since = time.monotonic() - self._written

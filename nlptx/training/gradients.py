@@ -91,7 +91,7 @@ class Accumulators:
     def fill(
         self, rank: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective
     ) -> dict[int, AccumulatorTotals]:
-        """Compute the gradients for the accumulators of one rank. Return accumulator number -> totals.
+        """Compute the gradients for the accumulators of one rank. Return the totals by accumulator number.
 
         Args:
             rank: number of the worker, from 0.

@@ -18,8 +18,8 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
-# If there are more distinct labels than this, a note is printed if they are numbers, which are probably measurements,
-# or if there are fewer than two texts per label, because the column then probably contains no labels.
+# With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
+# measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
 
 

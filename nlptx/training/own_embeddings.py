@@ -32,8 +32,8 @@ class OwnEmbeddings:
     """Settings for making word vectors from the training texts and the texts without labels.
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
-    adjusted: there are at most as many components as words. If ``min_count`` has its default, and no two words that are
-    frequent enough occur near each other, every word is counted.
+    adjusted: there are at most as many components as words. If ``min_count`` has its default, and no two words that
+    occur ``min_count`` times are near each other, every word is counted.
 
     Args:
         cooccur: settings for counting.
