@@ -59,7 +59,8 @@ class Model:
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: for each of several thresholds, the number of held-out texts with at least this confidence, and how
             many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
-        typical_surprise: distribution of surprise among the training texts; None if unknown.
+        typical_surprise: distribution of the surprise of texts (:mod:`.surprise`), among the training texts; None if
+            unknown.
         label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
         regions: region classifier whose outputs are added to those of the network; None if there is none.
     """

@@ -66,7 +66,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="E",
         callback=check,
-        help="Choose P from the errors on the model's held-out texts, so that at most a fraction E of labels is wrong.",
+        help="Choose P of --abstain by the errors on held-out texts, so that at most a fraction E of labels is wrong.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:

@@ -76,7 +76,7 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
             some of the texts are evaluated.
         report: the measures to print.
         unknown: number of texts without a known word.
-        reporter: object that prints the tables.
+        reporter: prints the tables.
     """
     from nlptx.classifier.label_set_report import LabelSetReport
 

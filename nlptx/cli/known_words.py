@@ -50,7 +50,7 @@ class KnownWords:
             self._known += scored.known_words
 
     def extend(self, other: KnownWords, where: Callable[[str], str]) -> None:
-        """Add the counts of the texts that follow; ``where`` converts a position in them to a position in the input."""
+        """Add the counts of the next partition; ``where`` converts a position in it to a position in the input."""
         self._first_unlike = self._first_unlike or (where(other._first_unlike) if other._first_unlike else "")
         self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
         for name in ("texts", "unknown", "unlike", "_words", "_known"):

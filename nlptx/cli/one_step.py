@@ -32,7 +32,7 @@ class OneStep:
 
     Args:
         context: context of ``train``.
-        reporter: object that prints the messages of the command.
+        reporter: prints the messages of the command.
 
     Attributes:
         facts: summary of each completed stage, by command name.
@@ -94,7 +94,7 @@ class OneStep:
         if isinstance(result, StoredCooccurrence):
             note_dropped_words(result.details, self.reporter.note)
             self.facts["cooccur"] = count_facts(result.details, len(result.vocabulary), int(result.matrix.indptr[-1]))
-            self.reporter.note(f"counting  {result.details['tokens']:,} tokens, {words} that are frequent enough")
+            self.reporter.note(f"counting  {result.details['tokens']:,} tokens, {words} in the vocabulary")
         else:
             self.facts["pca"] = pca_facts(result)
             explained = f"{self.facts['pca']['explained_variance']:.1%} of the variance"

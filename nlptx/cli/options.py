@@ -134,7 +134,7 @@ def memory_options_in(group: str) -> Callable[[Function], Function]:
         metavar="SIZE",
         group=group,
         callback=check,
-        help="Maximum memory for data; excess data goes to disk.",
+        help="Maximum memory for data; the excess goes to disk.",
     )
     folder = option(
         "--tmp-dir",

@@ -48,7 +48,7 @@ class _Member(tarfile.TarInfo):
 class _ForwardOnlyFile:
     """Wraps a stream that can only be read forwards, and provides the file methods that tarfile calls.
 
-    The streaming mode of tarfile, ``r|``, takes twice as long.
+    The streaming mode of tarfile, ``r|``, would take twice as long.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -24,7 +24,7 @@ from nlptx.data_quality.words import find_words
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 
-# Two texts resemble each other if the cosine of their n-gram rows is at least this.
+# Two texts resemble each other if the cosine of their n-gram rows is at least this value.
 _SIMILAR = 0.5
 # Number of candidates that are compared with the chosen texts at a time.
 _COMPARED = 256
@@ -76,7 +76,7 @@ def worth_labelling(
         unlabelled: additional candidates, or None. Any labels that they have are ignored.
         count: maximum number of texts.
         workers: threads to use; they do not change the result.
-        predict: function that returns the probabilities. If None, they come from the n-gram model of
+        predict: computes the probabilities. If None, they come from the n-gram model of
             :mod:`.out_of_fold`, fitted on the labelled rows; texts that share no n-gram with these rows are then not
             candidates, because nothing is known about them.
 

@@ -165,7 +165,7 @@ def _true_and_predicted(
     data: LabelledData | None,
     on_note: Callable[[str], None],
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None]]:
-    """Return the true labels and the predicted labels of each text; the latter are None if there is no answer."""
+    """Return the true labels and the predicted labels of each text; a prediction is None if there is no answer."""
     separator = reading.label_separator
 
     def split(label: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from nlptx.io.output_path import STDOUT, check_writable, descriptor_of, failures
 from nlptx.io.paths import FilePath, file_name
 
 # Maximum length, in bytes, of the part of a temporary name that is taken from the target. A file name may have 255
-# bytes, and the dots, the random part and the suffix need the rest.
+# bytes, and the dots, the random part and the suffix need the remaining bytes.
 _LONGEST_STEM = 220
 _RANDOM = re.compile("[0-9a-f]{16}")
 _CUT_SHORT = "the output is incomplete"

@@ -40,7 +40,7 @@ def batch_of(
     """Compute the features of some examples.
 
     Args:
-        features: object that computes the features.
+        features: fitted n-gram features, which compute the features of each example.
         rows: (B,) indices of the examples.
         ids: (T,) word ids of each example.
         own: (B, M E) contribution of each example to its own text features, which is subtracted from them; or 0.

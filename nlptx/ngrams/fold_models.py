@@ -1,4 +1,4 @@
-"""The linear models of the n-gram features, fitted on a part of the training texts.
+"""Fits the linear models of the n-gram features on a part of the training texts, such as all texts outside a fold.
 
 The models of different parts are independent of each other, so they can be fitted by different processes or machines.
 """

@@ -29,8 +29,8 @@ from nlptx.runtime.workers import Workers
 
 # With at least this many texts, the components are computed less accurately, which saves time and changes little.
 _MANY_TEXTS = 10_000
-# Maximum relative residual of an eigenpair, for few and for many texts. Both are large, because coarse components
-# distinguish texts as well as accurate components.
+# Maximum relative residual of an eigenpair, with few texts and with many texts. Both limits are large, because coarse
+# components distinguish texts as well as accurate components.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 # Approximate number of basis vectors per eigenpair when the power iteration first checks the residuals.
 FIRST_CHECK = 1.7

@@ -199,8 +199,8 @@ def rows_of_columns(
 
     Args:
         groups: groups of consecutive texts.
-        find: function that returns the columns (N,) of the n-grams of a group, with ``columns`` for n-grams to ignore,
-            and the number of n-grams of each text.
+        find: function that returns the columns (N,) of the n-grams of a group, which are ``columns`` for ignored
+            n-grams, and the number of n-grams of each text.
         columns: number of columns.
         workers: threads to use; they do not change the result.
         values: as for :func:`presence`.

@@ -22,7 +22,7 @@ _MAX_RANGES = 100
 # If the number of n-grams found so far exceeds this multiple of ``max_ngrams``, the rare ones are left out before
 # further ranges are counted.
 _PRUNE_ABOVE = 2
-# The keys of some n-grams, sorted, and the number of labelled texts and of all texts that contain each of them.
+# Sorted keys of n-grams, and for each key the number of labelled texts and of all texts that contain the n-gram.
 Counts = tuple[NDArray[np.int64], NDArray, NDArray]
 
 

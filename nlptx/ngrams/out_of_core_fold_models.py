@@ -1,4 +1,4 @@
-"""The linear models of the n-gram features of many texts, fitted on a part of the training texts.
+"""For data with many texts: fits the linear models of the n-gram features on a part of the training texts.
 
 The models of different parts are independent of each other, so different machines can fit them. For fewer texts, see
 :mod:`nlptx.ngrams.fold_models`.

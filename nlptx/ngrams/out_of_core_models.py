@@ -38,7 +38,7 @@ _LARGEST_CURVATURE = 0.25
 
 @dataclass(frozen=True)
 class TextLoss:
-    """The loss of some texts as a function of the outputs for them.
+    """The loss of texts, given the outputs for them.
 
     Args:
         targets: (texts,) class of each text, or (texts, E), True where a text has a class.

@@ -70,7 +70,7 @@ def minimise_in_span(
         loss_of: function that returns the summed loss of outputs (texts, E), and its gradient (texts, E).
         shape: (texts, E).
         inverse_penalty: C.
-        tolerance: the search ends when the relative decrease of the loss in an iteration is at most this.
+        tolerance: the search ends when an iteration decreases the loss by at most this fraction.
         max_iterations: maximum number of iterations.
     """
 

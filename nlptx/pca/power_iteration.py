@@ -84,7 +84,7 @@ def power_iteration(
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
         workers: threads for everything except ``product``; they do not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
-            largest relative residual of the others.
+            largest relative residual of the remaining ones.
 
     Raises:
         NlptxError: the iteration does not converge within ``max_products``.

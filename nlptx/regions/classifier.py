@@ -10,7 +10,7 @@ Only the strongest response in the whole text counts:
 
     m_f = max_p t_pf + b_f        h_f = max(m_f, 0)        n = h / sqrt(1 + |h|^2)        z = dropout(n) U + c.
 
-z are the outputs, with the same meaning as those of the network. n has a length below 1, whatever the number of words.
+The outputs z have the same meaning as those of the network. n has a length below 1, whatever the number of words.
 A trained classifier consists of several groups of filters, trained separately; each group has its own n, and z is the
 sum over the groups.
 

@@ -31,7 +31,7 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
-# The components are computed from the most frequent words, at most this many.
+# Maximum number of words from which the components are computed; the most frequent ones are used.
 _MAX_ROWS = 8000
 # n_0, which corresponds to 30 occurrences of the n-gram.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)

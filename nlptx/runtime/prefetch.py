@@ -53,7 +53,7 @@ class _TextQueue:
             self._changed.notify()
 
     def take(self, size: int) -> tuple[list[Any], list[str], _End | None]:
-        """Wait for one pair, then take all available pairs up to a limit. The third value is the end marker or None."""
+        """Wait for a pair, then take all available pairs, up to a limit. The third result is the end marker or None."""
         kept: list[Any] = []
         texts: list[str] = []
         characters = 0

@@ -56,7 +56,7 @@ class Workers:
             or that have no other threads (see :func:`.is_only_thread`).
     """
 
-    # Not needed here, because the workers have the memory of this process or a copy. Workers of a cluster override it.
+    # Not needed here, because the workers have the memory of this process or a copy of it. ClusterWorkers overrides it.
     store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:

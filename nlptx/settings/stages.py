@@ -73,7 +73,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor for components that belong to negative eigenvalues of X; 1: no change.",
+        "Factor for components that belong to negative eigenvalues of the matrix; 1: no change.",
         "Transform",
         low=1e-6,
         high=1,

@@ -149,7 +149,7 @@ def fit(
             settings = without_network(settings)
         if isinstance(vectors, OwnEmbeddings) and not has_network:
             if not settings.new_word_min_count:
-                raise SettingsError("`new_word_min_count=0` adds no words, but no others are given by word vectors")
+                raise SettingsError("`new_word_min_count=0` adds no words, and no word vectors provide any")
             vectors = vectors.no_words()
         elif isinstance(vectors, OwnEmbeddings):
             vectors = vectors.make(given.texts, given.unlabelled, seed, workers, on_progress, on_note)
