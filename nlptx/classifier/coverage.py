@@ -60,7 +60,7 @@ class CoverageCurve:
     def at(self, coverage: float) -> CoveragePoint:
         """Return the result of labelling only the texts with the highest confidence.
 
-        ``coverage`` is the fraction of the texts to label. Texts that tie with the least confident of these are
+        ``coverage`` is the fraction of the texts to label. Texts whose confidence equals the lowest among these are
         labelled too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)

@@ -99,7 +99,7 @@ def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
     The first rate is the smallest attainable one. Larger rates follow, up to the first one at which all texts are
-    labelled. If no rate is attainable, the only pair says why.
+    labelled. If no rate is attainable, a single pair says why.
     """
     smallest = curve.smallest_error()
     if smallest is None:

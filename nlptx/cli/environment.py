@@ -10,7 +10,8 @@ from nlptx.cli.reporter import print_note
 
 # Variables that do not set options: the first enables tracebacks, and the second names a folder of test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# Minimum similarity, from 0 to 1, at which a variable of the current command is suggested before those of others.
+# Minimum similarity, from 0 to 1, at which a variable of the current command is suggested in preference to variables of
+# other commands.
 _SIMILAR = 0.8
 
 

@@ -15,7 +15,7 @@ _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
-# Whether the text column may be guessed depends on another option.
+# There is no option for `guess_text`: whether the text column may be guessed depends on another option.
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")

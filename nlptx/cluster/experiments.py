@@ -37,7 +37,7 @@ def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) ->
     Args:
         workers: workers of the cluster.
         experiment: texts and folds.
-        recipe: how to train.
+        recipe: settings with which the models are trained.
     """
     shared = experiment, _portable(recipe)
 

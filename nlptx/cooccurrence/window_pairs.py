@@ -115,7 +115,7 @@ class PairCounter:
             row = after
 
     def count(self, rows: Task) -> SparseRows:
-        """Count the pairs of these rows and return the rows."""
+        """Count the word pairs of a range of rows, and return the rows."""
         first, after = rows
         return self._row(first) if after == first + 1 else self._sorted(first, after)
 

@@ -25,7 +25,7 @@ class Exclusion:
     """The rows to leave out, and which of them have been seen.
 
     Args:
-        path: the table, for messages.
+        path: path of the table, for messages.
         texts: (file, line) -> beginning of the text at this position. Line 0 means that the whole file is one text.
         seen: positions of the rows that have been left out.
     """

@@ -74,7 +74,7 @@ KINDS = {
         "texts with a word of more than 100 characters", "Look for lost spaces, encoded data or program output.", False
     ),
     "unusual-texts": Kind(
-        "texts with mostly words that occur in no other text",
+        "texts whose words mostly occur in no other text",
         "Look for other languages, and for content that is not natural language.",
         False,
     ),

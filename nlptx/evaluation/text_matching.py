@@ -69,7 +69,7 @@ def without_missing(data: LabelledData, found: Sequence[Document], on_note: Call
     """
     keys = [_key(document) for document in data.documents]
     texts, rows = Counter(keys), Counter(map(_key, found))
-    # A text with a row for each of its occurrences determines the number of seeds.
+    # The number of seeds is the largest number of rows per occurrence of a text.
     seeds = max((-(-rows[key] // count) for key, count in texts.items()), default=1) or 1
     if any(count % seeds for count in rows.values()):
         seeds = 1

@@ -67,7 +67,7 @@ def cross_validate(
 
     Args:
         experiment: texts and number of folds.
-        recipe: how to train; the default settings if None.
+        recipe: settings with which the models are trained; None for the defaults.
         seeds: seeds for the split into folds and for training. The cross-validation is repeated for each seed.
         workers: threads or processes. Several folds are processed at the same time, each by some of the workers,
             because this is faster than using all workers for one fold. If there is too little memory, fewer folds are

@@ -96,7 +96,7 @@ def run_fold(
 
     Args:
         experiment: texts and folds.
-        recipe: how to train.
+        recipe: settings with which the model is trained.
         seed: seed for the folds and for training.
         fold: number of the fold, from 0.
         workers: threads or processes. The number of workers does not change the result.

@@ -50,7 +50,7 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# A random change alters about this many groups of settings, on average.
+# Approximate mean number of groups of settings that a random change alters.
 _CHANGES = 2
 # Number of random changes from which the additive model chooses, and the strength of the model's regularisation.
 _POOL, _RIDGE = 50, 0.3

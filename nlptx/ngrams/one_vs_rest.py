@@ -5,7 +5,8 @@ These models are used if there are many labels. The model of a label is describe
 only the n-grams that occur with the label more often than expected. Their number grows at most in proportion to the
 number of texts with the label, so the memory for all weights grows at most in proportion to the total number of labels
 of all texts. For texts without any of these n-grams, the output is the bias, so their loss is computed once and
-multiplied by the number of these texts. The time grows at most with the number of texts times the number of labels.
+multiplied by the number of these texts. The time grows at most in proportion to the number of texts times the number of
+labels.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class LabelModels:
     """Fitted models of all labels.
 
     Args:
-        products: (G, C) float32 sparse matrix of weights times ratios.
+        products: (G, C) float32 sparse matrix of the products of weights and ratios.
         bias: (C,) float32 biases.
     """
 

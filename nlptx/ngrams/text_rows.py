@@ -1,4 +1,4 @@
-"""Chooses the n-grams that a model knows, and computes their occurrences in the texts, and the LSA components."""
+"""Chooses the n-grams that a model knows, finds them in the texts, and computes the LSA components."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def power_iteration(
         goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
-        if not iterate.shape[1]:  # A b is in the span of the basis, so the rest of b has eigenvalue 0
+        if not iterate.shape[1]:  # the part of `start` outside the basis has eigenvalue 0
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
         while True:

@@ -146,7 +146,7 @@ def with_scores(before: Model, change: NDArray[np.float64], loss: Loss) -> Regio
 
 
 def _network_factor(before: Model) -> float:
-    """Return the factor of the outputs of the network in the calibrated outputs of a model."""
+    """Return the factor by which a model multiplies the outputs of its network."""
     return (1.0 if before.regions is None else before.regions.weights[0]) / before.temperature
 
 
