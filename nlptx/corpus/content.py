@@ -65,8 +65,8 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an nlptx artifact", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Inputs with fewer bytes than this are not examined for zero bytes. An input that contains zero bytes is a binary file
-# if its control characters exceed this number plus 5 % of its bytes, and it is not UTF-8.
+# Inputs with fewer bytes than this are not examined for zero bytes. An input with zero bytes that is neither UTF-8 nor
+# UTF-16 is a binary file if its control characters exceed this number plus 5 % of the examined bytes.
 _MIN_BYTES = 16
 # Control characters that are very rare in text.
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
