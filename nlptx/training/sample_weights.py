@@ -1,4 +1,4 @@
-"""Weights of training texts. A text with a weight of 2 counts as two equal texts; one with a weight of 0 is left out."""
+"""Weights of training texts: a weight of 2 counts a text twice, and a weight of 0 leaves it out."""
 
 from __future__ import annotations
 
