@@ -24,7 +24,7 @@ TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors
 
 
 class Twice:
-    """Runs every task twice, in another working folder, because this may also happen on a cluster."""
+    """Runs every task twice, in another working folder, because a cluster may do so too."""
 
     def map(self, work, items, *, isolated=False):
         for item in items:

@@ -53,7 +53,7 @@ def test_balanced_weights_equal_those_of_scikit_learn():
 
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared-error"])
 def test_label_weights_are_equivalent_to_repeated_texts(loss):
-    """In training and validation, weight 3 has the same effect as repeating each text of the label three times."""
+    """In training and validation, a weight of 3 has the same effect as repeating each text of the label three times."""
     texts, labels = make_reviews(6)
     model, _ = fit(texts, labels, loss=loss, ngrams=0)
     ids = [model.encode(text) for text in texts]
