@@ -100,6 +100,8 @@ seed_option = option(
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+# Number of bytes that stands for any larger number. It leaves room for sums of such numbers in 64 bits.
+_LARGEST = 1 << 60
 
 
 class Size(click.ParamType):
@@ -113,7 +115,7 @@ class Size(click.ParamType):
         match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
         if match is None:
             self.fail(f"{value!r} is not a size; expected a number of bytes such as 512M or 2G.", parameter, context)
-        return int(float(match[1]) * _UNITS[match[2].upper()])
+        return int(min(float(match[1]) * _UNITS[match[2].upper()], _LARGEST))
 
 
 def memory_options_in(group: str) -> Callable[[Function], Function]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from nlptx.cluster.connection import check_address, connected, loss_reported, lost
+from nlptx.cluster.connection import LOCAL, check_address, connected, loss_reported, lost
 from nlptx.cluster.worker import Requirements, UnsuitableWorkerError, blas, facts, run
 from nlptx.errors import NlptxError
 
@@ -25,6 +25,9 @@ R = TypeVar("R")
 
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
+# Maximum time to wait until a local worker is started again after the last one died, in seconds. dask.distributed gives
+# up on a worker that dies while it starts.
+_RESTART_TIMEOUT = 60
 # Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
 
@@ -97,9 +100,9 @@ class Cluster:
                 f"the scheduler at {self.address} has no workers",
                 hint=f"Start one on each machine: dask worker {self.address}",
             )
-        for reason, _ in found.values():
-            if reason is not None:
-                raise NlptxError(reason)
+        for error, _ in found.values():
+            if error is not None:
+                raise error
         kinds = {blas(), *(kind for _, kind in found.values())}
         if len(kinds) > 1:
             self._on_note(
@@ -107,12 +110,16 @@ class Cluster:
                 f" from those of a single machine: {'; '.join(sorted(kinds))}"
             )
 
-    def _facts(self) -> dict[str, tuple[str | None, str]]:
+    def _facts(self) -> dict[str, tuple[UnsuitableWorkerError | None, str]]:
         """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS library."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
         # If a worker ends before it answers, its entry is a connection error.
-        return {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
+        return {
+            worker: (_cannot_run(worker, answer), "") if isinstance(answer, Exception) else answer
+            for worker, answer in answers.items()
+            if not isinstance(answer, OSError)
+        }
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = True) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
@@ -176,7 +183,7 @@ class Cluster:
     def _result(self, work: Callable[[T], R], item: T, future: Future) -> R:
         from distributed import KilledWorker
 
-        warned = False
+        last_seen, warned = time.monotonic(), False
         while True:
             self._check_stop()
             try:
@@ -186,8 +193,18 @@ class Cluster:
             except TimeoutError:
                 if self._client.status != "running":
                     raise lost(self.address) from None
+                error = future.exception() if future.status == "error" else None  # type: ignore[no-untyped-call]
+                if isinstance(error, TimeoutError):
+                    raise  # the task raised it, for example because a network file system did not answer
                 self._count_threads()
-                if not self._threads and not warned:
+                if self._threads:
+                    last_seen = time.monotonic()
+                elif self.address.startswith(LOCAL) and time.monotonic() - last_seen > _RESTART_TIMEOUT:
+                    raise NlptxError(
+                        "all local workers died, and none could be started again",
+                        hint="They may need more memory: use fewer workers, or a lower `memory`.",
+                    ) from None
+                elif not warned:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
@@ -210,3 +227,10 @@ class Cluster:
         self._count_threads()
         if not self._threads:
             raise NlptxError(error.message, where=error.where, hint=error.hint)
+
+
+def _cannot_run(worker: str, error: Exception) -> UnsuitableWorkerError:
+    """Return the error for a worker on which nlptx is not installed, or cannot be imported."""
+    return UnsuitableWorkerError(
+        f"the worker at {worker} cannot run nlptx: {error}", hint="Install the same versions on all machines."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeVar
@@ -52,4 +53,5 @@ class ClusterWorkers(Workers):
 
 
 def _run_stored(work: Callable[[Any, T], R], shared: Stored[Any], folder: str, item: T) -> Stored[R]:
-    return Stored.write(folder, "result", work(shared.read_once(), item))
+    # Equal results of different tasks must not share a file, because each result is removed as soon as it is read.
+    return Stored.write(folder, f"result-{os.urandom(8).hex()}", work(shared.read_once(), item))

@@ -84,7 +84,7 @@ def count_partitions(
 
     # To compute the digest, a single task must read the whole corpus in order. This task takes longest, so it starts
     # first.
-    whole = tuple(dict.fromkeys(Partition(part.name, part.path) for part in partitions))
+    whole = tuple(Partition(part.name, part.path) for part in partitions if part.start == 0)
     encode = [Encode(-1, whole), *(Encode(number, (part,)) for number, part in enumerate(partitions))]
     corpus, *encoded = run("encoding", encode_partition, encode)
     for note in dict.fromkeys(note for each in encoded for note in each.notes):

@@ -102,11 +102,20 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def blas() -> str:
-    """Return NumPy's BLAS and the processor type that it detects; these determine the last digits of products."""
-    import numpy  # noqa: F401  (loads the BLAS)
+    """Return the BLAS of NumPy and of SciPy, and the processor types that they detect.
+
+    These determine the last digits of products.
+    """
+    # A worker that has already trained has loaded both, so both are loaded here.
+    import numpy  # noqa: F401
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
 
-    found = {(each["internal_api"], each.get("version"), each.get("architecture")) for each in threadpool_info()}
+    found = {
+        (each["internal_api"], each.get("version"), each.get("architecture"))
+        for each in threadpool_info()
+        if each["user_api"] == "blas"
+    }
     return ", ".join(" ".join(str(part) for part in each if part) for each in sorted(found, key=str))
 
 
@@ -135,10 +144,10 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
         return_freed_memory()
 
 
-def facts(requirements: Requirements) -> tuple[str | None, str]:
+def facts(requirements: Requirements) -> tuple[UnsuitableWorkerError | None, str]:
     """Return the reason why this worker is unsuitable (None if it is suitable), and its BLAS library."""
     try:
         _checked(requirements)
     except UnsuitableWorkerError as error:
-        return str(error), ""
+        return error, ""
     return None, blas()

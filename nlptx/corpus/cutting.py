@@ -41,7 +41,7 @@ def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[P
             ends at the end of a row.
 
     Raises:
-        SettingsError: an input does not exist, or is standard input.
+        SettingsError: an input does not exist, or is standard input, a pipe or a device.
     """
     result = []
     for name in inputs:
@@ -49,6 +49,10 @@ def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[P
             raise SettingsError("the workers of a cluster cannot read standard input", hint="Pass files or folders.")
         if not os.path.exists(name):
             raise SettingsError(f"{name}: no such file or folder")
+        if not os.path.isfile(name) and not os.path.isdir(name):
+            raise SettingsError(
+                f"{name}: the workers of a cluster cannot read a pipe or a device", hint="Pass files or folders."
+            )
         path = os.path.abspath(name)
         kind = input_format(name, options)
         if not os.path.isfile(path) or is_packed(name) or is_archive(name) or kind not in _CUT_FORMATS:

@@ -16,6 +16,7 @@ from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
 from nlptx.corpus.sources import format_by_name
+from nlptx.errors import DataError
 from nlptx.runtime.progress import counted
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def read_training_data(
             budget is closed. If None, the texts are lists of str.
 
     Raises:
-        DataError, LabelError: a text cannot be read or has no label (the error gives file and line), or none of the
-            labels in the label map occurs in the data.
+        DataError, LabelError: a text cannot be read or has no label (the error gives file and line), none of the
+            labels in the label map occurs in the data, or there are no texts.
         OutputError: the temporary files cannot be written.
 
     >>> with open("films.tsv", "w") as file:
@@ -97,6 +98,8 @@ def read_training_data(
     noted: set[str] = set()
     corpus = Corpus(_names(data), options, on_note, noted)
     found = _read_sorted(corpus, on_document, budget, keep_documents=keep_documents)
+    if not len(found.texts):
+        raise DataError("there are no training texts", where=str(_names(data)[0]))
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
     cells: list[Any] = list(found.labels)

@@ -106,7 +106,8 @@ class OwnEmbeddings:
                 counts,
                 settings,
                 seed=seed if self.seed is None else self.seed,
-                jobs=workers,
+                # The slices of the matrix are in memory or in files of this process, where a cluster cannot read them.
+                jobs=workers.at_most(workers.jobs),
                 memory=self.memory,
                 tmp_dir=self.tmp_dir,
                 on_round=on_round,

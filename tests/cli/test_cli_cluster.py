@@ -6,6 +6,7 @@ Each task runs twice in this process, and tasks run one after the other; ``tests
 import gzip
 import json
 import os
+import pickle
 import threading
 import time
 from contextlib import nullcontext
@@ -24,10 +25,11 @@ TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors
 
 
 class Twice:
-    """Runs every task twice, in another working folder, because a cluster may do so too."""
+    """Runs every task twice, in another folder, with a copy of its item, because a cluster may do the same."""
 
     def map(self, work, items, *, isolated=False):
-        for item in items:
+        for given in items:
+            item = pickle.loads(pickle.dumps(given))
             here = os.getcwd()
             os.chdir("/")
             try:
@@ -70,7 +72,7 @@ def test_counts_of_several_inputs_in_any_format(tmp_path):
     (tmp_path / "rows.csv").write_text("Text,label\n" + 'a "good" film,pos\n"two\nlines",neg\n' * 20)
     (tmp_path / "reviews/train/pos").mkdir(parents=True)
     (tmp_path / "reviews/train/pos/1.txt").write_text("a very good film")
-    inputs = ("texts.txt", "packed.txt.gz", "rows.csv", "reviews")
+    inputs = ("texts.txt", "packed.txt.gz", "rows.csv", "reviews", "texts.txt")  # one of them counts twice
     options = ("--min-count", "1", "--encoding-errors", "replace", "-q")
     call("cooccur", *inputs, *options, "-o", "one.npz")
     call("cooccur", *inputs, *options, "--cluster", "local:2", "-o", "cluster.npz")
@@ -256,6 +258,16 @@ def test_evaluation_gives_the_same_report(tmp_path, monkeypatch):
     assert written(tmp_path) == ["rows.tsv", "texts.txt"]
 
 
+def test_equal_results_of_different_tasks(tmp_path, monkeypatch):
+    """All tasks are finished before the first result is read and removed."""
+    monkeypatch.setattr(scoring, "BATCH", 5)
+    monkeypatch.setattr(Twice, "map", lambda mapper, work, items, isolated: iter([work(item) for item in items]))
+    write_tsv(tmp_path / "rows.tsv", [("I loved it", "pos")] * 20)
+    report = json.loads(call("evaluate", "rows.tsv", "--json", "--cluster", "local:2").stdout)
+    assert report["texts"] == 20
+    assert written(tmp_path) == ["rows.tsv", "texts.txt"]
+
+
 SMALL = ("--epochs", "1", "--width", "8", "--blocks", "1", "--heads", "2")
 QUICK = ("--folds", "2", *SMALL, "--lsa-components", "0")
 
@@ -377,3 +389,9 @@ def test_impossible_options(arguments, message):
     code, printed = failure(*arguments)
     assert code == 2
     assert message in printed
+
+
+def test_pipes_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    code, printed = failure("cooccur", "pipe", "--cluster", "local:2")
+    assert (code, "the workers of a cluster cannot read a pipe" in printed) == (2, True)

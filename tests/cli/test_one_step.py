@@ -176,7 +176,7 @@ def test_a_small_corpus_gets_shorter_vectors_and_all_of_its_words(here):
 @pytest.mark.parametrize(
     ("table", "options", "code", "says"),
     [
-        ("", (), 3, "there are no training texts"),
+        ("", (), 3, "DATA.tsv: there are no training texts"),
         ("good film\tpos\nbad film\tpos\n", (), 3, "only the label 'pos'"),
         ("good\tpos\nbad\tneg\n", (), 3, "--embeddings made from other texts"),
         ("good film\tpos\nbad film\tneg\n", ("--preset", "goldstraw"), 3, "Lower min-count in the section [cooccur]"),

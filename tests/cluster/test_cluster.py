@@ -1,9 +1,12 @@
 """Tests of tasks on the processes of a local cluster: order, errors, and workers that die or are unsuitable."""
 
+import errno
 import json
 import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -138,6 +141,15 @@ def test_a_signal_that_was_ignored_in_a_destructor_ends_the_wait(scheduler):
             list(results)
 
 
+def time_out(number):
+    raise TimeoutError(errno.ETIMEDOUT, "Connection timed out", "texts.txt")
+
+
+def test_a_time_out_in_a_task_is_not_taken_for_a_slow_task(connect):
+    with connect() as cluster, pytest.raises(TimeoutError, match="timed out"):
+        list(cluster.map(time_out, range(2)))
+
+
 def test_no_task_is_left_after_an_error(connect, scheduler):
     with connect() as cluster, pytest.raises(DataError):
         list(cluster.map(fail, range(6)))
@@ -170,6 +182,17 @@ def test_a_task_that_kills_every_worker_is_named(connect, tmp_path):
     with connect() as cluster, pytest.raises(NlptxError, match="died, one after the other") as raised:
         list(cluster.map(partial(die, str(tmp_path), 9), range(4)))
     assert raised.value.where == "2"
+
+
+def test_local_workers_that_are_not_started_again(connect, monkeypatch):
+    """dask.distributed does not start a worker again that dies while it starts."""
+    monkeypatch.setattr(module, "_CHECK_INTERVAL", 0.01)
+    monkeypatch.setattr(module, "_RESTART_TIMEOUT", 0)
+    monkeypatch.setattr(Cluster, "_count_threads", lambda cluster: None)
+    with connect() as cluster:
+        cluster.address = "local:2"
+        with pytest.raises(NlptxError, match="all local workers died"):
+            list(cluster.map(slow, range(3)))
 
 
 # ---------------------------------------------------------------- commands
@@ -212,11 +235,26 @@ def test_other_versions_are_refused(connect):
         pass
 
 
+def not_installed(requirements):
+    raise ModuleNotFoundError("No module named 'nlptx'")
+
+
+def test_workers_without_nlptx_are_refused(connect, monkeypatch):
+    monkeypatch.setattr(module, "facts", not_installed)
+    with pytest.raises(NlptxError, match="cannot run nlptx: No module named 'nlptx'"), connect():
+        pass
+
+
 def test_another_blas_is_noted(connect, monkeypatch):
     monkeypatch.setattr(module, "blas", lambda: "another BLAS")
     with connect():
         pass
     assert any("the last digits of scores may differ" in note for note in connect.notes)
+
+
+def test_the_blas_does_not_depend_on_what_a_worker_has_done():
+    code = "from nlptx.cluster.worker import blas; first = blas(); import scipy.optimize; assert first == blas() != ''"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_file_that_a_worker_does_not_see(connect, tmp_path):
