@@ -28,7 +28,7 @@ def pytest_xdist_make_scheduler(config, log):
 
         def _split_scope(self, nodeid):
             module = nodeid.split("::")[0]
-            # In `make torture`, the tests of a module take very long and share little.
+            # In `make torture`, the tests of a module take very long and share only a few fixtures.
             apart = config.option.markexpr == "torture" and not module.endswith("test_failing_clusters.py")
             return nodeid if apart else module
 

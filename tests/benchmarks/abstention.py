@@ -112,7 +112,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
 
 
 def show(name: str, models: list[Tested], *, shared: bool) -> None:
-    """Print the table, and above it the errors on held-out texts and on new texts if every text is answered."""
+    """Print the table, preceded by the errors on held-out and on new texts if every text is answered."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error if all texts are answered: {held_out:.1%} held out, {new:.1%} here")
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--train", help="train on the training split of this corpus instead of cross-validating")
     parser.add_argument("--texts", type=int, default=4000, help="number of texts from --train to train on")
     parser.add_argument("--other", action="append", default=[], help="another data set to test on")
-    parser.add_argument("--models", type=int, default=10, help="number of folds, or of models with --train")
+    parser.add_argument("--models", type=int, default=10, help="number of folds; with --train, number of models")
     parser.add_argument("--embeddings", required=True)
     parser.add_argument("--work", type=Path, default=Path("build/abstention"), help="folder for the models")
     words = sys.argv[1:]

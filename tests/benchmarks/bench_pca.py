@@ -73,7 +73,7 @@ def compare(name: str, matrix: sp.csr_matrix, runs: int) -> Iterator[Row]:
 
 
 def keep(kept: dict[str, Any], name: str, solver: Solver) -> Callable[[], None]:
-    """Return a function to time, which stores the result of ``solver`` in ``kept``."""
+    """Return a function that runs ``solver`` and stores the result in ``kept``."""
 
     def work() -> None:
         kept[name] = solver()

@@ -103,9 +103,9 @@ def sgemm_rate(size: int = 2048, runs: int = 5) -> float:
 def flops(settings: Any, width: int, lengths: NDArray[np.int64]) -> float:
     """Return the number of operations in all matrix products of a forward and a backward pass; each text is one window.
 
-    Per token and block, a forward pass takes one multiplication and one addition for each of the 4 D^2 weights of
-    attention, the 2 D F weights of the feed-forward network, and the 2 T D entries that enter the scores and weighted
-    means. A backward pass takes twice as many operations.
+    With T tokens per text, width D and hidden width F, a forward pass takes, per token and block, one multiplication
+    and one addition for each of the 4 D^2 weights of attention, the 2 D F weights of the feed-forward network, and the
+    2 T D entries that enter the scores and weighted means. A backward pass takes twice as many operations.
     """
     weights = 4 * width**2 + 2 * width * (settings.hidden or 4 * width)
     return float(3 * settings.blocks * 2 * (lengths * weights + 2 * lengths**2 * width).sum())
@@ -120,7 +120,7 @@ def our_epoch(
     jobs: int,
     stack: ExitStack,
 ) -> Work:
-    """Return a function that takes one step per batch of the texts, in a new random order each time it is called.
+    """Return a function that takes one step per batch of the texts, in a new random order at each call.
 
     The workers stay alive until ``stack`` is closed.
     """

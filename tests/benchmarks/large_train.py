@@ -4,8 +4,8 @@
 
 Synthetic texts of twelve words are written, and a model is trained on them and evaluated on other texts. The words have
 a Zipf distribution, some words are followed by a fixed word, so that n-grams recur, and some words indicate the label
-or one of fifty topics. Arguments after ``--`` are passed to ``nlptx train``. With several memory limits, the models
-must have the same bytes.
+or one of fifty topics. Arguments after ``--`` are passed to ``nlptx train``. The models must have the
+same bytes for every memory limit.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 SIZES = (50, 100, 200, 500, 1000, 2000)
-# Settings for training from scratch on few short texts: a low minimum count, short vectors, and enough steps.
+# Settings for training from scratch on only a few short texts: a low minimum count, short vectors, and ten epochs.
 TINY_COUNTS, TINY_VECTORS = CountSettings(min_count=2), PcaSettings(components=32)
 TINY = TrainSettings(epochs=10, width=32, warmup=10)
 

@@ -6,10 +6,10 @@ sentence has 8 to 40 words. If it contains several of the C words, its label is 
 occurrences of the label are removed. A tenth of the reviews is set aside for testing, so that training and test
 sentences come from different reviews. The sentences are drawn at random, so frequent words are frequent labels.
 
-The baseline is one logistic regression per label, and, for up to 100 labels, also a multinomial logistic regression, on
-TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if there are
-300 labels or more. The table shows accuracy, macro-F1 over the labels that occur in the test texts,
-log-loss, and the time and the memory of training; for nlptx, these two are measured for ``nlptx train``.
+The baselines are one logistic regression per label and, for up to 100 labels, also a multinomial logistic regression,
+both on TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if there
+are 300 labels or more. The table shows accuracy, macro-F1 over the labels that occur in the test texts, log-loss, and
+the time and memory of training, which for nlptx are those of ``nlptx train``.
 
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 30 100 --texts 10000
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 1000 --texts 100000

@@ -7,10 +7,10 @@ than six labels, the most frequent pairs of a type and a content word of the que
 training part are also labels; a text has such a label if it contains a question of this type with this word. Content
 words are all words except the 40 most frequent words.
 
-For the baseline, n-grams (words, or words and pairs), the inverse penalty C and a common threshold are chosen on a
-held-out tenth of the training texts by micro-F1, and then it is trained on all of them; the row "threshold 0.5" is the
-same method with the fixed threshold 0.5. nlptx chooses its thresholds on texts that it holds out itself. All figures
-are means over several splits.
+The n-grams of the baseline (words, or words and pairs), its inverse penalty C and a common threshold are chosen on a
+held-out tenth of the training texts by micro-F1. Then the baseline is trained on all training texts. The row "threshold
+0.5" is the same method with a fixed threshold of 0.5. nlptx chooses its thresholds on texts that it holds out itself.
+All figures are means over several splits.
 
     python tests/benchmarks/several_labels.py trec/train.tsv --splits 3
 """
@@ -56,7 +56,7 @@ def read_questions(path: Path) -> list[tuple[str, str]]:
 
 
 def make_data(questions: Sequence[tuple[str, str]], labels: int, seed: int) -> Data:
-    """Return texts that have ``labels`` different labels in all, each text at least one of them."""
+    """Return texts, each with at least one label, that have ``labels`` different labels in all."""
     rng = random.Random(seed)
     shuffled = rng.sample(questions, len(questions))
     cut = round(TEST_SHARE * len(shuffled))

@@ -62,7 +62,7 @@ def test_a_full_disk_while_writing_to_standard_output(words, work):
 @pytest.mark.parametrize("words", ["cooccur corpus.txt --min-count 1", "predict -m model.npz corpus.txt"])
 def test_reaching_the_file_size_limit_keeps_the_old_file(words, work, tmp_path):
     (tmp_path / "out").write_text("old\n")
-    # The limit would also truncate the bytecode files that Python writes.
+    # Python must not write bytecode files, because the limit would truncate them too.
     no_bytecode = "PYTHONDONTWRITEBYTECODE=1"
     result = shell(f"ulimit -f 1; {no_bytecode} nlptx {words} -q -o {tmp_path}/out", cwd=work, code=1)
     assert result.stderr.startswith("nlptx: error: ")

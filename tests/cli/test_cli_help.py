@@ -81,7 +81,7 @@ def test_help_begins_with_the_usage_and_two_examples(command):
     opening, _, _ = text.partition("Options:\n")
     examples = examples_of(command)
     assert len(examples) == 2
-    # Only the usage and one sentence precede them.
+    # Only the usage and one sentence precede the examples.
     assert opening.index(examples[0]) < 250
 
 

@@ -28,7 +28,7 @@ def table(folder, name, rows, header="text,label"):
 
 
 def trained(work, output, data, *words):
-    """Train on a table for one step; return the model artifact and the notes."""
+    """Train on a table for one step; return the model artifact and the printed notes."""
     step = [data if word == str(work / "train.tsv") else word for word in one_step(work, "--lsa-components", "4")]
     result = call(*step, *words, "-o", output, "-j", "1")
     return container.read(str(output)), result.stderr

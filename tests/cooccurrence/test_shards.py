@@ -72,7 +72,7 @@ def test_any_parts_in_any_order(tmp_path, monkeypatch, texts, number, run_length
     try:
         whole = save_whole(blocks, tmp_path / "whole.npz", options)
     except DataError:
-        whole = None  # no word is frequent enough
+        whole = None  # no word reaches the minimum count
     shards = [Shard(each, number) for each in range(1, number + 1)]
     tokens = [part_of(blocks, shard, tmp_path / f"tokens-{shard.number}.npz", options) for shard in shards]
     order.shuffle(tokens)

@@ -13,14 +13,14 @@ from nlptx.errors import DataError, LabelError
 
 
 def labelled(*paths, **options):
-    """Return the texts and labels of labelled documents, and the notes."""
+    """Return the texts and labels of labelled documents, and the notes printed while reading."""
     notes = []
     documents = LabelledDocuments(Corpus([str(path) for path in paths], ReadOptions(**options), notes.append))
     return [(document.text, document.label) for document in documents], notes
 
 
 def noted(path, **options):
-    """Return the texts of a corpus, and the notes."""
+    """Return the texts of a corpus, and the notes printed while reading."""
     notes = []
     return [document.text for document in Corpus([str(path)], ReadOptions(**options), notes.append)], notes
 

@@ -17,7 +17,7 @@ GAPS_IN_JSON = (
 
 
 def labelled(path, **options):
-    """Return the (text, label) pairs and the notes."""
+    """Return the (text, label) pairs, and the notes printed while reading."""
     notes = []
     documents = LabelledDocuments(Corpus([str(path)], ReadOptions(**options), notes.append))
     return [(document.text, document.label) for document in documents], notes

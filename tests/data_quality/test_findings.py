@@ -43,7 +43,7 @@ def test_near_copies_under_two_labels():
     text = "the battery of this small camera lasts for a whole day of pictures"
     found = found_in(rows_of((text, "x"), (text + "!", "y"), (text + " there", "x")))
     assert found["near-duplicates"].rows.tolist() == [1, 2]
-    assert found["near-conflicts"].rows.tolist() == [1, 2]  # the third text is also like the second
+    assert found["near-conflicts"].rows.tolist() == [1, 2]  # the third text resembles the second one too
 
 
 def test_overlap_with_other_data():

@@ -342,7 +342,7 @@ def test_a_file_without_vectors_is_rejected(tmp_path, content):
 
 @pytest.mark.parametrize("name", ["none.txt", "folder.txt"])
 def test_a_missing_file_or_a_folder_is_named(tmp_path, name):
-    # This is a usage error for word vectors too, as it is for artifacts and other inputs.
+    # A wrong path is a usage error, for word vectors as for all other inputs.
     (tmp_path / "folder.txt").mkdir()
     with pytest.raises(SettingsError) as caught:
         read_word2vec(str(tmp_path / name))

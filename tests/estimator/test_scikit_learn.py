@@ -38,7 +38,7 @@ class NumberClassifier(nlptx.TextClassifier):
 
     def _probabilities(self, X):
         self._fitted()
-        is_text = isinstance(X, list) and isinstance(X[0], str)  # from score
+        is_text = isinstance(X, list) and isinstance(X[0], str)  # `score` has made texts of X
         return super()._probabilities(X if is_text else self._as_texts(X))
 
     def _as_texts(self, X, reset=False):
@@ -57,7 +57,7 @@ def test_the_checks_of_scikit_learn_pass():
     from sklearn.utils.estimator_checks import check_estimator
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a base class other than scikit-learn's
+        warnings.simplefilter("ignore")  # about the base class, which is not one of scikit-learn's
         results = check_estimator(
             NumberClassifier(**SMALL), expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None
         )

@@ -23,7 +23,7 @@ def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
         mutate: function from a random generator to a mutant.
         use: function that performs every possible operation on a mutant.
         allowed: tuple of error classes.
-        tally: Tally that counts the mutants, or None.
+        tally: counter of the mutants, or None.
         seconds: maximum CPU time per mutant.
 
     Returns:

@@ -43,7 +43,7 @@ def set_embeddings(labels=("red", "green", "blue")):
 
 
 def fit_sets(texts, sets, settings=SETTINGS, *, labels=("red", "green", "blue"), jobs=1, **more):
-    """Return a model and the notes."""
+    """Return a model, and the notes that training prints."""
     notes = []
     given = {"jobs": jobs, "on_note": notes.append} | more
     return nlptx.fit(texts, sets, set_embeddings(labels), settings, **given), notes

@@ -58,7 +58,7 @@ def test_concurrent_trainings_leave_one_complete_model(work, tmp_path):
     words = (*one_step(work), "-q", "-o", "out.npz")
     running = [start(*words, cwd=tmp_path) for _ in range(4)]
     results = [(process.communicate()[1].decode(), process.returncode) for process in running]
-    # A process that starts after the other one has finished may also train, and writes the same bytes.
+    # A process that starts after another one has finished may also train, and writes the same bytes.
     assert {code for _, code in results} <= {0, 1}
     assert 0 in {code for _, code in results}
     assert all("another process is training out.npz" in message for message, code in results if code)

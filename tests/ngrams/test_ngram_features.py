@@ -304,7 +304,7 @@ def test_a_label_does_not_affect_the_features_of_its_text_or_fold(classes):
     for number, unchanged in enumerate(folds):
         assert number in unchanged
         assert all(folds[other] == unchanged for other in unchanged)
-    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # it affects all texts of other folds
+    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # a label affects all texts of other folds
 
 
 @both

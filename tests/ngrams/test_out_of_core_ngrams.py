@@ -75,7 +75,7 @@ def test_products_with_blocks(budget, monkeypatch):
 
 
 def product_of(a, rows, block):
-    """Return the contribution of a block to N' a."""
+    """Return the contribution of a block of rows of N to the product N' a."""
     return block.T @ a[rows]
 
 
@@ -215,7 +215,8 @@ def test_the_model_on_components_equals_that_for_few_texts(budget):
 
 
 def test_what_a_text_contributes_to_its_own_output(budget):
-    # With all components, w = X' (X V L^-1 b), and the term of text t is (x_t V L^-1 b) x_t' x_t.
+    # With all eigenvectors V and eigenvalues L of X'X, w = X' (X V L^-1 b). Text t adds (x_t V L^-1 b) x_t' to w, and
+    # x_t V L^-1 b to its own output, because x_t has length 1.
     importance = np.ones(len(KEYS), np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, np.ones(len(TEXTS), bool), None)
     x = unit_rows(TEXTS, importance)

@@ -312,7 +312,7 @@ def test_no_convergence_reports_progress_and_advice():
 
 
 def test_no_convergence_although_all_pairs_so_far_have_converged():
-    # The first vector converges in the first round, but this round uses up all products, so none remain for the others.
+    # The first vector converges in the first round, which uses up all products, so none remain for the other vectors.
     matrix, _ = matrix_with(HARMONIC)
     with pytest.raises(NlptxError, match="of 3 components"):
         solve(matrix, 3, tolerance=1.0, block=1, degree=1, max_products=1)

@@ -1,4 +1,4 @@
-"""``cooccur`` stays within ``--memory``: it uses temporary files for the rest, and releases their disk space."""
+"""``cooccur`` stays within ``--memory``: other data goes to temporary files, whose disk space is released."""
 
 import contextlib
 import signal

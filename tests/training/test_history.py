@@ -1,4 +1,4 @@
-"""The loss curve: each point is a mean over enough texts, both in new histories and in stored histories."""
+"""The loss curve: no point is a mean over only a few texts, in new histories or in stored ones."""
 
 import numpy as np
 import pytest

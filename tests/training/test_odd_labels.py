@@ -24,7 +24,7 @@ from nlptx.training.loss import balanced_weights, loss_and_gradients, validate
 
 
 def fit(texts, labels, valid=None, **settings):
-    """Return a model and the notes, except warnings about a useless model, because some labels here are arbitrary."""
+    """Return a model and the notes, except warnings that the model is useless, because some labels are arbitrary."""
     notes = []
     settings = TrainSettings(**{"epochs": 2, "batch": 8, "width": 0, "blocks": 1, "lsa_components": 8} | settings)
     model = nlptx.fit(texts, labels, small_embeddings(), settings, valid=valid, jobs=1, on_note=notes.append)
@@ -53,7 +53,7 @@ def test_balanced_weights_equal_those_of_scikit_learn():
 
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared-error"])
 def test_label_weights_are_equivalent_to_repeated_texts(loss):
-    """In training and validation, weight 3 has the same effect as repeating each text of the label three times."""
+    """In training and validation, a weight of 3 has the same effect as repeating each text of the label three times."""
     texts, labels = make_reviews(6)
     model, _ = fit(texts, labels, loss=loss, ngrams=0)
     ids = [model.encode(text) for text in texts]
