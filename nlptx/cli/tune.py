@@ -72,7 +72,6 @@ def tune(
     """Search for better settings by cross-validation, and write a settings file.
 
     \b
-    nlptx tune reviews.csv --minutes 10 -o tuned.toml
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
     nlptx tune reviews.csv --rounds 3
 
