@@ -32,7 +32,7 @@ from nlptx.ngrams.fold_models import ModelData, fit_part
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrences import ngrams_of_texts
-from nlptx.ngrams.out_of_core import fit_many_texts
+from nlptx.ngrams.out_of_core import fit_out_of_core
 from nlptx.ngrams.text_rows import text_rows, unit_rows
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
@@ -84,7 +84,7 @@ def fit_ngram_features(
     texts = texts if isinstance(texts, RaggedArray) else RaggedArray.of(texts, np.int32)
     if len(texts) + len(unlabelled) >= MANY_TEXTS:
         given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
-        return fit_many_texts(*given)
+        return fit_out_of_core(*given)
     folds = min(shape.folds, len(texts))
     fold = assign_folds(targets, folds, rng)
     found = text_rows(texts, unlabelled, shape, rng, workers, on_progress, text_weights, lexicon, budget)

@@ -35,7 +35,7 @@ from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import NgramSets, ngrams_of_texts, sizes_of
 from nlptx.ngrams.out_of_core_components import WeightedRows, find_components_of_ngrams
 from nlptx.ngrams.out_of_core_counts import class_counts, find_known
-from nlptx.ngrams.out_of_core_fold_models import Fitted, ManyModelData, fit_part_of_many
+from nlptx.ngrams.out_of_core_fold_models import Fitted, FoldModelData, fit_fold_models
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
@@ -46,7 +46,7 @@ from nlptx.sampling.splits import assign_folds
 _MAX_WEIGHTS = 1 << 21
 
 
-def fit_many_texts(
+def fit_out_of_core(
     texts: RaggedArray,
     targets: NDArray[np.int64] | NDArray[np.bool_],
     shape: FeatureSettings,
@@ -86,7 +86,7 @@ def fit_many_texts(
         values = OccurrenceBlocks(sets, lexicon.keys, workers, budget).forward(lexicon.values[:, None])
         of_lexicon = values * root[:, None]
     counts = class_counts(blocks, targets, shape.classes, weights, fold, folds)
-    data = ManyModelData(
+    data = FoldModelData(
         blocks, root, targets, weights, shape, known, fold, counts, of_lexicon, lexicon, components, rows, of_ngrams
     )
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
@@ -107,13 +107,13 @@ def fit_many_texts(
     return next(fitted).features, of_examples
 
 
-def _fit_all(data: ManyModelData, parts: int, workers: Workers) -> Iterator[Fitted]:
+def _fit_all(data: FoldModelData, parts: int, workers: Workers) -> Iterator[Fitted]:
     """Yield the models of each part of the texts. On a cluster, every part is a task."""
     if workers.store is not None:
-        yield from workers.map_shared(fit_part_of_many, data.stored(workers.store), range(parts))
+        yield from workers.map_shared(fit_fold_models, data.stored(workers.store), range(parts))
     else:
         # The parts are fitted one after the other, because each needs much memory; the workers divide the texts.
-        yield from (fit_part_of_many(data, part) for part in range(parts))
+        yield from (fit_fold_models(data, part) for part in range(parts))
 
 
 def _component_rows(

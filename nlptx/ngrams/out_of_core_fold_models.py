@@ -37,7 +37,7 @@ class Fitted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ManyModelData:
+class FoldModelData:
     """The data on which the linear models are fitted.
 
     Args:
@@ -70,13 +70,13 @@ class ManyModelData:
     rows: WeightedRows | None
     importance: NDArray[np.float32]
 
-    def stored(self, store: Store) -> ManyModelData:
+    def stored(self, store: Store) -> FoldModelData:
         """Return the data with its blocks in files, for tasks of :meth:`.Workers.map_shared`. Raises OutputError."""
         rows = None if self.rows is None else self.rows.stored(store)
         return replace(self, blocks=self.blocks.stored(store), rows=rows)
 
 
-def fit_part_of_many(data: ManyModelData, part: int) -> Fitted:
+def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
     """Fit both linear models on all texts except those of the fold ``part``; if there is no such fold, on all texts."""
     inside, of_classes = np.ones(len(data.fold), bool), data.counts.sum(axis=0)
     if part < len(data.counts):

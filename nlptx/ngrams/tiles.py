@@ -32,8 +32,8 @@ class Tiles:
     def __init__(self, rows: sp.csr_matrix, workers: Workers) -> None:
         self._workers = workers
         pieces = max(1, min(_PIECES, int((rows.nnz / _TILE_ENTRIES) ** 0.5)))
-        self._texts = _even_slices(np.diff(rows.indptr), pieces)
-        grams = _even_slices(np.bincount(rows.indices, minlength=rows.shape[1]), pieces)
+        self._texts = _slices_of_equal_weight(np.diff(rows.indptr), pieces)
+        grams = _slices_of_equal_weight(np.bincount(rows.indices, minlength=rows.shape[1]), pieces)
 
         def cut(texts: slice) -> list[sp.csc_matrix]:
             by_column = rows[texts].tocsc()
@@ -49,7 +49,7 @@ class Tiles:
         return np.concatenate(list(self._workers.map(lambda tiles: _sum_of_products(tiles, of_grams), self._tiles)))
 
 
-def _even_slices(entries: NDArray[np.integer], count: int) -> list[slice]:
+def _slices_of_equal_weight(entries: NDArray[np.integer], count: int) -> list[slice]:
     """Cut rows or columns into ``count`` slices with about the same number of entries."""
     ends = np.cumsum(entries)
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count).tolist()

@@ -319,13 +319,13 @@ def test_a_model_of_many_texts_has_the_bytes_of_one_machine(components, tmp_path
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 800)
     monkeypatch.setattr(linear_combination, "_FEW_TEXTS", 0)
-    parts, fit_part = [], out_of_core.fit_part_of_many
+    parts, fit_part = [], out_of_core.fit_fold_models
 
     def fitted(data, part):
         parts.append(part)
         return fit_part(data, part)
 
-    monkeypatch.setattr(out_of_core, "fit_part_of_many", fitted)
+    monkeypatch.setattr(out_of_core, "fit_fold_models", fitted)
     write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 100, seed=1))
     arguments = ("train", "rows.tsv", "--effort", "fast", "--lsa-components", str(components), "-q", "-o")
     call(*arguments, "one.npz")

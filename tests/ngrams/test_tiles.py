@@ -38,7 +38,7 @@ def test_the_number_of_workers_changes_no_bit(monkeypatch):
 
 def test_slices_have_about_the_same_number_of_entries():
     entries = RNG.integers(0, 10, 1000)
-    slices = tiles._even_slices(entries, 8)
+    slices = tiles._slices_of_equal_weight(entries, 8)
     assert [part.start for part in slices] == [0, *(part.stop for part in slices[:-1])]
     assert slices[-1].stop == 1000
     sizes = [entries[part].sum() for part in slices]
