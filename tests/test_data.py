@@ -168,7 +168,7 @@ def test_varied_vocabulary(texts):
 # ---------------------------------------------------------------- opinions.tsv, for the bundled model
 
 
-OPINION_KINDS = ("sentence", "phrase", "word", "news", "critic", "logic", "everyday")
+OPINION_KINDS = ("sentence", "phrase", "word", "news", "critic")
 
 
 @pytest.fixture(scope="module")
