@@ -120,7 +120,7 @@ def our_epoch(
     jobs: int,
     stack: ExitStack,
 ) -> Work:
-    """Return a function that takes one step per batch of the texts, in a new random order at each call.
+    """Return a function that trains for one epoch, in a new random order at each call.
 
     The workers stay alive until ``stack`` is closed.
     """

@@ -75,7 +75,7 @@ def test_products_with_blocks(budget, monkeypatch):
 
 
 def product_of(a, rows, block):
-    """Return the contribution of a block of rows of N to the product N' a."""
+    """Return the contribution of some rows of a matrix N, given as ``block``, to the product N' a."""
     return block.T @ a[rows]
 
 

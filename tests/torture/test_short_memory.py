@@ -1,4 +1,4 @@
-"""Under every limit of the address space, a command either succeeds or ends quickly with a single error message."""
+"""Under any address-space limit, a command either succeeds or ends quickly with a single error message."""
 
 import subprocess
 
