@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 BATCH = 32
 REVIEWS = 1_000
-# No dropout, no weight averaging and no crops, so that both sides do the same work.
+# No dropout, no weight averaging and no crops, so that nlptx and PyTorch do the same work.
 SAME: dict[str, Any] = {
     "width": 0,
     "blocks": 2,
