@@ -97,7 +97,7 @@ def model(work):
 
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory):
-    """The commands that the torture tests run, each under a name."""
+    """The commands that the torture tests run, by name."""
     from harness import make_stages, stages_in  # a helper of tests/torture, found only when its tests are collected
 
     return stages_in(made_once(tmp_path_factory, "stages", lambda folder: make_stages(folder, 20_000)))

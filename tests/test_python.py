@@ -81,7 +81,7 @@ def test_texts_may_be_any_collection(kind, model):
 
 
 def callers(model):
-    """Return public functions that accept texts: name -> (function of the texts, name of the argument)."""
+    """Return calls of public functions: name -> (function that takes only the texts, name of the argument)."""
     return {
         "count": (lambda texts: nlptx.count(texts, COUNT), "texts"),
         "fit": (lambda texts: fit(texts=texts), "texts"),

@@ -112,7 +112,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
 
 
 def show(name: str, models: list[Tested], *, shared: bool) -> None:
-    """Print the table, preceded by the errors on held-out and on new texts if every text is answered."""
+    """Print the error rates on held-out and on new texts when every text gets a label, and then the table."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error if all texts are answered: {held_out:.1%} held out, {new:.1%} here")

@@ -23,7 +23,7 @@ TOLERANCE = 1e-3
 # about two thirds.
 TRANSFORMS = ("log", "ppmi")
 
-# Function that returns eigenvalues, in ascending or descending order, and eigenvectors as columns.
+# A solver returns eigenvalues, in ascending or descending order, and eigenvectors as columns.
 Solver = Callable[[], tuple[NDArray, NDArray]]
 
 

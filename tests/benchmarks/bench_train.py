@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 BATCH = 32
 REVIEWS = 1_000
-# No dropout, no weight averaging and no crops, so that both sides do the same work.
+# No dropout, no weight averaging and no crops, so that nlptx and PyTorch do the same work.
 SAME: dict[str, Any] = {
     "width": 0,
     "blocks": 2,
@@ -120,7 +120,7 @@ def our_epoch(
     jobs: int,
     stack: ExitStack,
 ) -> Work:
-    """Return a function that takes one step per batch of the texts, in a new random order at each call.
+    """Return a function that trains for one epoch, in a new random order at each call.
 
     The workers stay alive until ``stack`` is closed.
     """

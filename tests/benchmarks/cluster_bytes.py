@@ -38,7 +38,7 @@ def children(process: int) -> list[int]:
 
 
 def run(words: tuple[str, ...], *, kill_after: float | None) -> bool:
-    """Run a command, and kill one of its worker processes after some seconds. Return whether one was killed."""
+    """Run a command; kill one of its workers after ``kill_after`` seconds, if given; return whether one was killed."""
     killed = False
     with subprocess.Popen([*NLPTX, *words, "-q"]) as process:
         if kill_after is not None:

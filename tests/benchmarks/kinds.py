@@ -32,13 +32,13 @@ def read(path: Path, column: str) -> tuple[list[str], list[str]]:
 
 
 def model_scores(path: str) -> Scores:
-    """Return a function from texts to the scores of a model, from -1 for negative to 1 for positive."""
+    """Return a function that scores texts with a model, from -1 (negative) to 1 (positive)."""
     model = Model.load(None if path == "bundled" else path)
     return lambda texts: model.predict_proba(texts) @ np.array([-1.0, 1.0])
 
 
 def vader_scores() -> Scores | None:
-    """Return a function from texts to VADER's compound scores, or None if VADER is not installed."""
+    """Return a function that computes VADER's compound scores of texts, or None if VADER is not installed."""
     try:
         vader = importlib.import_module("vaderSentiment.vaderSentiment")
     except ImportError:

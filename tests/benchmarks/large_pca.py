@@ -24,7 +24,7 @@ COMMON = 200
 
 
 def write_texts(path: Path, words: int, tokens: int) -> None:
-    """Write texts whose words have a Zipf distribution, in an order of rank that depends on the topic."""
+    """Write texts whose words have a Zipf distribution; the topic of a text determines the ranks of the words."""
     rng = np.random.default_rng(0)
     cumulative = np.cumsum(1 / np.arange(1, words + 1))
     orders = [np.concatenate([np.arange(COMMON), COMMON + rng.permutation(words - COMMON)]) for _ in range(TOPICS)]

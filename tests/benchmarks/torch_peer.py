@@ -16,7 +16,7 @@ BATCH = 32
 def torch_epoch(
     settings: Any, width: int, words: int, texts: Sequence[NDArray[np.int32]], targets: NDArray[np.int64]
 ) -> Callable[[], Any] | None:
-    """Return a function that takes one step per batch of the texts, or None if torch is not installed.
+    """Return a function that trains for one epoch, or None if torch is not installed.
 
     Each batch consists of texts of similar length, padded to the longest one. The batches are taken in random order.
     """

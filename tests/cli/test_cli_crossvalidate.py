@@ -15,7 +15,7 @@ FAST = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "8", "--lsa
 
 @pytest.fixture
 def here(work, tmp_path, monkeypatch):
-    """Change to an empty working folder; return the folder ``work``."""
+    """Run the test in an empty working folder; return ``work``, the folder with the input files."""
     monkeypatch.chdir(tmp_path)
     return work
 

@@ -1,4 +1,4 @@
-"""``--effort`` chooses the settings for the time that training may take."""
+"""``--effort`` chooses settings according to the time that training may take."""
 
 import json
 from pathlib import Path

@@ -45,7 +45,7 @@ def parameters_of(command):
 
 
 def sections_of(command):
-    """Return heading -> option names -> description on one line."""
+    """Return the description of each option, on one line: heading -> option names -> description."""
     sections, last = {}, None
     for line in help_of(command).splitlines():
         if heading := re.fullmatch(r"(\S.*):", line):
@@ -60,7 +60,7 @@ def sections_of(command):
 
 
 def options_of(command):
-    """Return option names -> description on one line."""
+    """Return the description of each option, on one line: option names -> description."""
     return {name: description for section in sections_of(command).values() for name, description in section.items()}
 
 

@@ -235,7 +235,7 @@ def test_column_names_clash_in_any_case(model, tmp_path):
 
 
 def test_columns_survive_repeated_predictions(model, tmp_path):
-    """A table that already has the columns label and predicted_label keeps both."""
+    """A table that already has the columns label and predicted_label keeps both columns."""
     row = {"text": NEG, "label": "mine", "predicted_label": "theirs"}
     (found,) = read_table(predict(model, write_table(tmp_path / "in.csv", [row])).stdout, "csv")
     assert {name: found[name] for name in row} == row

@@ -12,7 +12,7 @@ FAST = ("--folds", "2", "--heads", "2", "--rounds", "1")
 
 @pytest.fixture
 def here(work, tmp_path, monkeypatch):
-    """Change to an empty working folder; return the folder ``work``."""
+    """Run the test in an empty working folder; return ``work``, the folder with the input files."""
     monkeypatch.chdir(tmp_path)
     return work
 

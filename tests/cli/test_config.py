@@ -7,7 +7,7 @@ from command import header_of
 
 @pytest.fixture
 def here(work, tmp_path, monkeypatch):
-    """Change to an empty working folder; return the folder ``work``."""
+    """Run the test in an empty working folder; return ``work``, the folder with the input files."""
     monkeypatch.chdir(tmp_path)
     return work
 

@@ -1,4 +1,4 @@
-"""Texts with no or few known words: predict and evaluate report them, and do not silently assign labels.
+"""Texts with no or only a few known words are reported by predict and evaluate, and not silently labelled.
 
 Texts with known words that are unlike the training texts are reported too.
 """

@@ -86,7 +86,7 @@ def fail(number):
 
 
 def die(folder, times, number):
-    """End the worker process the first few times that this is called, as the out-of-memory killer does."""
+    """Kill the worker process the first ``times`` times that number 2 is processed, like the out-of-memory killer."""
     count = len(list(Path(folder).glob(f"{number}-*")))
     if number == 2 and count < times:
         (Path(folder) / f"{number}-{count}").touch()

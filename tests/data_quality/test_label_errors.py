@@ -56,7 +56,7 @@ def test_flipped_labels_are_found():
     finding = finding_of(check(rows_of(texts, labels), SERIAL))
     found = set(finding.rows.tolist())
     assert found >= set(flipped.tolist())
-    # A text that repeats one of the words of a flipped text may be found too.
+    # A text that shares a word with a text whose label was flipped may be found too.
     assert len(found) <= len(flipped) + 1
     for row, suggested in zip(finding.rows, finding.suggested, strict=True):
         assert suggested != labels[row]

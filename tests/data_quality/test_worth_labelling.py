@@ -112,7 +112,7 @@ def test_similar_texts_are_chosen_last():
     certain = np.array([0, 0.02, 0.8, 0.04, 1])
     assert_array_equal(choose(certain, ngrams, 2), [0, 2])
     assert_array_equal(choose(certain, ngrams, 4), [0, 2, 1, 3])
-    assert_array_equal(choose(certain, ngrams[:, :0], 5), [0, 1, 3, 2, 4])  # texts without n-grams are not alike
+    assert_array_equal(choose(certain, ngrams[:, :0], 5), [0, 1, 3, 2, 4])  # without n-grams, no texts are similar
     assert_array_equal(choose(certain[:0], ngrams[:0], 3), [])
 
 

@@ -13,7 +13,7 @@ COMMANDS = [line[2:] for block in BLOCKS for line in block.splitlines() if line.
 
 
 def test_every_command_runs(tmp_path, monkeypatch):
-    """The commands run in order, because some need the files of earlier ones, with a twelfth of the bundled texts."""
+    """The commands run in order, because some need files of earlier ones, and on a twelfth of the bundled texts."""
     (tmp_path / "data").mkdir()
     header, *rows = (ROOT / "data/train.tsv").read_text().splitlines(keepends=True)
     (tmp_path / "data/train.tsv").write_text(header + "".join(rows[::12]))

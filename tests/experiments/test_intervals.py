@@ -9,7 +9,7 @@ FOLDS, TEXTS, WIDTH = 5, 100, 10
 
 
 def sample(rng, count):
-    """Return texts as points, (count, WIDTH), of two classes whose means are different, and their classes."""
+    """Return points (count, WIDTH), which stand for texts, from two classes with different means, and their classes."""
     classes = np.arange(count) % 2
     return rng.normal(size=(count, WIDTH)) + 0.25 * (2 * classes - 1)[:, None], classes
 

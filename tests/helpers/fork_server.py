@@ -126,7 +126,7 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, data=b"", timeout=None):
-        """Write ``data``, read both outputs, and wait; return the outputs (None without a pipe)."""
+        """Write ``data`` and wait; return standard output and standard error (None for a stream without a pipe)."""
         outputs = {}
         threads = [
             threading.Thread(target=_feed, args=(self.stdin, data), daemon=True),

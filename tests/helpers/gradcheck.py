@@ -58,8 +58,8 @@ def layer_gradients(
     """Return the arguments of :func:`check_gradients` for the input and all parameters of a flattened layer.
 
     Args:
-        generator: function that returns a new generator of dropout masks for each evaluation, so that the masks are
-            always the same.
+        generator: function that returns a new generator of dropout masks, with the same seed at every call, so that all
+            evaluations use the same masks.
         objective: function from the output of the layer to a loss and its gradient; by default a sum with random
             weights.
     """

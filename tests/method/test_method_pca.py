@@ -233,7 +233,7 @@ def test_row_06_transform_options():
     assert np.allclose(white.vectors, plain.vectors * plain.eigenvalues**-0.25, rtol=1e-4, atol=1e-4)
 
 
-# The default settings are not tested: their X is symmetric, so both matrices are the same.
+# The default settings are not tested: their X is symmetric, so X^T X and X X^T are the same.
 @pytest.mark.parametrize("variant", ["taught", "both"])
 def test_fault_eigenvectors_of_m_m_transposed(variant):
     X = dense_x(variant)

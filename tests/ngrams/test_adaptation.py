@@ -61,10 +61,10 @@ def test_a_correction_that_helps_is_used():
 def test_a_correction_that_is_much_too_large_is_made_smaller():
     rng = np.random.default_rng(0)
     targets = rng.integers(0, 2, 2000)
-    outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # half of the log-odds of the label
+    outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # the true log-odds are twice as large
     factors = [adaptation._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
     assert factors[:2] == [1, 1]
-    assert 0.05 <= factors[2] <= 0.2  # the best change doubles the outputs, so the factor is about 1/8
+    assert 0.05 <= factors[2] <= 0.2  # the best correction equals the outputs, 1/8 of this one
     assert factors[3] == 0
     assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 

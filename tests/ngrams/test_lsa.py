@@ -173,7 +173,7 @@ def test_a_label_does_not_affect_the_features_of_its_text():
 
 
 def test_features_of_training_and_new_texts_have_similar_spread():
-    """With few texts, the output of a training text would depend strongly on its own row if that were included."""
+    """With few texts, the output of a training text would depend strongly on its own row, which is left out."""
     rng = np.random.default_rng(6)
     targets = np.arange(400) % 2
     plain = (2000 * rng.random((400, 38)) ** 3).astype(int)

@@ -457,7 +457,7 @@ LENGTHS = np.array([3, 1, 7, 2])
 
 
 def network_with_features(loss, classes):
-    """Return a network with inputs for it: layout, word vectors, token features and text features."""
+    """Return a network and inputs for it: layout, word vectors, token features and text features."""
     shape = NetworkSettings(width=6, heads=2, hidden=7, attention_window=4, dropout=0.0, loss=loss)
     rng, width = np.random.default_rng(4), feature_width(classes)
     network = Network(shape, 5, classes, rng, 2 * width, width)

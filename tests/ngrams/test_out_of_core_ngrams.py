@@ -1,4 +1,4 @@
-"""N-gram features of many texts are computed in another way than those of few texts, but have about the same values."""
+"""For many texts, n-gram features are computed in another way than for few texts, with about the same values."""
 
 from functools import partial
 
@@ -75,7 +75,7 @@ def test_products_with_blocks(budget, monkeypatch):
 
 
 def product_of(a, rows, block):
-    """Return the contribution of a block of rows of N to the product N' a."""
+    """Return the contribution of some rows of a matrix N, given as ``block``, to the product N' a."""
     return block.T @ a[rows]
 
 
@@ -139,7 +139,7 @@ def test_class_counts(targets, budget):
 )
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weights"])
 def test_the_models_equal_those_for_few_texts(targets, width, weights, budget, monkeypatch):
-    monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)  # so that both converge
+    monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)  # so that both methods converge
     blocks = blocks_of(TEXTS, KEYS, budget)
     ratios = RNG.normal(size=(len(KEYS), width)).astype(np.float32)
     ratios[::3] = 0
@@ -247,8 +247,8 @@ def test_equal_texts_have_no_components(budget):
 
 @pytest.fixture
 def both(monkeypatch):
-    """Return a function that fits the features of few and of many texts."""
-    monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 100)  # so that both converge
+    """Return a function that fits features twice, by the methods for few and for many texts."""
+    monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 100)  # so that both methods converge
 
     def fit(texts, targets, shape, unlabelled=(), **more):
         results = []

@@ -8,7 +8,7 @@ from nlptx.errors import NlptxError
 from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import Workers
 
-# Variants of the method: both textbook variants, some intermediate ones, and the default.
+# Variants of the method: the two textbook variants, some intermediate ones, and the default.
 METHODS = {
     "textbook, projection": {"block": 1, "degree": 1, "deflation": "projection"},
     "textbook, subtraction": {"block": 1, "degree": 1, "deflation": "subtraction"},

@@ -39,7 +39,7 @@ class KilledTarget(Target):
     """A target whose writer is killed."""
 
     def kill(self, name, *, delay=None, step=None, after=False, nlptx=None):
-        """Kill the stage after ``delay`` seconds or at a step of the final write; run it again; check both results."""
+        """Kill the stage after ``delay`` seconds or at a step of the final write; check; run it again; check again."""
         self.path.write_bytes(self.stage.old)
         fault = None if step is None else json.dumps({"step": step, "after": after, "do": name})
         process = start(*self.words, env=self.env, fault=fault, nlptx=nlptx)

@@ -15,7 +15,7 @@ def tally(request):
 
 
 def padded(path, size, seed):
-    """Write a corpus of long lines with few words, so that even a large corpus is quick to process."""
+    """Write a corpus of long lines with only a few words, so that even a large corpus is quick to process."""
     return write_corpus(path, size, seed=seed, longest=8, padding=" " + "x" * 1000)
 
 

@@ -22,7 +22,7 @@ STILL = TrainSettings(epochs=1, lr=0.0)
 
 
 def in_three(labels):
-    """Label every third text neu."""
+    """Give every third text the label neu."""
     return ["neu" if number % 3 == 0 else label for number, label in enumerate(labels)]
 
 
