@@ -41,7 +41,7 @@ def ngram_rows(words: TextWords) -> sp.csr_matrix:
         DataError: there are too many distinct words.
     """
     if words.size > LARGEST_VOCABULARY:
-        raise DataError(f"{words.size:,} distinct words are too many; at most {LARGEST_VOCABULARY:,} are possible")
+        raise DataError(f"{words.size:,} distinct words are too many; at most {LARGEST_VOCABULARY:,} are supported")
     lengths = words.lengths
     keys = ngram_keys(words.ids, _ORDER, words.size, lengths)
     text = np.broadcast_to(np.repeat(np.arange(len(words)), lengths)[:, None], keys.shape)[keys >= 0]

@@ -7,7 +7,7 @@ Let z0 be the outputs for a new text, computed by a model that was trained on ot
 Here f is a vector that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
 divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors with mean 0,
 that is, their squares are penalised. So the more new texts there are, the more the corrected outputs may differ from
-z0.
+z0. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

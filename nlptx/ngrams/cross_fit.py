@@ -2,7 +2,7 @@
 
 The training texts are assigned to folds. The features of a training text come from models that were fitted on the other
 folds; the features of any other text come from models that were fitted on all training texts. Texts without a label are
-used only to find the LSA components.
+used only to find the LSA components. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

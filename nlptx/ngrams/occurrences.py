@@ -93,7 +93,7 @@ def _distinct_ngrams(
     """Return the distinct n-grams of each text, and how many there are in each; see :class:`NgramSets`."""
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
-    # The number of the text is added to the keys as another digit, so that one sort is enough for all texts.
+    # The number of the text is added to the keys as another digit, so that a single sort handles all texts.
     numbered = (keys + np.repeat(np.arange(len(texts)) * base, lengths)[:, None])[keys >= 0]
     numbered.sort()
     numbered = numbered[np.diff(numbered, prepend=-1) > 0]

@@ -1,4 +1,7 @@
-"""Counts, in bounded memory, how many texts contain each n-gram, in total and by class."""
+"""Counts, in bounded memory, how many texts contain each n-gram, in total and by class.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 

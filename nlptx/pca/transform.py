@@ -40,7 +40,7 @@ class TransformedRows:
 
     Args:
         counts: the matrix of counts.
-        change: function that transforms some rows, given their range and their counts.
+        change: function that transforms a range of rows, given the range and the counts in these rows.
     """
 
     def __init__(self, counts: Rows, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:

@@ -73,6 +73,8 @@ class Responses(NamedTuple):
 class RegionClassifier:
     """The parameters of a region classifier, with its forward and backward pass.
 
+    Axis letters: B texts, N words of all texts, F filters, R components of a vector, G known n-grams, W known words.
+
     Args:
         ngrams: known n-grams.
         table: (G, R) vectors of the n-grams; not trained.
