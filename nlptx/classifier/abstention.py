@@ -67,7 +67,7 @@ class ErrorCurve:
     Args:
         texts: number of held-out texts, including texts without a known word, which are never answered.
         thresholds: confidence thresholds, ascending.
-        answered: for each threshold, the number of texts with at least this confidence.
+        answered: for each threshold, the number of texts whose confidence reaches it.
         wrong: for each threshold, the number of these texts for which the answer is wrong.
     """
 

@@ -118,7 +118,7 @@ def cross_fit_correction(
         targets: (N,) class of each text, or (N, E), True where a text has a class.
         text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         on_progress: called with the name of the step, its completed fraction and a description of the progress.
         text_weights: (N,) weight of the loss of each text, or None.
 

@@ -65,7 +65,7 @@ def fit_ngram_features(
         shape: settings of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text: a text with a weight of 2 counts as two. None if all weights are 1.

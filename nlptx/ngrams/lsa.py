@@ -134,7 +134,7 @@ def find_components(
         rows: (texts, G) float32 rows of the texts.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 

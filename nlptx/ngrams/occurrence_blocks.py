@@ -54,7 +54,7 @@ class OccurrenceBlocks:
     Args:
         sets: distinct n-grams of the texts.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         budget: memory limit; the blocks can be read until the budget is closed.
 
     Raises:
