@@ -189,7 +189,7 @@ def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
-    """Return the distinct indices below ``known`` in ``found`` (N,), and a (distinct, N) matrix to sum rows by index."""
+    """Return the distinct indices below ``known`` in ``found`` (N,), and a (distinct, N) matrix that sums by index."""
     order = np.argsort(found, kind="stable")
     order = order[: int(np.searchsorted(found[order], known))]
     values = found[order]
