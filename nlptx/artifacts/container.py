@@ -38,7 +38,7 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 STDIN = "-"
 _HEADER = "header"
-# Values of errno for paths that cannot refer to a file. Values with exception classes of their own are not included.
+# Values of errno for paths that cannot refer to a file, except ENOENT and EISDIR, which have exception classes.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 # Number of bytes that are copied at a time.

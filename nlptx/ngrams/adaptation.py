@@ -25,7 +25,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variance of the n-gram weights w. The variance of b and B is 1, so the influence of f depends on its scale.
+# Prior variance of the weights w. The variance of b and B is 1, so the influence of f depends on the scale of f.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
 # Candidates for the factor by which the correction is multiplied.

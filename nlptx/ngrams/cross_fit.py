@@ -121,7 +121,7 @@ def fit_ngram_features(
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
-    importlib.import_module("scipy.optimize")  # slow; otherwise, each forked process would repeat it
+    importlib.import_module("scipy.optimize")  # slow, so imported here once, not in each forked process
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     data = ModelData(scaled, targets, shape, parts, of_lexicon, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))
