@@ -223,7 +223,7 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
 
     The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. In a bin
     of n texts with mean confidence c, the number of correct predictions is binomial with parameters n and c. The error
-    is estimated from samples, drawn with a fixed seed. If each text has ``repeats`` predictions, n is divided by it.
+    is estimated from samples drawn with a fixed seed. With r = ``repeats`` predictions per text, n is divided by r.
     """
     bin_of = _bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)

@@ -95,14 +95,14 @@ def callers(model):
 
 CALLERS = ("count", "fit", "fit valid", "fit unlabelled", "predict", "predict_proba", "evaluate")
 NO_TEXTS = {
-    "str": ("one text", r"is 'one text' \(str\); expected a list of texts"),
-    "bytes": (b"one text", r"is b'one text' \(bytes\); expected a list of texts"),
-    "number": (3, r"is 3 \(int\); expected a list of texts"),
-    "None": (None, "is None; expected a list of texts"),
-    "dict": ({"a text": 1}, r"is .* \(dict\); expected a list of texts"),
-    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame with 2 dimensions; expected a list of texts"),
-    "matrix": (np.array([TEXTS]), "is a ndarray with 2 dimensions; expected a list of texts"),
-    "scalar array": (np.array("a text"), "is a ndarray with 0 dimensions; expected a list of texts"),
+    "str": ("one text", r"is 'one text' \(str\); expected a list or other iterable of texts"),
+    "bytes": (b"one text", r"is b'one text' \(bytes\); expected a list or other iterable of texts"),
+    "number": (3, r"is 3 \(int\); expected a list or other iterable of texts"),
+    "None": (None, "is None; expected a list or other iterable of texts"),
+    "dict": ({"a text": 1}, r"is .* \(dict\); expected a list or other iterable of texts"),
+    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame with 2 dimensions; expected a list or other"),
+    "matrix": (np.array([TEXTS]), "is a ndarray with 2 dimensions; expected a list or other iterable of texts"),
+    "scalar array": (np.array("a text"), "is a ndarray with 0 dimensions; expected a list or other iterable of texts"),
 }
 
 

@@ -38,7 +38,7 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 STDIN = "-"
 _HEADER = "header"
-# Values of errno that mean that the path cannot refer to a file, except those that have separate exception classes.
+# Values of errno for paths that cannot refer to a file, except ENOENT and EISDIR, which have exception classes.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 # Number of bytes that are copied at a time.
@@ -121,8 +121,8 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
         large: names of one-dimensional arrays that stay in the file. Each becomes a :class:`StoredArray`.
-        budget: keeps the file open; required if ``large`` is given. If the path is a pipe, its content is copied to a
-            temporary file that lasts as long as the budget.
+        budget: memory budget that keeps the file open; required if ``large`` is given. If the path is a pipe, its
+            content is copied to a temporary file that lasts as long as the budget.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.

@@ -19,7 +19,7 @@ _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "model": ("train", TrainSettings, "model.npz"),
 }
 
-# Settings of counting that say how texts are split into words.
+# Counting settings that determine how texts are split into words.
 _TOKENS = [item for item in fields(CountSettings) if item.name in ("tokenizer", "lowercase")]
 
 # Field of ReadOptions -> command-line option that sets it.

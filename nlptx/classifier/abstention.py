@@ -1,4 +1,4 @@
-"""Abstention: texts with a low confidence get no label, so that few of the labels that are given are wrong.
+"""Abstention: texts with a low confidence get no label, so that the labels that are given are rarely wrong.
 
 A text is answered if it gets a label. For a fixed grid of confidence thresholds, a model stores how many of its
 held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
@@ -67,7 +67,7 @@ class ErrorCurve:
     Args:
         texts: number of held-out texts, including texts without a known word, which are never answered.
         thresholds: confidence thresholds, ascending.
-        answered: for each threshold, the number of texts with at least this confidence.
+        answered: for each threshold, the number of texts whose confidence reaches it.
         wrong: for each threshold, the number of these texts for which the answer is wrong.
     """
 

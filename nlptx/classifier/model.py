@@ -57,10 +57,9 @@ class Model:
         source: number of training documents and, if known, digests of the training data.
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for each of several thresholds, the number of held-out texts with at least this confidence, and how
-            many of them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
-        typical_surprise: distribution of the surprise of texts (:mod:`.surprise`), among the training texts; None if
-            unknown.
+        held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
+            them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
+        typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if unknown.
         label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
         regions: region classifier whose outputs are added to those of the network; None if there is none.
     """

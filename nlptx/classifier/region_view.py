@@ -17,7 +17,7 @@ from nlptx.classifier.inference import are_too_large
 from nlptx.errors import CorruptError
 from nlptx.regions import RegionClassifier, outputs_without_each, read_region_classifier, region_arrays
 
-# Names in the details of a model file: the weights a and b, and the number of groups of filters.
+# Keys in a model file's details: the weights a and b, and the number of groups of filters.
 _WEIGHTS, _GROUPS = "region_fusion", "region_groups"
 # Maximum weight in a valid file.
 _LARGEST = 100.0

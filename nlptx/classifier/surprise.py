@@ -37,7 +37,7 @@ from nlptx.errors import CorruptError
 from nlptx.runtime.slices import in_lengths
 from nlptx.text.vocabulary import Vocabulary, as_text
 
-# Fraction of the training texts that are considered unlike the others. For new texts about other subjects, the fraction
+# Fraction of the training texts whose surprise exceeds the threshold. For new texts about other subjects, the fraction
 # is higher.
 FALSE_ALARMS = 0.005
 # Lengths, in tokens, of the passages that are measured in addition to the texts, and maximum length of a measured text.
@@ -127,7 +127,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Measure the texts that the word counts come from. Return None if there are no counts or no tokens.
+        """Measure the texts in which the words were counted. Return None if there are no counts or no tokens.
 
         Args:
             vocabulary: words and their counts.

@@ -100,7 +100,7 @@ def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _log_odds(
     model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
 ) -> NDArray[np.float64]:
-    """Return the log-odds (removals,) of a label for the text with each of these groups of words left out in turn."""
+    """Return the log-odds (removals,) of a label for the text without each group of words in ``removals`` in turn."""
     step = max(_MAX_SCORED // 16 // len(ids), 1)
     model = model.overflow_safe()
     with Workers(1):

@@ -112,7 +112,7 @@ def check(
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
     other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete the lines of rows
-    that are in fact correct, then pass the table to nlptx train --exclude.
+    that you want to keep, then pass the table to nlptx train --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
     the model given with -m, are most uncertain. Texts that resemble a listed text are used only if there are no others.
@@ -188,7 +188,7 @@ def check(
         with open_table(bad_rows, format_of_table(bad_rows), COLUMNS) as table:
             for row in listed:
                 table.write(row)
-        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of correct rows, then train with `exclude`")
+        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of rows to keep, then train with `exclude`")
     if to_label is not None and suggested is not None:
         columns = (reading.text_column, reading.label_column)
         with open_table(to_label, format_of_table(to_label), columns) as table:

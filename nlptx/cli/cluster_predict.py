@@ -102,7 +102,7 @@ def score_on_cluster(
     partitions = cut_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
         rate = _rate(inputs, model, reading)
-        # This process has just scored the sample; a task needs no more memory than that.
+        # This process has just scored the sample; a task needs no more memory than this process used.
         cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), run)
         return None
     if layout == "auto":

@@ -19,8 +19,8 @@ from nlptx.settings import GROUPS, MAIN
 PATH = click.Path(readable=False, allow_dash=True)
 # Keys of click.Context.meta: the path of the --config file, and its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
-# Options that apply only to the command after which their section of the --config file is named. Other commands that
-# read the section, such as tune, ignore these options.
+# Options that, in a section of the --config file, apply only to the command with the name of the section. Other
+# commands that read the section, such as tune, ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
 # Maximum width of the column with the option names; longer names get a separate line.
 _NAMES = 30

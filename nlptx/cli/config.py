@@ -32,8 +32,8 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if context.resilient_parsing:
             return
-        # If `train` also runs the earlier stages (see one_step.py), their contexts are created after it has read the
-        # file, so the file is not read again.
+        # If `train` also runs the earlier stages (see one_step.py), it has read the file before their contexts are
+        # created, so the file is not read again.
         if value is not None and CONFIGURED not in context.meta:
             context.meta[CONFIGURED] = read_config(value, context)
             context.meta[CONFIG_FILE] = value

@@ -37,7 +37,8 @@ def choose_format(asked: str, is_json: bool, output: str) -> str:
         output: path of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
 
     Raises:
-        click.UsageError: the options and the output name contradict each other, or a table would be written to a file.
+        click.UsageError: the options and the output name contradict each other, or ask for a table in a file, although
+            tables can only be printed.
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output
     by_name = _BY_ENDING.get(os.path.splitext(name)[1].lower())

@@ -100,7 +100,7 @@ seed_option = option(
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# Number of bytes that stands for any larger number. It leaves room for sums of such numbers in 64 bits.
+# Maximum size in bytes. Larger sizes are reduced to it, so that sums of sizes fit in 64 bits.
 _LARGEST = 1 << 60
 
 

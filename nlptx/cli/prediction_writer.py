@@ -65,7 +65,7 @@ class PredictionWriter:
         layout: output format, one of auto, text, csv, tsv and jsonl.
         model: model that made the predictions; it provides the labels.
         options: what to write.
-        live: whether :meth:`flush` flushes the output, because another program may be waiting for the rows.
+        live: whether another program may be waiting for the rows; :meth:`flush` then flushes the output.
         terminal: whether the output is a terminal; control characters are then replaced.
 
     Attributes:

@@ -32,7 +32,7 @@ class Fold:
 
 
 def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) -> RunFolds:
-    """Return a function that trains and tests the folds of :func:`.cross_validate` on a cluster.
+    """Return the function with which :func:`.cross_validate` trains and tests its models on a cluster.
 
     Args:
         workers: workers of the cluster.
@@ -48,7 +48,7 @@ def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) ->
 
 
 def steps_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, seed: int) -> RunSteps:
-    """Return a function that performs the steps of :func:`nlptx.experiments.tuning.tune` on a cluster.
+    """Return the function with which :func:`nlptx.experiments.tuning.tune` performs its steps on a cluster.
 
     Args:
         workers: workers of the cluster.

@@ -124,7 +124,7 @@ def _totals(job: PcaJob, rows: Rows) -> NDArray:
 
 
 def _transform(shared: tuple[PcaJob, NDArray | None], rows: Rows) -> tuple[Slice, float]:
-    """Transform and scale a range of rows. Return a slice whose entries are in a file, and the sum of their squares."""
+    """Transform and scale a range of rows. Return a slice stored in a file, and its sum of squares."""
     job, totals = shared
     range_, settings = slice(rows.first, rows.after), job.settings
     with MemoryBudget() as budget:

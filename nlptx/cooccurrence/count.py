@@ -111,7 +111,7 @@ def count_known(
         words: V, the number of words in the vocabulary.
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
-        workers: threads or processes; they do not change the counts.
+        workers: threads or processes; their number does not change the counts.
         in_units: whether to return integer numbers of units, which can be added to those of other texts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)

@@ -16,7 +16,7 @@ HEAD = 4096
 
 
 class NotText(NamedTuple):
-    """Kind of a non-text input, and advice for the user."""
+    """What kind of non-text input this is, and advice for the user."""
 
     kind: str
     advice: str

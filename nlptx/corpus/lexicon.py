@@ -9,7 +9,7 @@ from nlptx.io.paths import FilePath, file_name
 
 
 def read_lexicon(path: FilePath) -> dict[str, float]:
-    """Read a lexicon: a UTF-8 table, separated by tabs, with a word or phrase and its value in the first two columns.
+    """Read a lexicon: a tab-separated UTF-8 table with a word or phrase and its value in the first two columns.
 
     The first line may be a header. Empty lines and further columns are ignored. If a word occurs more than once, its
     last value is used.

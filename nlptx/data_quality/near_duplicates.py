@@ -9,8 +9,8 @@ elements in common, and only the pairs that do are compared in full.
 
 Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of
 such a group are sorted by the smallest hash among their shingles (MinHash), and each text is compared only with the
-next few. The more similar two texts are, the more likely their minima are equal. The time is therefore proportional
-to the number of texts, and the pairs still connect the texts of a cluster.
+next few. The more similar two texts are, the more likely their minima are equal. The time is therefore proportional to
+the number of texts, and the pairs still connect the texts in a group of similar texts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def similar_pairs(
         words: words of all texts.
         rows: (B,) sorted indices of the texts to compare. Each of these texts has at least one word.
         threshold: minimum Jaccard similarity, above 0 and at most 1.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         on_progress: called with the completed fraction.
     """
     chunks = _chunks(words, rows)

@@ -41,7 +41,7 @@ def ngram_rows(words: TextWords) -> sp.csr_matrix:
         DataError: there are too many distinct words.
     """
     if words.size > LARGEST_VOCABULARY:
-        raise DataError(f"{words.size:,} distinct words are too many; at most {LARGEST_VOCABULARY:,} are possible")
+        raise DataError(f"{words.size:,} distinct words are too many; at most {LARGEST_VOCABULARY:,} are supported")
     lengths = words.lengths
     keys = ngram_keys(words.ids, _ORDER, words.size, lengths)
     text = np.broadcast_to(np.repeat(np.arange(len(words)), lengths)[:, None], keys.shape)[keys >= 0]
@@ -102,7 +102,7 @@ def out_of_fold_probabilities(
         targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         classes: number of labels C.
         rng: random number generator for the folds.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         on_progress: called with the completed fraction.
     """
     rows = ngram_rows(words)

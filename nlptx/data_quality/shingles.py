@@ -9,7 +9,7 @@ from nlptx.data_quality.words import TextWords, ranges
 
 
 def shingles(words: TextWords, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the shingles of some texts, and the number of shingles in each text.
+    """Return the shingles of the given texts, and the number of shingles in each text.
 
     A text of T words has T + 1 shingles. A shingle may occur more than once.
 
@@ -31,7 +31,7 @@ def shingles(words: TextWords, rows: NDArray[np.int64]) -> tuple[NDArray[np.int6
 def distinct_shingles(
     words: TextWords, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct shingles of some texts, sorted within each text.
+    """Return the distinct shingles of the given texts, sorted within each text.
 
     Args:
         words: words of all texts.

@@ -75,7 +75,7 @@ def worth_labelling(
         rows: labelled data; its rows without a label are candidates too.
         unlabelled: additional candidates, or None. Any labels that they have are ignored.
         count: maximum number of texts.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         predict: computes the probabilities. If None, they come from the n-gram model of
             :mod:`.out_of_fold`, fitted on the labelled rows; texts that share no n-gram with these rows are then not
             candidates, because nothing is known about them.

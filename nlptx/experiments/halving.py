@@ -50,7 +50,7 @@ class Trial:
     failure: str = ""
 
     def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
-        """Return the mean of a measure over some test folds, by default over all of them; NaN if there are none."""
+        """Return the mean of a measure over test folds, by default all that were tested; NaN if there are none."""
         values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
@@ -126,7 +126,7 @@ class Search:
         return candidates[0] if candidates else best
 
     def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
-        """Evaluate candidates on some folds. Each worker performs one step at a time, on its part of the cores.
+        """Evaluate candidates on the given folds. Each worker performs one step at a time, on its part of the cores.
 
         Raises:
             OutOfTimeError: the remaining time is probably too short for the next step.

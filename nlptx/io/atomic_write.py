@@ -146,7 +146,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove the temporary files that killed writers of ``target`` left behind; no process holds a lock on them."""
+    """Remove the unlocked temporary files of ``target``, which killed processes left behind."""
     stem = stem_of(target)
     for path in target.parent.glob(f".{glob.escape(stem)}.*.tmp"):
         if not _RANDOM.fullmatch(path.name[len(stem) + 2 : -len(".tmp")]):

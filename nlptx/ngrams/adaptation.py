@@ -7,7 +7,7 @@ Let z0 be the outputs for a new text, computed by a model that was trained on ot
 Here f is a vector that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
 divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors with mean 0,
 that is, their squares are penalised. So the more new texts there are, the more the corrected outputs may differ from
-z0.
+z0. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variance of the n-gram weights w. The variance of b and B is 1, so the influence of f depends on its scale.
+# Prior variance of the weights w. The variance of b and B is 1, so the influence of f depends on the scale of f.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
 # Candidates for the factor by which the correction is multiplied.
@@ -118,7 +118,7 @@ def cross_fit_correction(
         targets: (N,) class of each text, or (N, E), True where a text has a class.
         text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         on_progress: called with the name of the step, its completed fraction and a description of the progress.
         text_weights: (N,) weight of the loss of each text, or None.
 

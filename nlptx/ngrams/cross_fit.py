@@ -2,7 +2,7 @@
 
 The training texts are assigned to folds. The features of a training text come from models that were fitted on the other
 folds; the features of any other text come from models that were fitted on all training texts. Texts without a label are
-used only to find the LSA components.
+used only to find the LSA components. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def fit_ngram_features(
         shape: settings of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text: a text with a weight of 2 counts as two. None if all weights are 1.
@@ -121,7 +121,7 @@ def fit_ngram_features(
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
-    importlib.import_module("scipy.optimize")  # slow; otherwise, each forked process would repeat it
+    importlib.import_module("scipy.optimize")  # slow, so imported here once, not in each forked process
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     data = ModelData(scaled, targets, shape, parts, of_lexicon, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))

@@ -1,4 +1,7 @@
-"""The n-gram features of many examples, in memory or in a temporary file."""
+"""The n-gram features of many examples, in memory or in a temporary file.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from nlptx.ngrams.features import NgramFeatures, TextFeatures
 
 
 class FeatureBatch(NamedTuple):
-    """The features of some examples.
+    """The features of several examples.
 
     Args:
         rows: (B,) indices of the examples.
@@ -37,7 +40,7 @@ def batch_of(
     *,
     of_tokens: bool,
 ) -> FeatureBatch:
-    """Compute the features of some examples.
+    """Compute the features of the given examples.
 
     Args:
         features: fitted n-gram features, which compute the features of each example.

@@ -1,4 +1,7 @@
-"""Extends the n-gram features of a trained model to more words, other outputs and more n-grams."""
+"""Extends the n-gram features of a trained model to more words, other outputs and more n-grams.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 

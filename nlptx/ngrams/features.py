@@ -1,4 +1,7 @@
-"""The fitted ratios and weights of n-grams, and the features of a text computed from them."""
+"""The fitted ratios and weights of n-grams, and the features of a text computed from them.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 

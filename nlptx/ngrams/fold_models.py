@@ -1,6 +1,7 @@
-"""Fits the linear models of the n-gram features on a part of the training texts, such as all texts outside a fold.
+"""Fits the linear models of the n-gram features on parts of the training set, such as all texts outside a fold.
 
 The models of different parts are independent of each other, so they can be fitted by different processes or machines.
+Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Computes, in linear time, the n-gram features of a text with each of its words left out in turn."""
+"""Computes, in linear time, the n-gram features of a text with each of its words left out in turn.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 

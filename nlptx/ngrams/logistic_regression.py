@@ -5,7 +5,7 @@ The first one is NB-LR (Wang & Manning 2012; Mesnil et al. 2014), with ratios r 
     z = b + (sum of w_g r_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
 Without the division by sqrt(T), the outputs for long texts would always be large, and one model could not fit both
-sentences and reviews.
+sentences and reviews. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

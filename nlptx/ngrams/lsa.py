@@ -11,7 +11,7 @@ that is linear in the components is also linear in the n-grams:
     F b = X (V b) = X (X' U S^-1 b).
 
 So a linear model on the components gives a weight to every n-gram. If an n-gram occurs in no labelled text, its weight
-is derived from the n-grams with which it occurs.
+is derived from the n-grams with which it occurs. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = Fals
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function that gives each row the length 1, to pass to :func:`.occurrences.presence` as ``values``.
+    """Return the argument ``values`` for which :func:`.occurrences.presence` returns rows of length 1.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.
@@ -134,7 +134,7 @@ def find_components(
         rows: (texts, G) float32 rows of the texts.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 

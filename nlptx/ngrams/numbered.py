@@ -48,7 +48,7 @@ def number_ngrams(
     Args:
         sets: distinct n-grams of the texts.
         listed: sorted n-grams, which get numbers.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         budget: memory limit; None for no limit. Data that exceeds it goes to temporary files.
 
     Raises:
@@ -87,7 +87,7 @@ def count_numbered(
         sets: numbered n-grams of the texts.
         listed: sorted n-grams that have numbers.
         min_texts: minimum number of texts that must contain an n-gram without a number.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
     """
     seen = _histogram(lambda group: group.load() + 1, sets, len(listed) + 1, workers)[1:]
     frequent = _frequent(sets, min_texts, workers)

@@ -2,7 +2,7 @@
 
 Let N be this matrix, (texts, G). All text-by-n-gram matrices have the form S N W with diagonal matrices S and W, so
 only the column indices of the ones in N are stored. Sums over the texts are sums over the blocks, in an order that does
-not depend on the workers. The blocks do not depend on the memory limit.
+not depend on the workers. The blocks do not depend on the memory limit. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class _Block(NamedTuple):
 
 
 class OccurrenceBlocks:
-    """The matrix N of some texts and n-grams.
+    """The matrix N of the given texts and n-grams.
 
     Args:
         sets: distinct n-grams of the texts.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         budget: memory limit; the blocks can be read until the budget is closed.
 
     Raises:

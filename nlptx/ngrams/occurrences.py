@@ -57,7 +57,7 @@ def ngrams_of_texts(
         texts: word ids of each text.
         order: length of the longest n-gram.
         words: vocabulary size V; see :func:`.naive_bayes.ngram_keys`.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         budget: memory limit; None for no limit. If the n-grams exceed it, they go to a temporary file.
 
     Raises:
@@ -93,7 +93,7 @@ def _distinct_ngrams(
     """Return the distinct n-grams of each text, and how many there are in each; see :class:`NgramSets`."""
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
-    # The number of the text is added to the keys as another digit, so that one sort is enough for all texts.
+    # The number of the text is added to the keys as another digit, so that a single sort handles all texts.
     numbered = (keys + np.repeat(np.arange(len(texts)) * base, lengths)[:, None])[keys >= 0]
     numbered.sort()
     numbered = numbered[np.diff(numbered, prepend=-1) > 0]
@@ -180,7 +180,7 @@ def presence(
     Args:
         sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         values: function that returns entries to use instead of 1, given the columns (N,) of the entries and the number
             of entries in the row of each text.
     """
@@ -202,7 +202,7 @@ def rows_of_columns(
         find: function that returns the columns (N,) of the n-grams of a group, which are ``columns`` for ignored
             n-grams, and the number of n-grams of each text.
         columns: number of columns.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         values: as for :func:`presence`.
     """
 

@@ -6,7 +6,7 @@ only the n-grams that occur with the label more often than expected. Their numbe
 number of texts with the label, so the memory for all weights grows at most in proportion to the total number of labels
 of all texts. For texts without any of these n-grams, the output is the bias, so their loss is computed once and
 multiplied by the number of these texts. The time grows at most in proportion to the number of texts times the number of
-labels.
+labels. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ eigenvectors V of X' X instead. Only products with X are needed, so X may be in 
 never stored: a linear model F b + c has the n-gram weights V b.
 
 With the diagonal matrix D of the text weights and X' D X V = V L, the weights of the n-grams are also
-X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1.
+X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1. Axis
+letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """The matrix X = S N W of some texts, in which each row has the length 1, or 0 if the text is left out.
+    """The matrix X = S N W, in which the row of each text has the length 1, or 0 if the text is left out.
 
     Args:
         blocks: matrix N, (texts, G), of zeros and ones.

@@ -1,4 +1,7 @@
-"""Counts, in bounded memory, how many texts contain each n-gram, in total and by class."""
+"""Counts, in bounded memory, how many texts contain each n-gram, in total and by class.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ def find_known(
         min_labelled: minimum number of labelled texts.
         min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
         max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         memory: number of bytes for counting; it does not change the result.
         on_progress: callback for progress; see OnProgress.
     """

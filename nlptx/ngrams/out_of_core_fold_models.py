@@ -1,7 +1,7 @@
-"""For data with many texts: fits the linear models of the n-gram features on a part of the training texts.
+"""Fits the linear models of the n-gram features on parts of a large training set.
 
 The models of different parts are independent of each other, so different machines can fit them. For fewer texts, see
-:mod:`nlptx.ngrams.fold_models`.
+:mod:`nlptx.ngrams.fold_models`. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

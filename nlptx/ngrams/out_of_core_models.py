@@ -6,8 +6,8 @@ objective reads every block once: the outputs of its texts, their loss and the g
 
 L-BFGS converges slowly if the curvature of the loss differs greatly between the weights, as it does between frequent
 and rare n-grams, and most of all for a lexicon. In the model on the ratios, each weight is therefore measured in units
-of (h + 1/C)^(-1/2), where h is the second derivative of the loss with respect to this weight if all outputs are 0
-(Jacobi preconditioning).
+of (h + 1/C)^(-1/2), where h is the second derivative of the loss with respect to this weight if all outputs are 0, and
+C is the inverse penalty (Jacobi preconditioning). Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

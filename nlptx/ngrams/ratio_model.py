@@ -1,4 +1,7 @@
-"""The first linear model of the n-gram features: a logistic regression on the log-count ratios."""
+"""The first linear model of the n-gram features: a logistic regression on the log-count ratios.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def fit_sparse_features(
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         shape: settings of the features. The number of components is ignored.
         rng: source of randomness for the folds.
-        workers: threads or processes to use; they do not change the result.
+        workers: threads or processes to use; their number does not change the result.
         passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text, or None.

@@ -1,4 +1,7 @@
-"""N-gram features for many labels, where most n-grams have weights for only a few of the labels."""
+"""N-gram features for many labels, where most n-grams have weights for only a few of the labels.
+
+Axis letters: see :mod:`nlptx.ngrams`.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The product X' b reads the rows of b in an irregular order, and X (X' b) changes the rows of the result in an irregular
 order. Both are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts, whose rows
 fit in the cache, and each slice is stored column by column. Each slice is also cut into ranges of n-grams, so that each
-worker computes some rows of a product completely.
+worker computes complete rows of a product.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Tiles:
 
     Args:
         rows: the matrix X.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
     """
 
     def __init__(self, rows: sp.csr_matrix, workers: Workers) -> None:

@@ -18,7 +18,7 @@ class Relu(Layer):
         y = np.maximum(x, 0)
         return y, y
 
-    # f'(x) is 1 where x > 0, and 0 elsewhere. Because y > 0 exactly where x > 0, caching y is enough.
+    # f'(x) is 1 where x > 0, and 0 elsewhere. Because y > 0 exactly where x > 0, only y is cached.
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients | None = None) -> NDArray:
         y = cache
         return dy * (y > 0)

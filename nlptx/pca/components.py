@@ -31,7 +31,7 @@ def cosine_weights(
 
         c_i = min(1, l_m / l_i)^(p/2), times the negative weight if w_i^T X w_i < 0
 
-    Here m = 1 + floor(equalize R). The first m components get the same mean square, because these few would otherwise
+    Here m = 1 + floor(equalize R). The first m components get the same mean square, because they would otherwise
     dominate the cosine.
 
     X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs

@@ -26,7 +26,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
-# Smallest tolerance for which float32 is precise enough.
+# Smallest tolerance for which the products are computed in float32.
 _FLOAT32_TOLERANCE = 1e-4
 
 

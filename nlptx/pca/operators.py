@@ -105,7 +105,7 @@ class RowOperator:
             matrix: (n, V) sparse M. Its rows are read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
-            workers: threads; they do not change the result.
+            workers: threads; their number does not change the result.
             store: function that stores a slice of S, and returns a function that loads the slice.
             symmetric: whether M is exactly symmetric.
 

@@ -9,7 +9,7 @@ small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors.
 A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree
 (block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit the
 accuracy of later eigenvectors. The iteration ends when all requested eigenpairs are found. With the default degree, a
-single round is nearly always enough.
+single round nearly always finds them all.
 
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """

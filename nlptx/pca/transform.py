@@ -40,7 +40,7 @@ class TransformedRows:
 
     Args:
         counts: the matrix of counts.
-        change: function that transforms some rows, given their range and their counts.
+        change: function that transforms a range of rows, given the range and the counts in these rows.
     """
 
     def __init__(self, counts: Rows, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
@@ -61,7 +61,7 @@ def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERI
         counts: (V, V) sparse co-occurrence counts.
         name: ``ppmi``, ``log`` for log(1 + x), or ``none``.
         smoothing: see :func:`ppmi`.
-        workers: threads; they do not change the result.
+        workers: threads; their number does not change the result.
     """
     return transform_with(counts, name, smoothing, row_totals(counts, workers) if name == "ppmi" else None)
 
@@ -113,7 +113,7 @@ def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
     def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
         pmi = np.log(part.data)
         pmi += log_sum
-        # Both logarithms are added before they are subtracted. Without smoothing, rounding errors are then symmetric.
+        # The sum of both logarithms is subtracted, so that rounding errors are symmetric without smoothing.
         pmi -= log_context[part.indices] + np.repeat(log_word[rows], np.diff(part.indptr))
         kept = pmi > 0
         before = np.concatenate([[0], np.cumsum(kept)])

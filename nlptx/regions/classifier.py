@@ -73,6 +73,8 @@ class Responses(NamedTuple):
 class RegionClassifier:
     """The parameters of a region classifier, with its forward and backward pass.
 
+    Axis letters: B texts, N words of all texts, F filters, R components of a vector, G known n-grams, W known words.
+
     Args:
         ngrams: known n-grams.
         table: (G, R) vectors of the n-grams; not trained.
@@ -189,7 +191,7 @@ class RegionClassifier:
         return h * scale, scale
 
     def _inner(self, a: NDArray, b: NDArray) -> NDArray:
-        """Return, for each text and filter, the inner product of a and b (B, F) over the filters of its group."""
+        """Return, for each text and filter, the inner product of a and b (B, F) over the filters in the same group."""
         shape = len(a), self.groups, -1
         products = np.einsum("bgf,bgf->bg", a.reshape(shape), b.reshape(shape))
         return np.repeat(products, a.shape[1] // self.groups, axis=1)

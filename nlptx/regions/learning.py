@@ -99,7 +99,7 @@ class _Team:
         self.jobs = 1
 
     def take_steps(self, until: int, rank: int) -> list[tuple[int, dict[str, NDArray]]]:
-        """Let the learners of a rank continue to the given step. If ``until`` is _RESULT, return their parameters."""
+        """Train the learners of a rank up to step ``until``. If ``until`` is _RESULT, return their parameters."""
         own = range(rank, len(self.learners), self.jobs)
         if until == _RESULT:
             return [(number, self.learners[number].parameters()) for number in own]

@@ -6,8 +6,8 @@ the context words near n-gram g, minus those near any word, let
 
     x_g = D c_g.
 
-The components are the leading eigenvectors U of X' N X, where the rows of X are the x_g of frequent words, and N
-contains their numbers of context words. If L are the eigenvalues, the vector of n-gram g is
+The components are the leading eigenvectors U of X' N X, where the rows of X are the x_g of frequent words, and N is the
+diagonal matrix of their numbers of context words. If L are the eigenvalues, the vector of n-gram g is
 
     n_g / (n_g + n_0) x_g U L^(-1/4),
 
@@ -62,7 +62,7 @@ def fit_vectors(
         weights: (V,) weights of the context words; 0 for other words.
         components: maximum number of components R.
         rng: source of randomness for the power iteration.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         report: callback for the completed fraction.
     """
     contexts = np.flatnonzero(weights)
@@ -189,7 +189,7 @@ def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
-    """Return the distinct indices in ``found`` (N,) below ``known``, and a matrix (distinct, N) that sums by index."""
+    """Return the distinct indices below ``known`` in ``found`` (N,), and a (distinct, N) matrix that sums by index."""
     order = np.argsort(found, kind="stable")
     order = order[: int(np.searchsorted(found[order], known))]
     values = found[order]

@@ -29,7 +29,7 @@ def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArra
         responses = t[start : start + length]
         responses.max(axis=0, out=maxima[text])
         row, column = np.divmod(np.flatnonzero(responses == maxima[text]), t.shape[1])
-        winners[text, column[::-1]] = start + row[::-1]  # the first of equal responses is assigned last
+        winners[text, column[::-1]] = start + row[::-1]  # in a tie, the first is assigned last, so it wins
         start += length
     return maxima, winners
 

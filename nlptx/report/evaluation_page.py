@@ -220,6 +220,6 @@ def _confidences(model: Model, kept: ModelPredictions) -> tuple[list[Confidences
     errors = [calibration_error(each.confidence, each.correct) for each in (before, after)]
     return [after, before], (
         f"The outputs of the network are divided by the temperature {model.temperature:g}, which was chosen on held-out"
-        f" texts. On the texts of this report, this changes the calibration error from {_percent(errors[0], 2)} to"
-        f" {_percent(errors[1], 2)}."
+        f" texts. On the texts of this report, the temperature changes the calibration error"
+        f" from {_percent(errors[0], 2)} to {_percent(errors[1], 2)}."
     )

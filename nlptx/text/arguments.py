@@ -99,7 +99,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     Raises:
         InputTypeError: ``values`` is a single string, a mapping, not one-dimensional or not iterable.
     """
-    expected = f"expected a list of {content} or another iterable of them"
+    expected = f"expected a list or other iterable of {content}"
     if isinstance(values, str | bytes | bytearray):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}", hint="Put a single value into a list.")
     if isinstance(values, Mapping) or not isinstance(values, Iterable):

@@ -12,7 +12,7 @@ from nlptx.ngrams import TextFeatures
 from nlptx.settings import TrainSettings
 
 # Number of gradient accumulators; see :mod:`nlptx.training.gradients`. A large batch is cut into a multiple of this
-# number of microbatches, if it contains enough texts.
+# number of microbatches, unless it contains fewer texts.
 ACCUMULATORS = 4
 # Approximate number of tokens in a microbatch: large enough for efficient matrix products, but small enough for the
 # processor caches.

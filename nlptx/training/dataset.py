@@ -112,7 +112,7 @@ def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.fl
 
 
 def _with_known_words(ids: RaggedArray, targets: Targets, weights: NDArray[np.float64] | None = None) -> Examples:
-    """Separate the texts without a known word, from which nothing can be learned, from the other texts."""
+    """Set apart the texts without a known word, because nothing can be learned from them."""
     known = ids.lengths > 0
     return Examples(
         ids.take(known),

@@ -112,7 +112,7 @@ def soft_labels(
     Args:
         model: untrained model.
         texts: word ids of each text, at least one id per text.
-        workers: threads to use; they do not change the result.
+        workers: threads to use; their number does not change the result.
         on_count: callback for the number of texts processed so far.
 
     Raises:

@@ -26,8 +26,8 @@ from nlptx.training.targets import Targets, count_labels, encode_targets
 
 # Number of words that are looked up together.
 _TOGETHER = 1 << 20
-# Memory for the distinct words of the texts. This value does not depend on the memory limit that the user sets, because
-# the model would then depend on that limit too.
+# Memory for the distinct words of the texts. This value does not depend on the memory limit that the user sets;
+# otherwise the model would depend on that limit too.
 WORD_MEMORY = DEFAULT_MEMORY // 2
 
 

@@ -5,7 +5,7 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
     z_nc = b_c + sum_m a_m x_nmc.
 
 The weights a_m >= 0 and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
-fold, plus half of the sum of (a_m - 1/M)^2. This prior matters only if there are few texts, whose features may by
+fold, plus half of the sum of (a_m - 1/M)^2. This prior matters only in a small training set, where the features may by
 chance separate the classes perfectly, or in the wrong direction. The classifier still has a network, so that it can be
 used like any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
 """
@@ -24,9 +24,8 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of folds of the n-gram features. For many texts, two folds are fast, and they are enough because only one
-# weight per linear model and one bias per output are fitted. For fewer texts, models fitted on half of them are too
-# weak.
+# Number of folds of the n-gram features. For large training sets, two folds are fast, and accurate enough to fit one
+# weight per linear model and one bias per output. For smaller ones, models fitted on half of the texts are too weak.
 _FOLDS, _FOLDS_OF_FEW, _FEW_TEXTS = 2, 5, 10_000
 # Number of texts whose outputs are in memory together.
 _TOGETHER = 1 << 17

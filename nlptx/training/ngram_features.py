@@ -75,7 +75,7 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
     elif not settings.ngrams:
         reason = "`ngrams` is 0"
     elif len(given.labels) > MAX_LABELS:
-        reason = f"there are {len(given.labels):,} labels, and at most {MAX_LABELS} are possible"
+        reason = f"{len(given.labels):,} labels are too many; at most {MAX_LABELS} are supported"
     if given.lexicon and reason:
         raise SettingsError(f"`lexicon` is a prior for n-gram features, but {reason}")
 
@@ -83,7 +83,7 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features are impossible, or an empty string."""
     if words > LARGEST_VOCABULARY:
-        return f"there are {words:,} words, and at most {LARGEST_VOCABULARY:,} are possible"
+        return f"{words:,} words are too many; at most {LARGEST_VOCABULARY:,} are supported"
     # The features of a text are fitted on other texts. If a label has only one text, the features of this text would be
     # fitted only on texts with other labels, so they would be evidence against its label.
     with_label = count_labels(texts.targets, labels)

@@ -33,7 +33,7 @@ class OwnEmbeddings:
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
     adjusted: there are at most as many components as words. If ``min_count`` has its default, and no two words that
-    occur ``min_count`` times are near each other, every word is counted.
+    occur ``min_count`` times are near each other, all words are counted instead.
 
     Args:
         cooccur: settings for counting.
@@ -148,10 +148,10 @@ class OwnEmbeddings:
                 error.hint = error.hint.replace("`min_count`", "`cooccur.min_count`")
                 raise
             counts = with_settings(every_word)
-            on_note(f"{error.message}: every word is counted")
+            on_note(f"{error.message}, so all words are counted instead")
         else:
             if is_default and not counts.matrix.indptr()[-1]:
                 counts = with_settings(every_word)
                 frequent = f"words that occur at least {self.cooccur.min_count} times"
-                on_note(f"no two {frequent} are near each other: every word is counted")
+                on_note(f"no two {frequent} are near each other, so all words are counted instead")
         return StoredCooccurrence.of(replace(counts, details={**counts.details, **self.record}))

@@ -52,7 +52,7 @@ def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
     if weights is not None and not _USUAL_MEAN[0] <= weights.mean() <= _USUAL_MEAN[1]:
         yield (
             f"the mean weight is {weights.mean():.3g}, but a weight stands for a number of texts,"
-            " and n-grams in few texts are dropped; if the weights only express importance, divide them by their mean"
+            " and n-grams in too few texts are dropped; if weights only express importance, divide them by their mean"
         )
 
 

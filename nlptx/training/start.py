@@ -121,7 +121,7 @@ def start_from(
     words = len(encoded.vocabulary)
     if settings.ngrams and words > LARGEST_VOCABULARY:
         raise SettingsError(
-            f"{words:,} words are too many for n-grams; at most {LARGEST_VOCABULARY:,} are possible",
+            f"{words:,} words are too many for n-grams; at most {LARGEST_VOCABULARY:,} are supported",
             hint="Set a higher `new_word_min_count`.",
         )
     features = start.ngram_features

@@ -143,7 +143,7 @@ NO_LABELS = ["np" * 12, 5, {"pos": 1}, pd.DataFrame({"label": NAMES}), np.array(
 
 @pytest.mark.parametrize("labels", NO_LABELS, ids=lambda labels: type(labels).__name__)
 def test_an_invalid_collection_of_labels_is_rejected(labels):
-    with pytest.raises(TypeError, match=r"`labels` is .*expected a list of labels"):
+    with pytest.raises(TypeError, match=r"`labels` is .*expected a list or other iterable of labels"):
         train(labels)
 
 

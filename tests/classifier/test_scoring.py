@@ -264,7 +264,7 @@ def test_an_error_of_the_source_is_raised_after_the_scores_of_earlier_texts(jobs
 
 
 def test_a_single_string_is_rejected():
-    with pytest.raises(TypeError, match="expected a list of texts"):
+    with pytest.raises(TypeError, match="expected a list or other iterable of texts"):
         model_of("default").predict("good")
 
 

@@ -169,7 +169,7 @@ def test_progress_of_each_stage_is_shown(here):
 def test_a_small_corpus_gets_shorter_vectors_and_all_of_its_words(here):
     (here / "DATA.tsv").write_text("text\tlabel\na good film\tpos\na bad film\tneg\nso good\tpos\nso bad\tneg\n")
     message = call("train", "DATA.tsv", *TRAIN, "-o", "one.npz").stderr
-    assert "occurs 2 times: every word is counted" in message
+    assert "occurs 2 times, so all words are counted instead" in message
     assert "the vocabulary has only 5 words, so their vectors have 5 components" in message
 
 

@@ -161,8 +161,8 @@ MATRIX = np.ones((24, 3))
 @pytest.mark.parametrize(
     ("X", "y", "kind", "message"),
     [
-        (MATRIX, LABELS, TypeError, "`X` is a ndarray with 2 dimensions; expected a list of texts"),
-        (pd.DataFrame({"text": TEXTS}), LABELS, TypeError, "`X` is a DataFrame with 2 dimensions; expected a list of"),
+        (MATRIX, LABELS, TypeError, "`X` is a ndarray with 2 dimensions; expected a list or other iterable of texts"),
+        (pd.DataFrame({"text": TEXTS}), LABELS, TypeError, "`X` is a DataFrame with 2 dimensions; expected a"),
         (MATRIX[:, 0], LABELS, TypeError, r"`X\[0\]` is .* expected a str"),
         ([*TEXTS[:23], None], LABELS, TypeError, r"`X\[23\]` is None; expected a str"),
         ([float("nan"), *TEXTS[1:]], LABELS, TypeError, r"`X\[0\]` is nan"),
@@ -175,7 +175,7 @@ MATRIX = np.ones((24, 3))
         (TEXTS, [None, *LABELS[1:]], ValueError, r"`y\[0\]` is None; expected a label"),
         (TEXTS, np.array([np.nan, *[1.0, 0.0] * 11, 1.0]), ValueError, r"`y\[0\]` is .*nan.*; expected a label"),
         (TEXTS, np.array(LABELS)[:, None], TypeError, "`y` is a ndarray with 2 dimensions"),
-        (TEXTS, None, TypeError, "`y` is None; expected a list of labels"),
+        (TEXTS, None, TypeError, "`y` is None; expected a list or other iterable of labels"),
     ],
 )
 def test_unusable_data_is_refused_and_nothing_is_fitted(X, y, kind, message, fitted):

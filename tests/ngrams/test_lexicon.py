@@ -107,7 +107,7 @@ def test_with_several_labels_a_lexicon_has_a_weight_for_each_label():
 def test_a_lexicon_is_refused_with_many_labels(several):
     labels = [f"l{number}" for number in range(21)] * 2
     texts, given = [f"word of {label}" for label in labels], [[label] for label in labels] if several else labels
-    with pytest.raises(SettingsError, match=r"`lexicon` .* there are 21 labels, and at most 20 are possible"):
+    with pytest.raises(SettingsError, match=r"`lexicon` .* 21 labels are too many; at most 20 are supported"):
         nlptx.fit(texts, given, small_embeddings(), SETTINGS, lexicon={"good": 1.0}, jobs=1)
 
 

@@ -268,7 +268,7 @@ def test_ngram_features_are_possible_up_to_a_vocabulary_size(monkeypatch):
     monkeypatch.setattr(ngram_features, "LARGEST_VOCABULARY", 10)
     model, notes = fit(*make_reviews(40), epochs=1)
     assert model.ngram_features is None
-    assert notes == [f"no n-gram features: there are {len(model.vocabulary)} words, and at most 10 are possible"]
+    assert notes == [f"no n-gram features: {len(model.vocabulary)} words are too many; at most 10 are supported"]
     assert fit(*make_reviews(40), epochs=1, ngrams=0)[1] == []
 
 

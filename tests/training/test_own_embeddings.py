@@ -49,7 +49,7 @@ def test_progress_and_notes_of_all_stages():
     on_progress = lambda progress: titles.append(progress.title)  # noqa: E731
     nlptx.fit(texts, labels, settings=TRAIN, on_progress=on_progress, on_note=notes.append)
     assert list(dict.fromkeys(titles))[:3] == ["counting words", "principal components", "encoding texts"]
-    assert notes[0].endswith("every word is counted")
+    assert notes[0].endswith("so all words are counted instead")
     assert notes[1] == "the vocabulary has only 5 words, so their vectors have 5 components"
 
 
@@ -57,7 +57,7 @@ def test_a_single_frequent_word_is_not_enough():
     notes = []
     texts = [f"{word} shoe" for word in ("red", "blue", "big", "old", "new", "wet", "dry", "hot", "wide", "soft")]
     nlptx.fit(texts, ["a", "b"] * 5, settings=TRAIN, on_note=notes.append)
-    assert notes[0] == "no two words that occur at least 5 times are near each other: every word is counted"
+    assert notes[0] == "no two words that occur at least 5 times are near each other, so all words are counted instead"
 
 
 def test_settings_without_effect_are_rejected():
