@@ -78,7 +78,7 @@ def test_similar_words_are_close_on_the_map(clusters):
 
 
 def test_distances_that_are_possible_in_a_plane_are_preserved():
-    # Relative to their mean, the three vectors have equal angles, so 1 - cosine is 1.5 for each pair.
+    # After subtracting their mean, the three vectors are 120 degrees apart, so 1 - cosine is 1.5 for each pair.
     positions = plane_positions(make_embeddings([[1, 0, 5], [-0.5, 0.75**0.5, 5], [-0.5, -(0.75**0.5), 5]]), [0, 1, 2])
     distances = np.linalg.norm(positions[:, None] - positions, axis=2)
     np.testing.assert_allclose(distances, 1.5 * (1 - np.eye(3)), atol=1e-6)

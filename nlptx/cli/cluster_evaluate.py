@@ -44,7 +44,7 @@ def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOption
 
 
 def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, run: Run) -> None:
-    """Print the number of texts, their size, the memory of a worker, and the time, estimated from the first texts."""
+    """Print the number and size of the texts, and estimates of the memory per worker and of the time."""
     sample = texts[:_SAMPLE]
     started = time.perf_counter()
     with SERIAL:

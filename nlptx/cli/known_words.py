@@ -68,6 +68,7 @@ class KnownWords:
             )
         elif self._known < _MIN_KNOWN_SHARE * self._words:
             yield (
-                f"note: in texts with a known word, the model knows only {self._known:,} of {self._words:,} words"
+                f"note: in texts with at least one known word, the model knows only"
+                f" {self._known:,} of {self._words:,} words"
                 f" ({self._known / self._words:.0%}): are the texts in the language of the model?"
             )

@@ -132,7 +132,7 @@ def predict(
     if scored is None:
         return
     for name, free in scored.renamed.items():
-        run.reporter.note(f"note: the input has a column with the name {name!r}; the prediction is in {free!r}")
+        run.reporter.note(f"note: the input already has a column {name!r}, so the prediction is written to {free!r}")
     if left_out := scored.left_out.note():
         run.reporter.note(left_out)
     frequencies = "the label frequencies in the training data"

@@ -26,8 +26,8 @@ _FIXED_POINT = 1 << 26
 _CACHE_LINE = 16
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Summing a row of V words in a dense vector takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS pairs. Rows with
-# fewer pairs are therefore sorted.
+# Adding up the pairs of a row in a dense vector of V words takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS
+# pairs. Rows with fewer pairs are therefore sorted.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -35,7 +35,7 @@ Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
-    """Return the weights of distances 1..window as integer numbers of units, and the number of units in a weight of 1.
+    """Return the weights of distances 1..window as whole numbers of units, and the number of units that make up 1.
 
     Harmonic weights 1/d are exact for windows up to 20. For longer windows, they are rounded to multiples of 2^-26.
     Sums of units are exact in float64 up to 2^53 units.
@@ -90,7 +90,8 @@ class PairCounter:
         # Element i is the window that begins at position i, as a single item, so that one operation copies a window.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # Views of the text that begin at the first word of each cache line in a window, and at the window's last word.
+        # Shifted views of the text: element i of a view is the first word in one of the cache lines of window i, or the
+        # last word of window i.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)

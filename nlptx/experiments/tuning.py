@@ -10,8 +10,9 @@ begins with a different fold.
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
 
-An additive model of the results so far chooses among the random changes, except for one candidate per round; see
-:class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested does not depend on this model.
+In each round, one candidate is a random change, and an additive model of the results so far selects the others from
+many random changes; see :class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested does not
+depend on this model.
 
 Source for successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.

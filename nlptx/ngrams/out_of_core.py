@@ -112,7 +112,7 @@ def _fit_all(data: FoldModelData, parts: int, workers: Workers) -> Iterator[Fitt
     if workers.store is not None:
         yield from workers.map_shared(fit_fold_models, data.stored(workers.store), range(parts))
     else:
-        # The parts are fitted one after the other, because each needs much memory. The workers share the texts.
+        # The parts are fitted one after the other, because each needs a lot of memory. The workers share the texts.
         yield from (fit_fold_models(data, part) for part in range(parts))
 
 

@@ -150,7 +150,7 @@ def power_iteration(
 
 
 def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]:
-    """Return the numbers of vectors per block and iterates per round, after replacing 0 with the automatic choice."""
+    """Return the number of vectors in a block and of iterates in a round, with 0 replaced by the automatic choice."""
     block = min(block or _BLOCK, size)
     return block, degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
 

@@ -136,7 +136,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
         Chart(
             "bins",
             "Texts at each confidence",
-            "The number of texts in each bin of the diagram above. A point for only a few texts is not reliable.",
+            "The number of texts in each bin of the diagram above. Points based on only a few texts are unreliable.",
             percent_axis("confidence", start),
             count_axis("texts", max(part.texts for part in bins)),
             [Series("", bars, 1, "bars", width=1 / BINS)],

@@ -136,7 +136,7 @@ def shapley(permutations: int) -> Method:
 
 
 def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
-    """Return the decrease in probability if a fraction of the top words is removed, and if only these are kept."""
+    """Return the decrease in probability if the top fraction of words is removed, and if only these words are kept."""
     order = np.argsort(-scores, kind="stable")
     cuts = np.ceil(FRACTIONS * len(order)).astype(int)
     before = text.probabilities[text.label]
