@@ -107,7 +107,7 @@ def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
         return
     for error in sorted({smallest, *(error for error in _ERRORS if error > smallest)}):
         if threshold := curve.choose(error):
-            answers = f"answers {threshold.coverage:.0%} of texts (--abstain {threshold.confidence:g})"
+            answers = f"labels {threshold.coverage:.0%} of texts (--abstain {threshold.confidence:g})"
             yield f"at most {100 * error:g}%", answers
             if threshold.coverage == 1:
                 return

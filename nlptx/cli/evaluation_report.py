@@ -87,7 +87,7 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
         *([] if names["seed"] is None else [("seed", str(names["seed"]))]),
         ("data", " ".join(names["data"])),
         ("texts", report.texts),
-        *([("answered", names["answered"])] if "answered" in names else []),
+        *([("labelled", names["answered"])] if "answered" in names else []),
         *([("without a known word", unknown)] if unknown else []),
     ]
     accuracy = f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"

@@ -75,10 +75,10 @@ def test_max_error_has_the_same_effect_as_the_confidence_shown_by_info(folder):
 def test_info_lists_maximum_errors_until_all_texts_are_answered():
     curve = ErrorCurve(1000, [0.5, 0.8, 0.9], [1000, 700, 400], [150, 30, 4])
     assert list(attainable_errors(curve)) == [
-        ("at most 2.5%", "answers 40% of texts (--abstain 0.9)"),
-        ("at most 5%", "answers 40% of texts (--abstain 0.9)"),
-        ("at most 10%", "answers 70% of texts (--abstain 0.8)"),
-        ("at most 20%", "answers 100% of texts (--abstain 0.5)"),
+        ("at most 2.5%", "labels 40% of texts (--abstain 0.9)"),
+        ("at most 5%", "labels 40% of texts (--abstain 0.9)"),
+        ("at most 10%", "labels 70% of texts (--abstain 0.8)"),
+        ("at most 20%", "labels 100% of texts (--abstain 0.5)"),
     ]
     ((name, reason),) = attainable_errors(ErrorCurve(3, [0.5], [3], [3]))
     assert (name, "too few held-out texts" in reason) == ("not attainable", True)
