@@ -200,6 +200,16 @@ def test_opinions_are_balanced_and_shuffled(opinions):
     assert sum(a != b for a, b in pairwise(labels)) > 0.4 * len(labels)
 
 
+def test_the_guide_gives_the_number_of_opinions(opinions):
+    guide = (DATA / "README.md").read_text(encoding="utf-8")
+    assert f"`opinions.tsv` contains {len(opinions):,} labelled" in guide
+    counts = Counter((kind, label) for _, label, kind in opinions)
+    rows = re.findall(r"^\| `(\w+)` +\| ([\d,]+) \+ ([\d,]+) +\|", guide, re.MULTILINE)
+    assert {kind for kind, *_ in rows} == set(OPINION_KINDS)
+    for kind, neg, pos in rows:
+        assert (f"{counts[kind, 'neg']:,}", f"{counts[kind, 'pos']:,}") == (neg, pos), kind
+
+
 def test_no_opinion_is_similar_to_a_test_text(opinions, rows):
     tests = [row[0] for row in rows["test"]]
     others = [text for text, _, _ in opinions if len(words(text)) >= 4]
@@ -251,3 +261,4 @@ def test_each_emoji_with_a_value_is_one_token():
     tokenizer = Tokenizer("expressive")
     assert [emoji for emoji in lexicon if tokenizer(emoji) != [emoji]] == []
     assert lexicon["👍"] > 0 > lexicon["👎"]
+    assert (min(lexicon.values()), max(lexicon.values())) == (-3.85, 3.15)

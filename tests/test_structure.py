@@ -124,10 +124,10 @@ def test_there_are_no_circular_imports():
     TopologicalSorter(graph).prepare()
 
 
-def test_only_parquet_and_data_frames_import_pandas():
+def test_only_data_frames_import_pandas():
     """Importing pandas takes longer than a small training run."""
     importing = {path for path in MODULES if any(inside(name, "pandas") for name in imports(path))}
-    assert importing == {PACKAGE / "corpus/tables.py", PACKAGE / "classifier/prediction_frame.py"}
+    assert importing == {PACKAGE / "classifier/prediction_frame.py"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])

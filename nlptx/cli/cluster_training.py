@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from nlptx.classifier.model import Model
@@ -17,8 +19,8 @@ from nlptx.sampling.splits import FOLDS
 from nlptx.settings import TrainSettings
 from nlptx.training.fit import fit
 
-# Number of texts in the sample.
-_SAMPLE = 2000
+# Number of texts in the sample, and minimum number of texts with each label in it.
+_SAMPLE, _OF_EACH = 2000, 5
 
 
 def print_training_plan(
@@ -44,7 +46,7 @@ def print_training_plan(
         run: options shared by all commands.
     """
     total = len(found.texts)
-    sample = range(0, total, max(1, total // _SAMPLE))
+    sample = _sample(found.labels)
     texts = [found.texts[row] for row in sample]
     labels: Any = [found.labels[row] for row in sample]
     started = time.perf_counter()
@@ -58,6 +60,21 @@ def print_training_plan(
         "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
     }
     cluster.print_plan(plan, 1, seconds, run)
+
+
+def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
+    """Return the rows of about ``_SAMPLE`` texts with about the same label frequencies.
+
+    At least ``_OF_EACH`` texts of each label, or all of them, are in the sample, unless a text may have several labels.
+    """
+    by_label = sorted(range(len(labels)), key=lambda row: labels[row])
+    rows = set(by_label[:: max(1, len(labels) // _SAMPLE)])
+    counts = Counter[str]()
+    for row, label in enumerate(labels):
+        if isinstance(label, str) and counts[label] < _OF_EACH:
+            counts[label] += 1
+            rows.add(row)
+    return sorted(rows)
 
 
 def print_experiment_plan(

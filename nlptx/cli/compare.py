@@ -129,7 +129,7 @@ def _predictions(
 ) -> tuple[list[LabelledPredictions], dict[str, str | None]]:
     """Return the predictions of each model, and whether each nlptx model was trained or validated on the data."""
     from nlptx.classifier.model import Model
-    from nlptx.evaluation.file_kind import has_predictions, is_table
+    from nlptx.evaluation.file_kind import has_predictions, has_true_labels, is_table
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
@@ -149,9 +149,14 @@ def _predictions(
     data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
     if data is None and not tables:
         raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
-    found = {name: read_predictions(name, reading, run.reporter.note, data) for name in tables}
-    if data is None:
-        data = _as_data(found[tables[0]])
+    found = {}
+    if data is None:  # the texts of the first table with true labels are used; other tables may lack labels
+        labelled = [name for name in tables if has_true_labels(name, reading)] or tables
+        found = {name: read_predictions(name, reading, run.reporter.note) for name in labelled}
+        data = _as_data(found[labelled[0]])
+    for name in tables:
+        if name not in found:
+            found[name] = read_predictions(name, reading, run.reporter.note, data)
     seen = {name: seen_in(model, data.sha256) for name, model in models.items()}
     with Workers(run.jobs, processes=True) as workers:
         for name, model in models.items():

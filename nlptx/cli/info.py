@@ -105,7 +105,7 @@ def _draw(
         reporter.facts(path, [*_rows(_purpose(found.details)), *facts])
         for title, entries in (
             ("card", card),
-            ("region filters", _recorded(found, "regions")),
+            ("region filters", _fusion_weights(found) | _recorded(found, "regions")),
             ("calibration", _recorded(found, "calibration")),
         ):
             if entries:
@@ -165,6 +165,12 @@ def _recorded(found: Artifact, step: str) -> dict[str, Any]:
     """Return the results of a training step, such as calibration, from the training history."""
     entries = found.details["history"].get(step, {})
     return entries if isinstance(entries, dict) else {}
+
+
+def _fusion_weights(found: Artifact) -> dict[str, str]:
+    """Return the weights with which the outputs of the network and of the region filters are added."""
+    names = ("weight_of_the_network", "weight_of_the_filters")
+    return {name: f"{weight:.4f}" for name, weight in zip(names, found.details.get("region_fusion", ()), strict=False)}
 
 
 def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:

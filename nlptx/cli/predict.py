@@ -136,13 +136,20 @@ def predict(
     if left_out := scored.left_out.note():
         run.reporter.note(left_out)
     frequencies = "the label frequencies in the training data"
+    labelled = prior and _prior_confidence(classifier) >= threshold
     consequence = (
-        f"labelled according to {frequencies}" if prior else f"labelled ?, with {frequencies} as probabilities"
+        f"labelled according to {frequencies}" if labelled else f"labelled ?, with {frequencies} as probabilities"
     )
     for note in scored.known_words.notes(consequence):
         run.reporter.note(note)
     if abstention.is_given:
         run.reporter.note(coverage_note(scored.answered, scored.texts, threshold))
+
+
+def _prior_confidence(model: Model) -> float:
+    """Return the confidence of the prediction for a text without a known word."""
+    priors = model.priors[None]
+    return float(model.decision.confidence(priors, model.decision.choose(priors))[0])
 
 
 def _score(

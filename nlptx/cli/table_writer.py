@@ -17,10 +17,14 @@ _CSV_END = "\r\n"
 
 
 def cell(value: Any) -> str:
-    """Return the contents of a cell: a string unchanged, None as an empty cell, other values in JSON."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    """Return the contents of a cell: None as an empty cell, numbers, booleans, lists and dictionaries in JSON.
+
+    Strings are not changed, and other objects, such as dates, are converted to strings.
+    """
+    if value is None:
+        return ""
+    in_json = isinstance(value, bool | int | float | list | dict)
+    return json.dumps(value, ensure_ascii=False, default=str) if in_json else str(value)
 
 
 def table_line(cells: Sequence[str], layout: str, delimiter: str = ",") -> str:

@@ -14,8 +14,9 @@ from nlptx.corpus.columns import Columns
 from nlptx.corpus.delimiters import delimiter_name, detect_delimiter, named_delimiter
 from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions
 from nlptx.corpus.formats import read_lines
+from nlptx.corpus.parquet import parquet_rows
 from nlptx.corpus.sources import Source
-from nlptx.errors import DataError, NlptxError
+from nlptx.errors import DataError
 from nlptx.io import strict_json
 
 # Maximum number of characters in a CSV field. There must be a limit: if a quote is not closed, the rest of the file
@@ -229,17 +230,7 @@ def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterat
 
 
 def _parquet_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    import pandas as pd
-
-    try:
-        frame = pd.read_parquet(source.name)
-    except ImportError as error:
-        raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
-    except (ValueError, OSError) as error:
-        raise DataError(f"not a Parquet file: {error}", where=source.name) from error
-    frame = frame.astype(object).where(frame.notna(), None)
-    for number, row in enumerate(frame.to_dict("records"), start=1):
-        yield number, {str(key): value for key, value in row.items()}
+    yield from enumerate(parquet_rows(source.name), start=1)
 
 
 _ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}

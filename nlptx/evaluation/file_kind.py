@@ -8,9 +8,9 @@ from dataclasses import replace
 from nlptx.corpus.compression import is_packed, open_by_name
 from nlptx.corpus.content import HEAD, not_text
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.sources import STDIN, format_by_name
-from nlptx.evaluation.prediction_cells import predicted_column, probability_columns
+from nlptx.evaluation.prediction_cells import find_column, predicted_column, probability_columns
 
 _PARQUET = b"PAR1"
 _DELIMITERS = (b"\t", b",", b";", b"|")
@@ -31,10 +31,14 @@ def is_table(path: str) -> bool:
 
 def has_predictions(path: str, reading: ReadOptions) -> bool:
     """Return whether a file is a table that has a column ``predicted``, ``predicted_label`` or ``prob_LABEL``."""
-    if not is_table(path):
-        return False
-    first = next(iter(Corpus([path], with_format(path, reading))), None)
+    first = _first_row(path, reading) if is_table(path) else None
     return first is not None and bool(predicted_column([first]) or probability_columns([first]))
+
+
+def has_true_labels(path: str, reading: ReadOptions) -> bool:
+    """Return whether a table has a column with the true labels."""
+    first = _first_row(path, reading)
+    return first is not None and find_column([first], reading.label_column) is not None
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
@@ -44,6 +48,10 @@ def with_format(path: str, reading: ReadOptions) -> ReadOptions:
     """
     named = format_by_name(path)
     return replace(reading, format=_table_format(_head(path)) or "csv" if named == "text" else "auto")
+
+
+def _first_row(path: str, reading: ReadOptions) -> Document | None:
+    return next(iter(Corpus([path], with_format(path, reading))), None)
 
 
 def _head(path: str) -> bytes:

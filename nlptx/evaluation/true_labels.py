@@ -49,10 +49,11 @@ def find_targets(
         wrong = next(label for label in distinct if label not in known)
         more = ", ..." if len(known) > _MAX_NAMED else ""
         row = next(row for row, each in enumerate(sets) if wrong in each)
+        escaped = wrong.replace("=", r"\=")
         raise LabelError(
             f"label {wrong!r} is not one of the model's labels: {', '.join(known[:_MAX_NAMED])}{more}",
             where=positions[row],
-            hint=f"Map it to one of these: `label_map={wrong}=NEW`.",
+            hint=f"Map it to one of these: `label_map={escaped}=NEW`.",
         )
     understood = {old: new for old, new in matches.items() if old != new}
     if understood:

@@ -121,10 +121,13 @@ def test_the_confidence_of_the_prior_is_its_fraction_of_the_training_texts(folde
     assert row["confidence"] == pytest.approx(share, abs=1e-6)
 
 
-@pytest.mark.parametrize(("abstain", "label"), [("0.5", "neg"), ("0.65", "?")])
-def test_abstain_applies_to_the_prior_too(abstain, label, folder):
+@pytest.mark.parametrize(
+    ("abstain", "label", "note"), [("0.5", "neg", "labelled according to"), ("0.65", "?", "labelled ?, with")]
+)
+def test_abstain_applies_to_the_prior_too(abstain, label, note, folder):
     result = predict(folder, "--prior", "--abstain", abstain)
     assert result.rows[-1][0] == label
+    assert f"(<stdin>:4): {note} the label frequencies" in result.stderr
     answered = sum(row[0] != "?" for row in result.rows)
     assert f"note: labelled {answered} of 4 texts" in result.stderr
 

@@ -15,7 +15,7 @@ import pytest
 from calling import call, failure
 from sample_data import make_rows, write_tsv
 
-from nlptx.cli import cluster_cooccur, cluster_predict
+from nlptx.cli import cluster_cooccur, cluster_predict, cluster_training
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
 from nlptx.ngrams import cross_fit, occurrence_blocks, out_of_core
@@ -371,6 +371,15 @@ def test_the_plans_of_the_other_commands(tmp_path):
     plan = json.loads(call("tune", "rows.tsv", *QUICK, *dry_run).stdout)
     assert plan["seconds_per_model"] >= 0
     assert written(tmp_path) == before
+
+
+def test_the_time_of_training_is_estimated_from_a_sample_with_every_label(tmp_path, monkeypatch):
+    """The sample contains every label, even if labels alternate or one of them is rare."""
+    monkeypatch.setattr(cluster_training, "_SAMPLE", 12)
+    for name, labels in (("alternating.tsv", ["neg", "pos"] * 12), ("rare.tsv", ["pos"] * 30 + ["neg"] * 3)):
+        write_tsv(tmp_path / name, [(f"a good film {number}", label) for number, label in enumerate(labels)])
+        plan = call("train", name, "--effort", "fast", "--cluster", "local:2", "--dry-run", "--json").json
+        assert plan["texts"] == len(labels)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,20 @@ def test_two_tables(folder):
     assert pair["verdict"].startswith(f"{folder / 'good.jsonl'} is better")
 
 
+def test_one_table_with_true_labels_is_enough(folder, tmp_path):
+    """The rows of the other table may be in another order. Its position among the tables does not matter."""
+    rows = [f"{text} {number},{label}\n" for number, (text, label) in enumerate(TEXTS)]
+    (tmp_path / "unlabelled.csv").write_text("text,predicted\n" + "".join(reversed(rows)))
+    for tables in (["bad.csv", tmp_path / "unlabelled.csv"], [tmp_path / "unlabelled.csv", "bad.csv"]):
+        found = run("compare", *tables, "--json", cwd=folder).json["candidates"]
+        assert {str(each["source"]): each["accuracy"] for each in found} == {
+            "bad.csv": 0.5,
+            str(tmp_path / "unlabelled.csv"): 1,
+        }
+    words = tmp_path / "unlabelled.csv", tmp_path / "unlabelled.csv"
+    refused("compare", *words, code=3, says="no column 'label'")
+
+
 def test_three_and_a_model(folder, tmp_path):
     words = ("compare", "bad.csv", "good.jsonl", "bundled", "data.tsv", "--show", "2")
     result = run(*words, "--disagreements", tmp_path / "differ.csv", cwd=folder)

@@ -106,3 +106,10 @@ def test_best_makes_a_note_when_starting_from_a_model(table):
 def test_contradictions_are_usage_errors(table, more, named):
     code, message = failure("train", table, "--effort", "fast", *more)
     assert (code, named in message) == (2, True)
+
+
+def test_info_shows_the_weights_of_the_network_and_of_the_region_filters():
+    a, b = Model.load().regions.weights
+    told = [" ".join(line.split()) for line in call("info").stdout.decode().splitlines()]
+    assert {f"weight of the network {a:.4f}", f"weight of the filters {b:.4f}"} <= set(told)
+    assert any(line.startswith("region loss") for line in told)

@@ -159,6 +159,8 @@ def test_ambiguous_labels_are_rejected_unless_mapped(tmp_path):
     result = call("evaluate", data, "-j", "1", "--json", "--map", "1=neg", "--map", "4=pos", "--map", "5=pos")
     assert (result.json["texts"], result.stderr) == (3, "")
     assert failure("evaluate", data, "-j", "1", "--map", "1=neg")[0] == 3
+    equation = table(tmp_path, "b.csv", [("I loved it", "a=b"), ("so bad", "neg")])
+    assert r"--map 'a\=b=NEW'" in failure("evaluate", equation, "-j", "1")[1]
 
 
 def test_environment_variables_can_set_maps_and_delimiters(tmp_path, monkeypatch):

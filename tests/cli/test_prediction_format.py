@@ -4,10 +4,14 @@ import bz2
 import gzip
 import lzma
 import time
+from datetime import date
+from decimal import Decimal
 
 import pytest
 from calling import call
 from command import contents
+
+from nlptx.cli.table_writer import cell
 
 TEXTS = "a great and lovely story\nthe film was awful\n"
 COLUMNS = "text,label,confidence,score,prob_neg,prob_pos"
@@ -113,3 +117,16 @@ def test_an_artifact_cannot_have_the_name_of_another_format(name, work, tmp_path
     result = call("pca", work / "cooccur.npz", "-o", name, code=2)
     assert "name it *.npz" in result.stderr
     assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(None, ""), ("a b", "a b"), (3, "3"), (True, "true"), ([1, "x"], '[1, "x"]'), ({"a": None}, '{"a": null}')],
+)
+def test_cells_of_a_table(value, written):
+    assert cell(value) == written
+
+
+@pytest.mark.parametrize(("value", "written"), [(date(2026, 1, 2), "2026-01-02"), (Decimal("1.10"), "1.10")])
+def test_values_without_a_json_form_are_written_without_quotes(value, written):
+    assert cell(value) == written

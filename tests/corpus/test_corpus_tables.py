@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import io
 import json
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -287,6 +288,35 @@ def test_parquet_is_read_as_a_table(tmp_path):
     assert (first.text, first.label, first.fields["x"]) == ("a", "1", 0.5)
     assert (second.text, second.label, second.fields["x"]) == ("", None, None)
     refused(write(tmp_path / "b.parquet", b"not parquet"), "b.parquet")
+
+
+def test_cells_of_parquet_are_kept(tmp_path):
+    """Whole numbers beside empty cells are not rounded, long lists are not shortened, and an index is no column."""
+    pa = pytest.importorskip("pyarrow")
+    import pandas as pd
+    from pyarrow import parquet
+
+    numbers = list(range(2000))
+    table = pa.table(
+        {
+            "text": ["a", "b"],
+            "id": [2**53 + 1, None],
+            "list": [numbers, [float("inf")]],
+            "day": [date(2026, 1, 2)] * 2,
+            "label": [["x", "y"], ["x"]],
+        }
+    )
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table, path)
+    first, second = read(path, label_separator=";")
+    assert [first.fields[name] for name in ("id", "list", "day")] == [2**53 + 1, numbers, date(2026, 1, 2)]
+    assert (second.fields["id"], second.fields["list"]) == (None, [None])
+    assert (first.label, second.label) == ("x;y", "x")
+    refused(path, ":1", "the label is ['x', 'y']")
+    pd.DataFrame({"text": ["a"]}, index=["i"]).to_parquet(path)
+    assert read(path)[0].fields == {"text": "a"}
+    parquet.write_table(pa.table([["a"], ["b"]], names=["text", "text"]), path)
+    refused(path, "duplicate column 'text'")
 
 
 def test_tables_of_spreadsheets(tmp_path):

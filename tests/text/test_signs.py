@@ -1,6 +1,8 @@
 """Tests of emoticons, emoji, ratings, lengthened and shouted words, hashtags, names and links."""
 
+import re
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +19,15 @@ TOKENIZE = Tokenizer("expressive")
 def check(text, *tokens):
     assert TOKENIZE(text) == list(tokens)
     assert TOKENIZE(f"é {text} é") == ["é", *tokens, "é"]
+
+
+def test_the_examples_of_the_guide():
+    guide = (Path(__file__).parents[2] / "nlptx/corpus/README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|`]+: (`[^|]+`) \| [^|`]+: `([^|`]+)` \|$", guide, re.MULTILINE)
+    assert len(rows) == 4
+    for signs, tokens in rows:
+        for sign in re.findall("`([^`]+)`", signs):
+            check(sign, *tokens.split())
 
 
 def test_every_tokenizer_can_be_chosen():

@@ -1,0 +1,50 @@
+"""Reads the rows of a Parquet file."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from nlptx.errors import DataError, NlptxError
+
+
+def parquet_rows(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file as dictionaries from column name to cell, one part of the file after the other.
+
+    Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. The index
+    of a data frame is left out.
+
+    Raises:
+        DataError: the file cannot be read, or two columns have the same name.
+        NlptxError: pyarrow is not installed.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
+    try:
+        with ParquetFile(path) as file:
+            index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+            names = [name for name in file.schema_arrow.names if name not in index]
+            if repeated := [name for name, times in Counter(names).items() if times > 1]:
+                hint = "Give every column a different name."
+                raise DataError(f"duplicate column {repeated[0]!r}", where=path, hint=hint)
+            for batch in file.iter_batches(columns=names):
+                for row in batch.to_pylist():
+                    yield {name: _finite(row[name]) for name in names}
+    except (ArrowException, OSError) as error:
+        raise DataError(f"not a Parquet file: {error}", where=path) from error
+
+
+def _finite(value: Any) -> Any:
+    """Return a cell in which None replaces all numbers that are not finite, because JSON cannot represent them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {str(name): _finite(item) for name, item in value.items()}
+    return value
