@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from nlptx.errors import DataError
 PROBABILITY_PREFIX = "prob_"
 # Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label".
 _PREDICTED = ("predicted", "predicted_label")
+# What nlptx writes before the name of a new column as often as necessary if the table already has such a column.
+_REPEATED = "predicted_"
 _NO_ANSWER = ("", "?")
 # Maximum error of a probability that was rounded to two decimals.
 _ROUNDING = 0.005
@@ -31,7 +34,18 @@ def find_column(documents: Sequence[Document], *names: str) -> str | None:
 
 def predicted_column(documents: Sequence[Document]) -> str | None:
     """Return the name of the column with the predicted labels, or None if there is none."""
-    return find_column(documents, *_PREDICTED)
+    found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
+    return max(found, key=lambda each: each[0], default=(0, None))[1]
+
+
+def newest_column(documents: Sequence[Document], name: str) -> str | None:
+    """Return the column with this name, preceded by ``predicted_`` any number of times; None if there is none.
+
+    If there are several, the one with the longest name was written last, for a table that had the others already.
+    """
+    fields = {field.strip().casefold(): field for field in documents[0].fields or {}}
+    found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
+    return fields[max(found, key=len)] if found else None
 
 
 def read_predicted(documents: Sequence[Document], column: str, separator: str | None = None) -> list[str | None]:
@@ -72,8 +86,10 @@ def _label(value: Any, column: str, where: str) -> str | None:
 
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
     """Return label -> name of the column with its probability, for each label that has such a column."""
-    names = [name for name in documents[0].fields or {} if name.strip().casefold().startswith(PROBABILITY_PREFIX)]
-    return {" ".join(name.strip()[len(PROBABILITY_PREFIX) :].split()): name for name in names}
+    pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
+    found = [(match, name) for name in documents[0].fields or {} if (match := pattern.fullmatch(name.strip()))]
+    # Of several columns for a label, the one with the longest name was written last.
+    return {" ".join(match[2].split()): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
 
 
 def read_probabilities(

@@ -29,6 +29,7 @@ from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, LabelledPredictions
 from nlptx.evaluation.prediction_cells import (
     find_column,
+    newest_column,
     predicted_column,
     probability_columns,
     read_predicted,
@@ -217,16 +218,15 @@ def _confidence(
     documents: Sequence[Document], predicted: NDArray, probabilities: NDArray[np.float64] | None
 ) -> NDArray[np.float64] | None:
     """Return the probability of each prediction, (texts,); 0 for a text without an answer."""
+    if probabilities is not None and predicted.ndim == 2:
+        return np.where(predicted, probabilities, 1 - probabilities).prod(axis=1)
     if probabilities is not None:
-        if predicted.ndim == 2:
-            return np.where(predicted, probabilities, 1 - probabilities).prod(axis=1)
         confidence = probabilities[np.arange(len(documents)), predicted]
     else:
-        column = find_column(documents, "confidence")
-        if column is None:
+        if (column := newest_column(documents, "confidence")) is None:
             return None
-        answered = (predicted != NO_ANSWER).reshape(len(documents), -1).all(axis=1).tolist()
-        rows = zip(documents, answered, strict=True)
+        answered = (predicted != NO_ANSWER).reshape(len(documents), -1).all(axis=1)
+        rows = zip(documents, answered.tolist(), strict=True)
         confidence = np.array([read_probability(document, column) if has else 0.0 for document, has in rows])
     return np.where(predicted == NO_ANSWER, 0.0, confidence) if predicted.ndim == 1 else confidence
 
@@ -238,7 +238,7 @@ def _check_true_labels(
     confidence: NDArray[np.float64] | None,
 ) -> None:
     """Raise DataError if the column ``confidence`` suggests that the true labels are predictions."""
-    column = find_column(documents, "confidence")
+    column = newest_column(documents, "confidence")
     if column is not None and confidence is not None and np.array_equal(targets, predicted):
         written = [read_probability(document, column) for document in documents]
         if np.allclose(written, confidence, atol=1e-3):

@@ -148,6 +148,18 @@ def test_what_is_not_a_probability_is_refused_with_its_line(tmp_path, cells, mes
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("repeated", ["predicted_predicted", "predicted_predicted_label"])
+def test_predictions_for_a_table_that_had_predictions_are_the_newest_ones(tmp_path, repeated):
+    """The older columns keep their names, and ``nlptx predict`` and ``crossvalidate`` write longer names."""
+    older = "text,label,predicted,predicted_label,prob_pos,prob_neg,confidence"
+    newer = f"{repeated},predicted_prob_neg,predicted_prob_pos,predicted_confidence"
+    rows = "good,pos,neg,neg,0.1,0.9,0.9,pos,0.2,0.8,0.8\nbad,neg,pos,pos,0.7,0.3,0.7,neg,0.6,0.4,0.6\n"
+    found = read_predictions(written(tmp_path, f"{older},{newer}\n{rows}"))
+    assert found.correct.all()
+    np.testing.assert_allclose(found.probabilities, [[0.2, 0.8], [0.6, 0.4]])
+    np.testing.assert_allclose(found.confidence, [0.8, 0.6])
+
+
 def test_no_predictions(tmp_path):
     with pytest.raises(DataError, match="no predictions; the columns are text, label"):
         read_predictions(written(tmp_path, "text,label\nx,a\n"))
