@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +17,12 @@ from nlptx.cli.reporter import print_json
 from nlptx.cli.stop_signal import StopSignal
 from nlptx.errors import OutputError
 from nlptx.io.output_path import STDOUT
+from nlptx.io.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from nlptx.cluster.cluster import Cluster
     from nlptx.cluster.cluster_workers import ClusterWorkers
     from nlptx.corpus.partition import Partition
-
-# Maximum number of seconds for removing the intermediate results.
-_REMOVAL_TIME = 10
 
 
 @dataclass(frozen=True)
@@ -155,26 +150,16 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         parent = os.path.abspath(chosen)
     else:
         parent = os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output))
-    try:
-        folder = tempfile.mkdtemp(prefix=".nlptx-", dir=parent)
-    except OSError as error:
-        raise OutputError(
-            f"the folder for intermediate results cannot be created: {error.strerror}",
-            where=parent,
-            hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
-        ) from error
-    try:
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder(parent))
+        except OSError as error:
+            raise OutputError(
+                f"the folder for intermediate results cannot be created: {error.strerror}",
+                where=parent,
+                hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
+            ) from error
         yield folder
-    finally:
-        _remove(folder)
-
-
-def _remove(folder: str) -> None:
-    """Remove a folder. Retry for a few seconds, because workers may still be writing results of a cancelled task."""
-    deadline = time.monotonic() + _REMOVAL_TIME
-    while os.path.isdir(folder) and time.monotonic() < deadline:
-        shutil.rmtree(folder, ignore_errors=True)
-        time.sleep(0.01)
 
 
 def size_of(texts: Iterable[str]) -> int:

@@ -1,0 +1,72 @@
+"""Temporary folders on shared storage, which later commands remove if the process that made them was killed.
+
+A folder contains a locked file (flock) while the process runs. However the process ends, the system releases the lock,
+so the next command recognises a leftover folder: the file in it is not locked. See :mod:`nlptx.io.atomic_write` about
+file systems that are shared by several hosts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PREFIX, _LOCK = ".nlptx-", "lock"
+# Maximum number of seconds for removing a folder.
+_REMOVAL_TIME = 10
+
+
+@contextmanager
+def temporary_folder(parent: str) -> Iterator[str]:
+    """Make a folder in ``parent``, and remove it when the ``with`` block ends. First remove leftover folders.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+    _remove_leftovers(parent)
+    folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+    try:
+        descriptor = _lock(folder)
+        try:
+            yield folder
+        finally:
+            os.close(descriptor)
+    finally:
+        _remove(folder)
+
+
+def _lock(folder: str) -> int:
+    """Make a locked file in the folder, and return its descriptor, which holds the lock until it is closed."""
+    unlocked, path = os.path.join(folder, f"{_LOCK}.new"), os.path.join(folder, _LOCK)
+    descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    with suppress(OSError):  # on a file system without locks, no process removes leftover folders
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.rename(unlocked, path)  # only now, so that no process finds the file while it is not locked
+    return descriptor
+
+
+def _remove_leftovers(parent: str) -> None:
+    """Remove the folders of this user in ``parent`` whose processes have ended."""
+    for path in Path(parent).glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(OSError):  # the folder is in use, or has just been removed
+            if path.parent.lstat().st_uid != os.getuid():
+                continue
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.parent, ignore_errors=True)
+            finally:
+                os.close(descriptor)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder. Retry for a few seconds, because workers may still be writing results of a cancelled task."""
+    deadline = time.monotonic() + _REMOVAL_TIME
+    while os.path.isdir(folder) and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.01)
