@@ -43,7 +43,7 @@ _MAX_ROWS = 20
     "--rounds",
     type=click.IntRange(1),
     help="Stop after N rounds, each of which tries six new settings, and set no time limit unless --minutes is given. "
-    "The result is then the same on every machine.",
+    "The result then does not depend on the speed of the machine.",
 )
 @option(
     "--measure",
