@@ -32,6 +32,11 @@ def without_network(settings: TrainSettings) -> TrainSettings:
     return replace(settings, **changes | dict(SHAPE))
 
 
-def without_effect(settings: TrainSettings) -> list[str]:
-    """Return the names of the settings that were changed, but have no effect without a network."""
-    return [name for name in UNUSED if getattr(settings, name) not in (_DEFAULTS[name], SHAPE.get(name))]
+def without_effect(settings: TrainSettings, *, started: bool = False) -> list[str]:
+    """Return the names of the settings that were changed, but have no effect if no network is trained.
+
+    If training started from a model (``started``), the shape of the network is that of the model, so it is not named.
+    """
+    kept = [item.name for item in fields(NetworkSettings) if item.name != "dropout"] if started else []
+    unused = [name for name in UNUSED if name not in kept]
+    return [name for name in unused if getattr(settings, name) not in (_DEFAULTS[name], SHAPE.get(name))]

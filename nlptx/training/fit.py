@@ -142,10 +142,10 @@ def fit(
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
             start, settings = without_regions(start, settings, on_note)
         has_network = start is not None or settings.epochs > 0
+        if not settings.epochs and (unused := without_effect(settings, started=start is not None)):
+            names = ", ".join(f"`{name}`" for name in unused)
+            on_note(f"no network is trained (`epochs=0`), so these settings have no effect: {names}")
         if not has_network:
-            if unused := without_effect(settings):
-                names = ", ".join(f"`{name}`" for name in unused)
-                on_note(f"no network is trained (`epochs=0`), so these settings have no effect: {names}")
             settings = without_network(settings)
         if isinstance(vectors, OwnEmbeddings) and not has_network:
             if not settings.new_word_min_count:

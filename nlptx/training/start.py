@@ -117,7 +117,7 @@ def start_from(
     Raises:
         SettingsError: there are too many words or labels for n-grams.
     """
-    _check_number_of_labels(start, labels, label_sets)
+    _check_number_of_labels(start, labels, label_sets, settings.loss)
     words = len(encoded.vocabulary)
     if settings.ngrams and words > LARGEST_VOCABULARY:
         raise SettingsError(
@@ -216,8 +216,17 @@ def _pooled_and_scores(
     return pooled, (outputs / model.temperature + log_priors(model)) @ to_scores(model.network.loss)
 
 
-def _check_number_of_labels(start: Model, labels: list[Label], label_sets: LabelSets | None) -> None:
-    """Raise SettingsError if the weights of the correction, one per n-gram and label, would need too much memory."""
+def _check_number_of_labels(start: Model, labels: list[Label], label_sets: LabelSets | None, loss: str) -> None:
+    """Raise SettingsError if the model cannot be changed to this number of labels.
+
+    Either its loss is for two labels, or the weights of the correction, one per n-gram and label, would need too much
+    memory.
+    """
+    if loss == "squared-error" and len(labels) != 2:
+        raise SettingsError(
+            f"the loss of the model to start from, {loss}, is for 2 labels; the data has {len(labels):,}",
+            hint="To start from only the word vectors of the model, set `embeddings` instead of `start`.",
+        )
     is_sparse = isinstance(start.ngram_features, SparseNgramFeatures)
     count = max(len(labels) if label_sets is not None else 0, len(start.labels) if is_sparse else 0)
     if count > _MAX_LABELS:

@@ -153,7 +153,9 @@ def test_without_epochs_only_the_correction_is_learned():
     start = trained()
     texts = [f"{text} {('plum', 'pear')[number % 2]}" for number, text in enumerate(OLD[0])]
     kinds = [("a", "b")[number % 2] for number in range(len(texts))]
-    model = go_on(start, (texts, kinds), TrainSettings(epochs=0))
+    notes = []
+    model = go_on(start, (texts, kinds), TrainSettings(epochs=0, lr=0.1, width=8, dropout=0.5), on_note=notes.append)
+    assert "no network is trained (`epochs=0`), so these settings have no effect: `dropout`, `lr`" in notes
     assert_array_equal(model.table[: len(start.table)], start.table)
     hits = [label == kind for label, kind in zip(model.predict(texts, jobs=1), kinds, strict=True)]
     assert sum(hits) > 0.8 * len(hits)
@@ -253,3 +255,5 @@ def test_arguments_that_do_not_fit_are_refused():
         nlptx.fit(*NEW, start="bundled")
     with pytest.raises(DataError, match="no training text contains a word"):
         go_on(trained(), (["unheard", "unseen"], ["neg", "pos"]))
+    with pytest.raises(SettingsError, match="the model to start from, squared-error, is for 2 labels; the data has 3"):
+        go_on(trained("one output"), (NEW[0], in_three(NEW[1])))
