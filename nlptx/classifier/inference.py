@@ -58,7 +58,7 @@ def can_overflow(model: TrainedNetwork) -> bool:
 
 
 def are_too_large(arrays: Iterable[NDArray]) -> bool:
-    """Return whether any of these weights is too large for computing in float32."""
+    """Return whether any weight is too large for float32 arithmetic."""
     return not all(max(array.max(initial=0), -array.min(initial=0)) <= _LARGEST_WEIGHT for array in arrays)
 
 

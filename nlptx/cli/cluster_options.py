@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from nlptx.cli.command import option
 from nlptx.cli.options import Run
 from nlptx.cli.reporter import print_json
 from nlptx.cli.stop_signal import StopSignal
-from nlptx.errors import OutputError
 from nlptx.io.output_path import STDOUT
 from nlptx.io.temporary_folder import temporary_folder
 
@@ -134,8 +133,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
     return wrapped
 
 
-@contextmanager
-def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
+def shared_folder(output: str, chosen: str | None) -> AbstractContextManager[str]:
     """Make a folder for intermediate results, shared by all workers. It is removed when the ``with`` block ends.
 
     Args:
@@ -150,16 +148,7 @@ def shared_folder(output: str, chosen: str | None) -> Iterator[str]:
         parent = os.path.abspath(chosen)
     else:
         parent = os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output))
-    with ExitStack() as stack:
-        try:
-            folder = stack.enter_context(temporary_folder(parent))
-        except OSError as error:
-            raise OutputError(
-                f"the folder for intermediate results cannot be created: {error.strerror}",
-                where=parent,
-                hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
-            ) from error
-        yield folder
+    return temporary_folder(parent)
 
 
 def size_of(texts: Iterable[str]) -> int:

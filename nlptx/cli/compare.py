@@ -188,12 +188,9 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
 
 def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | None:
     """Return the text of each row if the table contains predictions for several seeds, else None."""
-    from nlptx.evaluation.groups import texts_of_seeds
+    from nlptx.evaluation.groups import seeds_note, texts_of_seeds
 
     texts = texts_of_seeds(predictions.documents)
     if texts is not None:
-        run.reporter.note(
-            f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
-            " the rows of a text are treated as dependent"
-        )
+        run.reporter.note(seeds_note(texts, "the rows of a text are treated as dependent"))
     return texts

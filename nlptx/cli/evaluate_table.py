@@ -61,7 +61,7 @@ def evaluate_table(
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.label_set_report import report_sets
     from nlptx.corpus.corpus import digest
-    from nlptx.evaluation.groups import accuracy_by_group, column_values, texts_of_seeds
+    from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
     from nlptx.evaluation.labelled_predictions import read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.metrics import evaluate
@@ -71,10 +71,7 @@ def evaluate_table(
     read = read_labelled(data, reading, run.reporter.note) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
     if (texts := texts_of_seeds(found.documents)) is not None:
-        run.reporter.note(
-            f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
-            " the intervals treat all rows as independent, so they are too narrow"
-        )
+        run.reporter.note(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))
     if plot is not None:
         from nlptx.plots import check_picture_path
 

@@ -34,7 +34,12 @@ class ScoredTexts:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def add(self, other: ScoredTexts, where: Callable[[str], str]) -> None:
-        """Add the facts of the next partition; ``where`` converts a position in it to a position in the input."""
+        """Add the counts and notes of the next partition.
+
+        Args:
+            other: what was recorded while this partition was scored.
+            where: converts a position in the partition to a position in the whole input.
+        """
         self.known_words.extend(other.known_words, where)
         self.texts += other.texts
         self.answered += other.answered

@@ -53,5 +53,6 @@ class ClusterWorkers(Workers):
 
 
 def _run_stored(work: Callable[[Any, T], R], shared: Stored[Any], folder: str, item: T) -> Stored[R]:
-    # Equal results of different tasks must not share a file, because each result is removed as soon as it is read.
+    # The random name gives each task a file of its own. Tasks with equal results must not share a file, because a file
+    # is removed as soon as it is read.
     return Stored.write(folder, f"result-{os.urandom(8).hex()}", work(shared.read_once(), item))

@@ -120,16 +120,21 @@ def _by_predictions(
         raise DataError(
             "the predictions have no probabilities", where=given.source, hint="Add a column prob_LABEL for each label."
         )
-    number = {id(document): row for row, document in enumerate(rows.documents)}
-    row_of_each = [number[id(document)] for document in given.documents]
-    indices, first, position, times = np.unique(row_of_each, return_index=True, return_inverse=True, return_counts=True)
-    mean = np.zeros((len(indices), len(given.label_names)))
+    row_of = {id(document): row for row, document in enumerate(rows.documents)}
+    indices, first, position, times = np.unique(
+        [row_of[id(document)] for document in given.documents],
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    mean = np.zeros((len(indices), len(given.label_names)))  # over the predictions for each row
     np.add.at(mean, position, given.probabilities)
     mean /= times[:, None]
     probabilities = mean
     # If the model's labels differ from those in the data, even only in spelling, the out-of-fold probabilities are not
     # used.
     if own is not None and given.label_names == labelled.label_names:
+        own = own[np.isin(labelled.indices, indices)]
         probabilities = np.sqrt(mean * own)
         if labelled.targets.ndim == 1:
             probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), np.finfo(float).tiny)

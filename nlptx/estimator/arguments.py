@@ -28,7 +28,7 @@ from nlptx.training.sample_weights import list_weights
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The training data passed to ``fit``: labels are Python objects, and texts with a weight of 0 are left out.
+    """The arguments of ``fit`` after checking: labels are Python objects, and texts with a weight of 0 are left out.
 
     Args:
         texts, labels: training texts and their labels; for multi-label data, a tuple of labels for each text.

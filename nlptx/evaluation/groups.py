@@ -114,6 +114,14 @@ def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
     return [document.text for document in documents]
 
 
+def seeds_note(texts: Sequence[str], consequence: str) -> str:
+    """Return a note that a table with these texts covers several seeds, and what follows from this."""
+    return (
+        f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
+        f" {consequence}"
+    )
+
+
 def _as_text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from nlptx.errors import OutputError
+
 _PREFIX, _LOCK = ".nlptx-", "lock"
 # Maximum number of seconds for removing a folder.
 _REMOVAL_TIME = 10
@@ -26,18 +28,32 @@ def temporary_folder(parent: str) -> Iterator[str]:
     """Make a folder in ``parent``, and remove it when the ``with`` block ends. First remove leftover folders.
 
     Raises:
-        OSError: the folder cannot be made.
+        OutputError: the folder cannot be made.
     """
     _remove_leftovers(parent)
+    try:
+        folder, descriptor = _make(parent)
+    except OSError as error:
+        raise OutputError(
+            f"the folder for intermediate results cannot be created: {error.strerror}",
+            where=parent,
+            hint="Run the command in a folder that all workers can access, or write the output to such a folder.",
+        ) from error
+    try:
+        yield folder
+    finally:
+        os.close(descriptor)
+        _remove(folder)
+
+
+def _make(parent: str) -> tuple[str, int]:
+    """Make a folder with a locked file in it. Return the folder and the descriptor of the file."""
     folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
     try:
-        descriptor = _lock(folder)
-        try:
-            yield folder
-        finally:
-            os.close(descriptor)
-    finally:
+        return folder, _lock(folder)
+    except OSError:
         _remove(folder)
+        raise
 
 
 def _lock(folder: str) -> int:

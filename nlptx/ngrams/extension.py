@@ -1,4 +1,4 @@
-"""Extends the n-gram features of a trained model to more words, other outputs and more n-grams.
+"""Adds words and n-grams to the n-gram features of a trained model, and maps their outputs to other labels.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """

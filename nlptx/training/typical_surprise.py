@@ -1,4 +1,4 @@
-"""Last step of training: measure how rare the words of the training texts are, to recognise texts unlike them."""
+"""Measures how rare the words of the training texts are, so that the model can later recognise unusual texts."""
 
 from __future__ import annotations
 

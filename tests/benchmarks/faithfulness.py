@@ -146,7 +146,7 @@ def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
 
 
 def measure(texts: list[str], methods: dict[str, Method], seed: int) -> dict[str, dict[str, NDArray]]:
-    """Return the curves (texts, fractions), the probabilities of the full texts, and the seconds of each method."""
+    """Return the curves (texts, fractions), the probabilities of the full texts, and the time of each method."""
     # The other methods explain only networks, so the model is used without its region filters.
     model = replace(nlptx.Model.load(), regions=None).overflow_safe()
     found: dict[str, dict[str, list]] = {name: {"removed": [], "kept": [], "seconds": []} for name in methods}

@@ -1,4 +1,4 @@
-"""Tests with inputs that are not text, tables whose names do not reveal their format, and rows without a label."""
+"""Tests of inputs that are not text, of tables whose file names do not reveal their format, and of unlabelled rows."""
 
 import io
 import json

@@ -166,7 +166,7 @@ def test_a_task_is_repeated_if_its_worker_dies(connect, tmp_path):
 
 
 def test_results_that_are_lost_with_a_worker_are_computed_again(connect):
-    """If a worker dies, the results that only it holds are computed again by another worker."""
+    """When a worker dies, another worker recomputes the results that only the dead worker had."""
     with connect() as cluster:
         results = cluster.map(where_it_runs, range(8))
         first, _ = next(results)

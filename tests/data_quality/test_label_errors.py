@@ -6,6 +6,7 @@ from nlptx.corpus.document import Document
 from nlptx.data_quality.check import check
 from nlptx.data_quality.label_errors import confident_class, likely_wrong
 from nlptx.data_quality.rows import Rows
+from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.runtime.workers import SERIAL
 
 POSITIVE, NEGATIVE = ["good", "great", "lovely", "fine", "superb"], ["bad", "awful", "poor", "dull", "weak"]
@@ -60,6 +61,23 @@ def test_flipped_labels_are_found():
     assert len(found) <= len(flipped) + 1
     for row, suggested in zip(finding.rows, finding.suggested, strict=True):
         assert suggested != labels[row]
+
+
+def test_predictions_for_some_of_the_rows_are_combined_with_the_out_of_fold_probabilities():
+    texts, labels = reviews(200, np.random.default_rng(1))
+    rows = rows_of(texts, labels)
+
+    def predict(data):
+        kept = data.documents[10:]
+        targets = np.array([label == "pos" for label in labels[10:]]).astype(np.int64)
+        probabilities = np.eye(2)[targets] * 0.8 + 0.1
+        probabilities[[5, 50]] = probabilities[[5, 50], ::-1]
+        predicted = probabilities.argmax(axis=1)
+        return LabelledPredictions("m", ["neg", "pos"], True, kept, targets, predicted, probabilities, None)
+
+    alone = finding_of(check(rows, SERIAL, predict=predict, cross_fit=False))
+    assert set(alone.rows.tolist()) == {15, 60}
+    assert not [finding for finding in check(rows, SERIAL, predict=predict).findings if finding.kind == "wrong-labels"]
 
 
 def test_more_than_twenty_labels():
