@@ -130,6 +130,8 @@ def _binary(head: bytes) -> NotText | None:
         return None
     if encoding := _unmarked_utf16(head):
         return NotText("text in UTF-16", _CONVERT.format(encoding))
+    if head.count(0) > len(head) / 2:  # zero bytes are valid UTF-8, but a text contains few of them
+        return NotText("a binary file", _NO_TEXT)
     controls = len(head) - len(head.translate(None, _CONTROLS))
     return NotText("a binary file", _NO_TEXT) if controls > _MIN_BYTES + len(head) / 20 and not _is_utf8(head) else None
 

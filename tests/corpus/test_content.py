@@ -66,6 +66,8 @@ NOT_TEXT = {
     "utf-16-be": ("text,label\n\u00e9,pos\n".encode("utf-16-be"), "text in UTF-16", "iconv -f UTF-16BE -t UTF-8"),
     "utf-32": ("great film\n".encode("utf-32"), "text in UTF-32", "iconv -f UTF-32"),
     "binary": (bytes(range(256)) * 4, "a binary file", "Only text"),
+    "zeros": (bytes(1000), "a binary file", "Only text"),
+    "sparse": (b"film" + bytes(1000), "a binary file", "Only text"),
     "html": (b"<!DOCTYPE html>\n<html lang=en>\n<head><title>Films</title>", "an HTML page", "html2text"),
     "bare-html": (BOM + b"\n <HTML>\n<BODY>great film", "an HTML page", "html2text"),
     "xhtml": (b'<?xml version="1.0"?>\n<!-- made by -->\n<html xmlns="x"><body>', "an HTML page", "html2text"),
