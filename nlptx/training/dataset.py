@@ -85,7 +85,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     if encoded.valid is not None:
         valid = _with_known_words(*encoded.valid)
         if not len(valid):
-            raise DataError("no validation text contains a word of the embeddings")
+            raise DataError("no validation text contains a known word")
     else:
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
         stratum = strata(targets, fraction)
@@ -93,9 +93,13 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
+        if encoded.vectors.any():
+            hint = "Train the embeddings on text in the language of these texts, or set `new_word_min_count=1`."
+            raise DataError("no training text contains a word of the embeddings", hint=hint)
         raise DataError(
-            "no training text contains a word of the embeddings",
-            hint="Train the embeddings on text in the language of these texts, or set `new_word_min_count=1`.",
+            "no training text contains a known word",
+            hint="A word is known if it occurs `new_word_min_count` times or more"
+            f" (now {settings.new_word_min_count}). Use more texts, or set `new_word_min_count=1`.",
         )
     if settings.valid_share and not len(valid):
         context.on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")

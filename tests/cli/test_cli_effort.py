@@ -113,3 +113,11 @@ def test_info_shows_the_weights_of_the_network_and_of_the_region_filters():
     told = [" ".join(line.split()) for line in call("info").stdout.decode().splitlines()]
     assert {f"weight of the network {a:.4f}", f"weight of the filters {b:.4f}"} <= set(told)
     assert any(line.startswith("region loss") for line in told)
+
+
+def test_fast_does_not_mention_word_vectors_if_no_word_occurs_often_enough(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tiny = write_tsv(tmp_path / "tiny.tsv", [("good", "pos"), ("bad film", "neg")])
+    code, message = failure("train", tiny, "--effort", "fast", "-o", "m.npz")
+    assert (code, "embeddings" in message) == (3, False)
+    assert "occurs --new-word-min-count times or more (now 2)" in message
