@@ -1,4 +1,4 @@
-"""The settings of training without a network (``epochs=0``)."""
+"""The settings of training without a network (``epochs=0``), and the settings that have no effect."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ UNUSED = [
     *("crop", "word_dropout", "weight_averaging", "patience"),
 ]
 
+# Settings that have no effect without n-gram features.
+_OF_NGRAMS = ("ngram_min_texts", "lsa_components", "distill")
+
 
 def without_network(settings: TrainSettings) -> TrainSettings:
     """Return the settings with the shape of an empty encoder and the defaults of all unused settings."""
@@ -32,11 +35,35 @@ def without_network(settings: TrainSettings) -> TrainSettings:
     return replace(settings, **changes | dict(SHAPE))
 
 
-def without_effect(settings: TrainSettings, *, started: bool = False) -> list[str]:
-    """Return the names of the settings that were changed, but have no effect if no network is trained.
+def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool) -> list[str]:
+    """Return notes that name the settings that were changed, but have no effect.
 
-    If training started from a model (``started``), the shape of the network is that of the model, so it is not named.
+    Args:
+        settings: training settings.
+        started: whether training starts from a model. The shape of the network is then that of the model, and is not
+            named.
+        unlabelled: whether there are texts without labels.
     """
+    notes = []
+    if not settings.epochs and (unused := _without_network(settings, started)):
+        notes.append(f"no network is trained (`epochs=0`), so these settings have no effect: {_listed(unused)}")
+    if not settings.ngrams:
+        unused = [name for name in _OF_NGRAMS if getattr(settings, name) not in (_DEFAULTS[name], 0)]
+        if unused:
+            notes.append(
+                f"there are no n-gram features (`ngrams=0`), so these settings have no effect: {_listed(unused)}"
+            )
+    elif settings.epochs and settings.distill > TrainSettings.distill and not unlabelled:
+        notes.append("`distill` has no effect, because there are no texts without labels to learn from")
+    return notes
+
+
+def _without_network(settings: TrainSettings, started: bool) -> list[str]:
+    """Return the names of the settings that were changed, but have no effect if no network is trained."""
     kept = [item.name for item in fields(NetworkSettings) if item.name != "dropout"] if started else []
     unused = [name for name in UNUSED if name not in kept]
     return [name for name in unused if getattr(settings, name) not in (_DEFAULTS[name], SHAPE.get(name))]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

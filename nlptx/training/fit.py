@@ -15,7 +15,7 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
-from nlptx.settings.without_network import without_effect, without_network
+from nlptx.settings.without_network import unused_notes, without_network
 from nlptx.text.arguments import check_seed, check_settings, check_type
 from nlptx.training.baseline import compare_with_baselines
 from nlptx.training.calibration import calibrate, measure_errors
@@ -142,9 +142,8 @@ def fit(
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
             start, settings = without_regions(start, settings, on_note)
         has_network = start is not None or settings.epochs > 0
-        if not settings.epochs and (unused := without_effect(settings, started=start is not None)):
-            names = ", ".join(f"`{name}`" for name in unused)
-            on_note(f"no network is trained (`epochs=0`), so these settings have no effect: {names}")
+        for note in unused_notes(settings, started=start is not None, unlabelled=bool(given.unlabelled)):
+            on_note(note)
         if not has_network:
             settings = without_network(settings)
         if isinstance(vectors, OwnEmbeddings) and not has_network:

@@ -121,3 +121,25 @@ def test_fast_does_not_mention_word_vectors_if_no_word_occurs_often_enough(tmp_p
     code, message = failure("train", tiny, "--effort", "fast", "-o", "m.npz")
     assert (code, "embeddings" in message) == (3, False)
     assert "occurs --new-word-min-count times or more (now 2)" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (
+            ("--ngrams", "0", "--lsa-components", "8", "--distill", "2"),
+            "no n-gram features (--ngrams 0), so these settings have no effect: --lsa-components, --distill\n",
+        ),
+        (("--distill", "2", "--lsa-components", "0"), "--distill has no effect, because there are no texts without"),
+        (("--ngrams", "0", "--lsa-components", "0", "--distill", "0"), ""),
+    ],
+)
+def test_ngram_settings_without_effect_are_named(table, options, note):
+    told = call("train", table, "--epochs", "1", *options, "-o", "m.npz").stderr
+    assert note in told
+    assert ("no effect" in told) == bool(note)
+
+
+def test_distillation_with_unlabelled_texts_needs_no_note(table):
+    options = ("--epochs", "1", "--distill", "2", "--lsa-components", "0", "--unlabelled", table)
+    assert "no effect" not in call("train", table, *options, "-o", "m.npz").stderr
