@@ -110,7 +110,7 @@ class PredictionWriter:
         """Write the header for an input table if no row was written."""
         if self.header is not None:
             return
-        layout = source.format if self.layout == "auto" else self.layout
+        layout = LAYOUTS.get(source.format, source.format) if self.layout == "auto" else self.layout
         columns = ["text"] if source.format == "text" else source.columns
         if columns and layout in ("csv", "tsv"):
             self.layout = layout

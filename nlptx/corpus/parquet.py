@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nlptx.errors import DataError, NlptxError
 
 
-def parquet_rows(path: str) -> Iterator[dict[str, Any]]:
+def parquet_rows(path: str, on_columns: Callable[[list[str]], None]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file as dictionaries from column name to cell, one part of the file after the other.
 
     Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. The index
     of a data frame is left out.
+
+    Args:
+        path: path of the file.
+        on_columns: called once with the names of the columns, before the first row, and also if there are no rows.
 
     Raises:
         DataError: the file cannot be read, or two columns have the same name.
@@ -32,6 +36,7 @@ def parquet_rows(path: str) -> Iterator[dict[str, Any]]:
             if repeated := [name for name, times in Counter(names).items() if times > 1]:
                 hint = "Give every column a different name."
                 raise DataError(f"duplicate column {repeated[0]!r}", where=path, hint=hint)
+            on_columns(names)
             for batch in file.iter_batches(columns=names):
                 for row in batch.to_pylist():
                     yield {name: _finite(row[name]) for name in names}

@@ -130,3 +130,15 @@ def test_cells_of_a_table(value, written):
 @pytest.mark.parametrize(("value", "written"), [(date(2026, 1, 2), "2026-01-02"), (Decimal("1.10"), "1.10")])
 def test_values_without_a_json_form_are_written_without_quotes(value, written):
     assert cell(value) == written
+
+
+def test_a_parquet_table_without_rows_has_a_header(model, tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    pd.DataFrame({"text": [], "id": []}).astype({"text": "str", "id": "int"}).to_parquet(tmp_path / "none.parquet")
+    header = "text,id,label,confidence,score,prob_neg,prob_pos"
+    assert predict(model, "none.parquet").lines == [header]
+    assert predict(model, "none.parquet", "--format", "csv").lines == [header]
+    predict(model, "none.parquet", "-o", "out.csv")
+    assert (tmp_path / "out.csv").read_text() == header + "\n"
