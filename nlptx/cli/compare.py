@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import SettingsError
+from nlptx.errors import DataError, SettingsError
 from nlptx.io.output_path import check_writable
 
 if TYPE_CHECKING:
@@ -142,6 +143,15 @@ def _predictions(
     sources = sources if is_data else [*sources, last]
     if len(sources) < 2:
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
+    for name in sources:
+        if name != BUNDLED and (os.path.isdir(name) or (not is_data and _is_only_data(name, reading))):
+            others = " ".join(shlex.quote(other) for other in inputs if other != name)
+            raise DataError(
+                "this is neither a model nor a table of predictions; labelled texts must be the last argument",
+                where=name,
+                hint=f"Use: nlptx compare {others} {shlex.quote(name)}. A table of predictions needs a column"
+                " 'predicted', or a column prob_LABEL per label.",
+            )
     tables = [name for name in sources if name != BUNDLED and is_table(name)]
     models = {name: Model.load(None if name == BUNDLED else name) for name in sources if name not in tables}
     for model in models.values():
@@ -170,6 +180,13 @@ def _is_model(path: str) -> bool:
         return False
     with open(path, "rb") as file:
         return file.read(4) == b"PK\x03\x04"
+
+
+def _is_only_data(name: str, reading: ReadOptions) -> bool:
+    """Return whether a file is a table without predictions."""
+    from nlptx.evaluation.file_kind import has_predictions, is_table
+
+    return is_table(name) and not has_predictions(name, reading)
 
 
 def _as_data(predictions: LabelledPredictions) -> LabelledData:

@@ -128,6 +128,9 @@ def test_refusals(folder, tmp_path):
     words = ("compare", "bad.csv", "good.jsonl", "--disagreements")
     refused(*words, "bad.csv", code=2, says="is also an input", cwd=folder)
     refused(*words, tmp_path / "none" / "a.csv", code=1, says="folder does not exist", cwd=folder)
+    for words in (["data.tsv", "bundled", "bundled"], ["bad.csv", "data.tsv", "bundled"], [".", "bad.csv", "data.tsv"]):
+        refused("compare", *words, code=3, says="labelled texts must be the last argument", cwd=folder)
+    refused("compare", "data.tsv", "bad.csv", "good.jsonl", code=3, says="bad.csv good.jsonl data.tsv", cwd=folder)
     other = tmp_path / "other.csv"
     other.write_text("text,label,predicted\nsomething else,pos,pos\n")
     refused("compare", folder / "bad.csv", other, code=3, says=f"{other}: no row for the text 'great film 0'")
