@@ -153,6 +153,11 @@ def _predictions(
                 " 'predicted', or a column prob_LABEL per label.",
             )
     tables = [name for name in sources if name != BUNDLED and is_table(name)]
+    if len(sources) > 2 and tables == [last]:
+        run.reporter.note(
+            f"note: {last} contains predictions, which are compared with those of the models; to use only its texts and"
+            " labels, remove or rename the columns with predictions"
+        )
     models = {name: Model.load(None if name == BUNDLED else name) for name in sources if name not in tables}
     for model in models.values():
         reading = with_separator(reading, model)

@@ -112,6 +112,15 @@ def test_a_model_is_applied_to_the_texts_of_a_table(folder):
     assert result["seen_in"] == {"bundled": None}
 
 
+def test_labelled_texts_with_predictions_are_noted(folder):
+    note = "note: bad.csv contains predictions, which are compared with those of the models"
+    result = run("compare", "bundled", "bundled", "bad.csv", "--json", cwd=folder)
+    assert [each["source"] for each in result.json["candidates"]] == ["bundled", "bundled", "bad.csv"]
+    assert note in result.stderr
+    for words in (["bundled", "bad.csv"], ["bundled", "good.jsonl", "bad.csv"]):
+        assert note not in run("compare", *words, "--json", cwd=folder).stderr
+
+
 def test_data_from_a_pipe(folder):
     data = (folder / "data.tsv").read_text()
     words = ("compare", "bad.csv", "good.jsonl", "-", "--input-format", "tsv", "--json")
