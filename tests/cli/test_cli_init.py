@@ -84,6 +84,15 @@ def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):
     assert [command.split()[1] for command in planned(experiment, goals)] == ["compare"]
 
 
+def test_a_single_settings_file_is_evaluated(experiment):
+    (experiment / "exp/settings/candidate.toml").unlink()
+    make(experiment, ["SEEDS=1", "results/crossvalidation.txt", "results/test.txt"])
+    for name in ("crossvalidation", "test"):
+        assert "accuracy" in (experiment / f"exp/results/{name}.txt").read_text()
+    report = "nlptx evaluate ../test.tsv -m models/base-1.npz --report results/base.html"
+    assert planned(experiment, ["all", "SEEDS=1"]) == [report]
+
+
 def test_the_report_uses_the_model_of_the_first_seed(experiment):
     commands = planned(experiment, ["all", "SEEDS=7 8"])
     (report,) = [command for command in commands if "--report" in command]
