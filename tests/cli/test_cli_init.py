@@ -91,6 +91,8 @@ def test_a_single_settings_file_is_evaluated(experiment):
         assert "accuracy" in (experiment / f"exp/results/{name}.txt").read_text()
     report = "nlptx evaluate ../test.tsv -m models/base-1.npz --report results/base.html"
     assert planned(experiment, ["all", "SEEDS=1"]) == [report]
+    compared = "nlptx compare models/base-1.npz models/base-2.npz ../test.tsv"
+    assert compared in planned(experiment, ["all", "SEEDS=1 2"])
 
 
 def test_the_report_uses_the_model_of_the_first_seed(experiment):
