@@ -43,7 +43,7 @@ def init(
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
     reading += [word for pair in map for word in ("--map", pair)]
-    paths = [str(path) for path in write_experiment(folder, train, test, reading)]
+    paths = [str(path) for path in write_experiment(folder, train, test, reading, run.jobs)]
     if run.json:
         print_json({"output": folder, "files": paths})
         return

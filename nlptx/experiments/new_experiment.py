@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[\w./+,@%-]+")
 
 
 def write_experiment(
-    folder: str | Path, train: str | Path, test: str | Path, reading: Sequence[str] = ()
+    folder: str | Path, train: str | Path, test: str | Path, reading: Sequence[str] = (), jobs: int | None = None
 ) -> list[Path]:
     """Write the files of a new experiment, and return their paths.
 
@@ -27,6 +27,7 @@ def write_experiment(
         train: labelled texts for training.
         test: labelled texts for testing.
         reading: command-line options for reading both files.
+        jobs: number of cores that each command uses; None for all cores.
 
     Raises:
         DataError: ``train`` or ``test`` does not exist.
@@ -37,6 +38,7 @@ def write_experiment(
     folder = Path(folder)
     options = "".join(f" {_escaped(word)}" for word in reading)
     names = {"@TRAIN@": _relative(train, folder), "@TEST@": _relative(test, folder), "@READING@": options}
+    names["@JOBS@"] = "" if jobs is None else f" {jobs}"
     template = resources.files("nlptx") / "experiments" / "template"
     paths = [folder / name for name in FILES]
     try:

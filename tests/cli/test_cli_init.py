@@ -84,6 +84,14 @@ def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):
     assert [command.split()[1] for command in planned(experiment, goals)] == ["compare"]
 
 
+def test_the_number_of_cores_of_each_command(work, tmp_path):
+    shutil.copy(work / "train.tsv", tmp_path)
+    run("init", "exp", "train.tsv", "train.tsv", "-j", "3", cwd=tmp_path)
+    assert all(" -j 3" in line for line in planned(tmp_path, ["all"]))
+    assert all(" -j 2" in line for line in planned(tmp_path, ["all", "-j", "2", "JOBS=2"]))
+    assert not any(" -j" in line for line in planned(tmp_path, ["all", "JOBS="]))
+
+
 def test_a_single_settings_file_is_evaluated(experiment):
     (experiment / "exp/settings/candidate.toml").unlink()
     make(experiment, ["SEEDS=1", "results/crossvalidation.txt", "results/test.txt"])
