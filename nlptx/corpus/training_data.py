@@ -188,6 +188,7 @@ def _read_sorted(
     weights = array("d")
     kept: list[Document] = []
     others: list[str] = []
+    empty: list[str] = []
 
     def labelled_texts() -> Iterator[str]:
         for document in counted(documents, on_document, already):
@@ -200,11 +201,16 @@ def _read_sorted(
             label = document.label or ""
             labels.append(known.setdefault(label, label))  # equal labels are one object, to save memory
             weights.append(document.weight)
+            if not document.text.strip():
+                empty.append(document.where)
             if keep_documents:
                 kept.append(document)
             yield document.text
 
     texts = order.sorted(_gather(labelled_texts(), budget))
+    if empty:
+        first = f"{len(empty):,} (the first is {empty[0]})"
+        corpus.on_note(f"empty texts: {first}; only their labels are used; `skip_bad` leaves them out")
     source = {"labelled_sha256": sha256.hexdigest()} if others else {}
     if corpus.options.weight_column is not None:
         source["weights_sha256"] = digest_of_weights(weights)

@@ -131,3 +131,13 @@ def test_broken_rows_of_texts_without_labels_are_counted_too(tmp_path):
     notes = []
     found = read_training_data(data, more, options=ReadOptions(skip_bad=True), on_note=notes.append)
     assert (found.unlabelled, notes) == (["d"], [f"left out 1 row: 1 that cannot be read ({more}:2)"])
+
+
+def test_empty_training_texts_are_reported_unless_they_are_skipped(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\na,pos\n,neg\n  ,neg\nc,neg\n")
+    notes = []
+    assert read_training_data(path, on_note=notes.append).texts == ["a", "", "  ", "c"]
+    assert notes == [f"empty texts: 2 (the first is {path}:3); only their labels are used; `skip_bad` leaves them out"]
+    notes.clear()
+    assert read_training_data(path, options=ReadOptions(skip_bad=True), on_note=notes.append).texts == ["a", "c"]
+    assert [note for note in notes if "empty texts" in note] == []
