@@ -104,8 +104,8 @@ def tune(
         try:
             experiment, recipe, _ = read_experiment(given, run)
             if 0 < texts < len(experiment.texts):
-                run.reporter.note(f"note: the search uses {texts:,} of {len(experiment.texts):,} texts (--texts)")
-                experiment = experiment.sample(texts, seed)
+                total, experiment = len(experiment.texts), experiment.sample(texts, seed)
+                run.reporter.note(f"note: the search uses {len(experiment.texts):,} of {total:,} texts (--texts)")
             if cluster.dry_run:
                 from nlptx.cli.cluster_training import print_experiment_plan
 

@@ -14,8 +14,9 @@ from nlptx.classifier.label_sets import find_label_sets
 from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
+from nlptx.errors import DataError
 from nlptx.sampling.splits import stratified_split
-from nlptx.sampling.stratified_folds import grouped_folds, stratified_folds
+from nlptx.sampling.stratified_folds import grouped_folds, sample_groups, stratified_folds
 from nlptx.settings import TrainSettings
 from nlptx.training.fingerprint import Fingerprint, digest_artifact, digest_rows
 from nlptx.training.labels import order_labels
@@ -118,11 +119,24 @@ class Experiment:
     def sample(self, count: int, seed: int) -> Experiment:
         """Return an experiment with about ``count`` of the texts, and with about the same label frequencies.
 
-        Runs of consecutive texts are kept or left out together.
+        Whole groups are kept or left out, and the sample then has at most ``count`` texts. Without groups, runs of
+        consecutive texts are kept or left out together.
+
+        Raises:
+            DataError: there are fewer groups in the sample than folds.
         """
-        share = count / len(self.texts)
-        _, rows = stratified_split(strata(self.targets, share), share, np.random.default_rng(seed))
-        kept = rows.tolist()
+        share, rng = count / len(self.texts), np.random.default_rng(seed)
+        stratum = strata(self.targets, share)
+        if self.groups is None:
+            kept = stratified_split(stratum, share, rng)[1].tolist()
+        else:
+            kept = sample_groups(stratum, self.groups, count, rng).tolist()
+            if (found := len({self.groups[row] for row in kept})) < self.folds:
+                raise DataError(
+                    f"a sample of {count:,} texts contains only {found} whole groups; expected one for each of the"
+                    f" {self.folds} folds",
+                    hint="Use more texts, or fewer `folds`.",
+                )
         return replace(
             self,
             texts=[self.texts[row] for row in kept],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,10 @@ from numpy.typing import NDArray
 
 from nlptx.errors import DataError, SettingsError
 from nlptx.sampling.splits import shuffled_runs
+
+# Number of parts that a sample of whole groups consists of. With more parts, the sample is closer to the wanted size,
+# but its label fractions are less exact.
+_PARTS_PER_SAMPLE = 10
 
 
 def stratified_folds(
@@ -80,6 +85,31 @@ def grouped_folds(
         fold_of_group[group] = fold
         assigned[fold] += fractions[group]
     return fold_of_group[group_of]
+
+
+def sample_groups(
+    strata: NDArray[np.int64], groups: Sequence[str], count: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return the indices of at most ``count`` texts, as many whole groups as fit, with about the same label fractions.
+
+    The groups are cut into small parts with equal label fractions (:func:`grouped_folds`), of which some are drawn.
+
+    Args:
+        strata: (texts,) integer from 0 that identifies the label of each text.
+        groups: name of the group of each text.
+        count: maximum number of texts.
+        rng: source of randomness.
+    """
+    parts = min(len(set(groups)), math.ceil(_PARTS_PER_SAMPLE * len(groups) / count))
+    if parts < 2:
+        return np.arange(len(groups) if len(groups) <= count else 0)
+    part = grouped_folds(strata, groups, parts, rng)
+    sizes = np.bincount(part, minlength=parts)
+    chosen, total = np.zeros(parts, bool), 0
+    for number in rng.permutation(parts).tolist():
+        if total + sizes[number] <= count:
+            chosen[number], total = True, total + int(sizes[number])
+    return np.flatnonzero(chosen[part])
 
 
 def _check(folds: int, count: int, what: str) -> None:

@@ -1,5 +1,6 @@
 """Tests of the search for settings: candidates, halving, time limit, resuming. A formula replaces training."""
 
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import pytest
 from sample_data import make_rows
 
 from nlptx import CountSettings, PcaSettings, TrainSettings
-from nlptx.errors import ArtifactError, DivergenceError, SettingsError
+from nlptx.errors import ArtifactError, DataError, DivergenceError, SettingsError
 from nlptx.experiments import halving, step
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
@@ -239,9 +240,28 @@ def test_the_settings_file_can_be_read(tmp_path):
 
 def test_a_sample_keeps_the_fractions_of_the_labels():
     labels = ["b" if number % 4 == 0 else "a" for number in range(400)]
-    found = Experiment(["x"] * 400, labels, groups=list(map(str, range(400)))).sample(100, seed=1)
-    assert len(found.texts) == len(found.groups) == 100
+    found = Experiment(["x"] * 400, labels).sample(100, seed=1)
+    assert len(found.texts) == 100
     assert found.labels.count("b") == 25
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_sample_contains_whole_groups(size):
+    groups = [str(number // size) for number in range(700)]
+    experiment = Experiment(["x"] * 700, ["b" if number % 4 == 0 else "a" for number in range(700)], groups=groups)
+    found = experiment.sample(200, seed=1)
+    assert 180 <= len(found.texts) == len(found.groups) <= 200
+    assert found.labels.count("b") / len(found.texts) == pytest.approx(0.25, abs=0.03)
+    assert set(Counter(found.groups).values()) == {size}
+
+
+def test_a_sample_that_has_too_few_groups_is_refused():
+    groups = [str(number // 50) for number in range(400)]
+    experiment = Experiment(["x"] * 400, ["a", "b"] * 200, groups=groups)
+    assert len(experiment.sample(250, seed=1).texts) == 250
+    for count, whole in ((200, 4), (49, 0)):
+        with pytest.raises(DataError, match=f"contains only {whole} whole groups; expected one for each of the 5"):
+            experiment.sample(count, seed=1)
 
 
 def test_the_number_of_workers_does_not_change_the_result(world):
