@@ -55,9 +55,10 @@ def pca(
     nlptx pca cooccur.npz --components 50 --transform none --block 1 --degree 1 -o textbook.npz
 
     COOCCUR is the output of nlptx cooccur, or - for standard input. Its matrix may be larger than memory: it is read in
-    parts, and if it does not fit within --memory, it is kept in a temporary file. The table at the end shows the first
-    components and the last one. The residual of an eigenvector v with eigenvalue l is |Av - lv| / l, where A = X'X / n
-    and X is the n by n matrix of transformed counts.
+    parts, and if it does not fit within --memory, it is kept in a temporary file. The vectors of the iteration always
+    stay in memory: by default, up to 56 bytes per word and component, besides about 100 MB for the program. The table
+    at the end shows the first components and the last one. The residual of an eigenvector v with eigenvalue l is |Av -
+    lv| / l, where A = X'X / n and X is the n by n matrix of transformed counts.
     """
     check_names(counts)
     stage = StageRun(run, output, [counts])
@@ -82,7 +83,14 @@ def pca(
             from nlptx.pca.fit import fit_pca
 
             embeddings = fit_pca(
-                counts, settings, seed=seed, jobs=run.jobs, memory=memory, tmp_dir=tmp_dir, on_round=on_round
+                counts,
+                settings,
+                seed=seed,
+                jobs=run.jobs,
+                memory=memory,
+                tmp_dir=tmp_dir,
+                on_round=on_round,
+                on_note=run.reporter.note,
             )
         else:
             from nlptx.cluster.pca import fit_on

@@ -39,6 +39,7 @@ def fit_pca(
     memory: int = DEFAULT_MEMORY,
     tmp_dir: FilePath | None = None,
     on_round: Callable[[int, float], None] | None = None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors.
 
@@ -58,9 +59,11 @@ def fit_pca(
         seed: seed for the random starting block.
         jobs: number of threads, or a Workers object; by default one thread per core. It does not change the result.
         memory: maximum number of bytes for the transformed matrix and the vectors together. If they do not fit, the
-            matrix goes to a temporary file, which is read again for each product. The limit does not change the result.
+            matrix goes to a temporary file, which is read again for each product. The vectors always stay in memory,
+            even if they alone exceed the limit. The limit does not change the result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
+        on_note: called with a note if the vectors alone exceed the memory limit.
 
     Returns:
         Word vectors (V, R) float32, and for each component its eigenvalue, its residual and the fraction of the sum of
@@ -94,6 +97,11 @@ def fit_pca(
             vectors_size = basis_bytes(
                 len(opened.vocabulary), settings.components, settings.block, settings.degree, dtype
             )
+            if vectors_size > memory:
+                on_note(
+                    f"the vectors need up to {vectors_size >> 20:,} MB, more than `memory` ({memory >> 20:,} MB); only"
+                    " the matrix goes to disk. Fewer `components`, or fewer words in the counts, need less"
+                )
             matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
             slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)
             symmetric = is_symmetric(settings.transform, settings.smoothing)

@@ -39,6 +39,15 @@ def stored(counts, tmp_path):
     return path
 
 
+def test_a_limit_below_the_size_of_the_vectors_is_noted(stored):
+    notes = []
+    fit_pca(stored, SETTINGS[0], memory=10 << 20, on_note=notes.append)
+    assert notes == []
+    fit_pca(stored, SETTINGS[0], memory=1000, on_note=notes.append)
+    (note,) = notes
+    assert note.startswith("the vectors need up to 0 MB, more than `memory` (0 MB); only the matrix goes to disk.")
+
+
 def bytes_of(embeddings, folder):
     path = folder / "vectors.npz"
     embeddings.save(path)
