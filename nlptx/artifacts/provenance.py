@@ -42,8 +42,9 @@ _LABEL_FIELDS = ("skip_bad", "label_map", "weight_column", "label_separator")
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the headers of all stages, from the first stage to this artifact, and the commands that make it.
 
-    There is one command for each stage that was run by nlptx. If ``nlptx train`` without ``-e`` would make the same
-    word vectors and the same model in one step, only this command is returned.
+    There is one command for each stage that was run by nlptx. The commands contain placeholders for the inputs, and no
+    options that depend on how these store the texts, such as ``--delimiter``. If ``nlptx train`` without ``-e`` would
+    make the same word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)
     if artifact.kind in (*PARTS, "words"):

@@ -211,3 +211,8 @@ def test_help_into_a_closed_pipe_is_silent():
     # `true` does not read its input. It may close the pipe before or after the help is written.
     assert result.code in (0, 141)
     assert result.stderr == ""
+
+
+def test_info_says_which_reading_options_its_commands_lack():
+    help_text = call("info", "--help").text
+    assert "--input-format and --delimiter are not" in " ".join(help_text.split())
