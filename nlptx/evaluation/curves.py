@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.metrics import BINS, wilson_interval
+from nlptx.metrics import BINS, confidence_bins, wilson_interval
 
 # Approximate maximum number of points per curve. More points would make no visible difference in a figure.
 MAX_POINTS = 200
@@ -88,7 +88,7 @@ def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bin
         correct: (texts,) whether each prediction is correct.
         bins: number of bins.
     """
-    bin_of = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    bin_of = confidence_bins(confidence, bins)
     found = []
     for number in np.unique(bin_of).tolist():
         members = bin_of == number

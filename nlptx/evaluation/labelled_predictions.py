@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -9,6 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.label_set_report import LabelSetReport, report_sets
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored, score
 from nlptx.corpus.corpus import Corpus
@@ -17,6 +19,7 @@ from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
+from nlptx.metrics import Report, evaluate
 from nlptx.runtime.workers import Workers
 
 # Class number for a text without a prediction, such as a text for which another program answered "?".
@@ -88,6 +91,15 @@ class ModelPredictions(LabelledPredictions):
 
     def take(self, rows: NDArray) -> Self:
         return replace(super().take(rows), known_words=self.known_words[rows])
+
+
+def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetReport:
+    """Compare the predictions for one or more texts with the true labels. Thresholds of labels are unknown (NaN)."""
+    given, names = predictions, predictions.label_names
+    if given.targets.ndim == 2:
+        unknown = [math.nan] * len(names)
+        return report_sets(given.probabilities, given.targets, given.predicted, given.confidence, names, unknown)
+    return evaluate(given.probabilities, given.targets, names, given.is_ordered, given.predicted, given.confidence)
 
 
 @dataclass(frozen=True)
