@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_set_report import LabelSetReport, report_sets
 from nlptx.classifier.model import Model
-from nlptx.classifier.scoring import Scored, score
+from nlptx.classifier.scoring import Scored, score_texts
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_sets import read_labels
@@ -129,20 +130,14 @@ def read_labelled(
 
 def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
     """Return a function that scores texts on the given workers. It raises the same errors as ``scoring.score``."""
-
-    def score_texts(texts: list[str]) -> Iterator[Scored]:
-        for batch in score(model, ((None, text) for text in texts), workers):
-            for _, scored in batch:
-                yield scored
-
-    return score_texts
+    return lambda texts: chain.from_iterable(score_texts(model, texts, workers))
 
 
 def predict_labelled(
     model: Model,
     source: str,
     data: LabelledData,
-    score_texts: Callable[[list[str]], Iterable[Scored]],
+    score_all: Callable[[list[str]], Iterable[Scored]],
     on_note: Callable[[str], None] = lambda note: None,
     on_scored: Callable[[str, Scored], None] = lambda where, scored: None,
 ) -> ModelPredictions:
@@ -152,7 +147,7 @@ def predict_labelled(
         model: the classifier.
         source: name of the model, for messages and tables.
         data: the labelled texts.
-        score_texts: function that returns the model's predictions for texts, in order; see :func:`scorer`.
+        score_all: function that returns the model's predictions for texts, in order; see :func:`scorer`.
         on_note: called with a note about labels that the model spells differently.
         on_scored: called with the position and the prediction of each text.
 
@@ -163,7 +158,7 @@ def predict_labelled(
     positions = [document.where for document in data.documents]
     targets = find_targets(data.labels, model, positions, on_note)
     rows: list[Scored] = []
-    for where, scored in zip(positions, score_texts([document.text for document in data.documents]), strict=True):
+    for where, scored in zip(positions, score_all([document.text for document in data.documents]), strict=True):
         on_scored(where, scored)
         rows.append(scored)
     probabilities = np.array([row.probabilities for row in rows])
