@@ -81,11 +81,6 @@ def compare(
         format_of_table(disagreements)
         check_not_an_input(disagreements, inputs)
         check_writable(disagreements)
-    check_names(report)
-    if report is not None:
-        from nlptx.report.page import check_report_path
-
-        check_report_path(report)
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, group_numbers
