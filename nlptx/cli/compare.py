@@ -137,8 +137,9 @@ def _predictions(
     sources = sources if is_data else [*sources, last]
     if len(sources) < 2:
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
-    tables = [name for name in sources if name != BUNDLED and is_table(name)]
-    models = {name: Model.load(None if name == BUNDLED else name) for name in sources if name not in tables}
+    distinct = dict.fromkeys(sources)
+    tables = [name for name in distinct if name != BUNDLED and is_table(name)]
+    models = {name: Model.load(None if name == BUNDLED else name) for name in distinct if name not in tables}
     for model in models.values():
         reading = with_separator(reading, model)
     data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
