@@ -209,7 +209,7 @@ def calibration_error(
 
     With ``weights``, one per text, the size of a bin is the sum of its weights, and both means are weighted.
     """
-    bin_of = _bins(confidence, bins)
+    bin_of = confidence_bins(confidence, bins)
     total = float(len(confidence))
     hits: NDArray = correct
     if weights is not None:
@@ -225,7 +225,7 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
     of n texts with mean confidence c, the number of correct predictions is binomial with parameters n and c. The error
     is estimated from samples drawn with a fixed seed. With r = ``repeats`` predictions per text, n is divided by r.
     """
-    bin_of = _bins(confidence, bins)
+    bin_of = confidence_bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)
     expected = np.bincount(bin_of, confidence, bins)
     shares = np.clip(expected / np.maximum(counts, 1), 0, 1)
@@ -235,8 +235,8 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
     return NoiseFloor(float(errors.mean()), float(np.quantile(errors, 0.95)))
 
 
-def _bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
-    """Return the bin of each confidence. A confidence of 1 belongs to the last bin."""
+def confidence_bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
+    """Return the bin of each confidence, from 0, for bins of equal width. A confidence of 1 is in the last bin."""
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 

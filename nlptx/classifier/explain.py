@@ -119,7 +119,7 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
         outputs = model.regions.combine_without_each(outputs, read, count)
     if not np.isfinite(outputs).all():
         raise ArtifactError("the model's weights overflow on this text; train the model again")
-    return model.as_probabilities(outputs.astype(np.float64) / model.temperature)
+    return model.calibrated(outputs)
 
 
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:

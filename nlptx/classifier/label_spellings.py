@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from nlptx.classifier.label_types import as_number
+
 # Pairs of labels that mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
 # Pairs of numbers that mean negative and positive if both occur in the data. One of them alone may mean something else.
@@ -64,8 +66,7 @@ def _plain(label: str) -> str:
     >>> _plain("+1"), _plain("0.0"), _plain("POS")
     ('1', '0', 'pos')
     """
-    try:
-        number = float(label)
-    except ValueError:
+    number = as_number(label)
+    if number is None:
         return label.casefold()
     return str(int(number)) if number in (-1, 0, 1) else label

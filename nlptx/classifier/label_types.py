@@ -7,6 +7,7 @@ used in training.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -68,6 +69,21 @@ def label_name(label: Label) -> str:
     ('pos', '1', 'True', '0.5')
     """
     return str(label)
+
+
+def as_number(label: str) -> float | None:
+    """Return the value of a label that is a finite number; None for any other label.
+
+    Labels such as ``1_2`` are names, although Python reads them as numbers.
+
+    >>> as_number("-0.5"), as_number("1_2"), as_number("nan")
+    (-0.5, None, None)
+    """
+    try:
+        number = math.nan if "_" in label else float(label)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def labels_by_name(labels: Sequence[Label], name: str = "labels") -> dict[str, Label]:

@@ -129,8 +129,12 @@ class Model:
                 outputs = combined(self.regions, infer(self, texts), texts)
             if not np.isfinite(outputs).all():
                 raise ArtifactError("the model's weights overflow on this text; train the model again")
-            result[known] = self.as_probabilities(outputs.astype(np.float64) / self.temperature)
+            result[known] = self.calibrated(outputs)
         return result
+
+    def calibrated(self, outputs: NDArray) -> NDArray[np.float64]:
+        """Return calibrated probabilities (B, C), given outputs (B, outputs) before the division by the temperature."""
+        return self.as_probabilities(outputs.astype(np.float64) / self.temperature)
 
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (B, C), given network outputs (B, outputs) that were divided by the temperature.
@@ -216,9 +220,7 @@ class Model:
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) expected label values, in [-1, 1], for (B, C) probabilities; None if the labels have no order."""
-        if self.values is None:
-            return None
-        return np.clip((probabilities * self.values).sum(axis=1), -1, 1)
+        return None if self.values is None else np.clip((probabilities * self.values).sum(axis=1), -1, 1)
 
     def embeddings(self) -> Embeddings:
         """Return the word vectors after training."""
@@ -227,8 +229,7 @@ class Model:
 
     def to_artifact(self) -> Artifact:
         """Return the model as an artifact, ready to be written to a file."""
-        arrays = arrays_of(self)
-        return Artifact(KIND, self.settings.to_dict(), arrays, self.made_from, details_of(self), self.seed)
+        return Artifact(KIND, self.settings.to_dict(), arrays_of(self), self.made_from, details_of(self), self.seed)
 
     def save(self, path: FilePath) -> None:
         """Write the model to a file atomically. Raises OutputError."""

@@ -147,7 +147,7 @@ class TypicalSurprise:
             rest = counts[words] - inside
             corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
             sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[index]))
-            for length in {min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}:
+            for length in sorted({min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}):
                 start = (len(part) - length) // 2
                 means.append((sums[start + length] - sums[start]) / length)
                 lengths.append(length)

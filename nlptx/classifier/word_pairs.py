@@ -78,22 +78,22 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
     singles = sorted({index for pair in pairs for index in pair})
     removals: list[tuple[int, ...]] = [(), *((index,) for index in singles), *pairs]
     values = dict(zip(removals, _log_odds(model, ids, removals, explanation.label), strict=True))
-    found = [
-        PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b])  #
-        for a, b in pairs
-    ]
+    found = [PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b]) for a, b in pairs]
     found = [pair for pair in found if abs(pair.effect) >= _SMALLEST]
     return sorted(found, key=lambda pair: -abs(pair.effect))[:count]
 
 
-def _candidates(worth: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Return the pairs (earlier, later) of word indices to measure. Pairs of important words come first."""
-    important = np.argsort(-np.abs(worth), kind="stable")[:_WORDS].tolist()
+def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Return the pairs (earlier, later) of word indices to measure, given the effects (T,) of the T words.
+
+    Pairs of important words come first.
+    """
+    important = np.argsort(-np.abs(effects), kind="stable")[:_WORDS].tolist()
     pairs = {(min(a, b), max(a, b)) for a, b in combinations(important, 2)}
     for middle in important:
-        near = range(max(middle - _REACH, 0), min(middle + _REACH + 1, len(worth)))
+        near = range(max(middle - _REACH, 0), min(middle + _REACH + 1, len(effects)))
         pairs |= {(min(middle, other), max(middle, other)) for other in near if other != middle}
-    size = np.abs(worth)
+    size = np.abs(effects)
     return sorted(pairs, key=lambda pair: (-size[pair[0]] * size[pair[1]], pair))
 
 

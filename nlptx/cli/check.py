@@ -140,7 +140,7 @@ def check(
     from nlptx.data_quality.check import check as check_rows
     from nlptx.data_quality.rows import read_rows
     from nlptx.data_quality.suspicious_rows import COLUMNS, suspicious_rows
-    from nlptx.data_quality.worth_labelling import check_possible, worth_labelling
+    from nlptx.data_quality.uncertainty_sampling import check_possible, suggest_texts
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
 
@@ -173,7 +173,7 @@ def check(
         if suggest is not None:
             meter(0.0, "", title="texts worth labelling")
             of_model = None if given is None else partial(given.predict, workers=workers)
-            suggested = worth_labelling(rows, more, suggest, workers, of_model)
+            suggested = suggest_texts(rows, more, suggest, workers, of_model)
     candidates = rows if more is None else rows.followed_by(more)
     if run.json:
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}

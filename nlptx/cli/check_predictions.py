@@ -47,13 +47,7 @@ class GivenModel:
 
     def predict(self, texts: list[str], workers: Workers) -> tuple[list[str], NDArray[np.float64], Decision]:
         """Return the C labels, their probabilities (B, C) for B texts, and the rule for choosing labels."""
-        import numpy as np
-
-        from nlptx.classifier.scoring import score
-
-        scored = score(self.model, ((None, text) for text in texts), workers)
-        p = np.array([row.probabilities for batch in scored for _, row in batch])
-        return self.model.label_names, p, self.model.decision
+        return self.model.label_names, self.model.predict_proba(texts, workers), self.model.decision
 
 
 def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions, run: Run) -> LabelledPredictions:

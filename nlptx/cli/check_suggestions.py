@@ -8,14 +8,14 @@ from nlptx.cli.reporter import Reporter, neutralised
 
 if TYPE_CHECKING:
     from nlptx.data_quality.rows import Rows
-    from nlptx.data_quality.worth_labelling import WorthLabelling
+    from nlptx.data_quality.uncertainty_sampling import SuggestedTexts
 
 # Maximum numbers of texts in the table and of characters shown per text. JSON and --to-label contain all texts in full.
 _SHOWN, _CHARACTERS = 20, 70
 _DIGITS = 4
 
 
-def suggested_as_json(suggested: WorthLabelling | None, rows: Rows) -> dict[str, Any]:
+def suggested_as_json(suggested: SuggestedTexts | None, rows: Rows) -> dict[str, Any]:
     """Return the texts as JSON values, or an empty dictionary if ``--suggest`` was not given."""
     if suggested is None:
         return {}
@@ -35,7 +35,7 @@ def suggested_as_json(suggested: WorthLabelling | None, rows: Rows) -> dict[str,
     }
 
 
-def draw_suggested(suggested: WorthLabelling | None, rows: Rows, reporter: Reporter) -> None:
+def draw_suggested(suggested: SuggestedTexts | None, rows: Rows, reporter: Reporter) -> None:
     """If ``--suggest`` was given, print the first suggested texts, one per line, or why there are none."""
     if suggested is None:
         return

@@ -12,7 +12,6 @@ from nlptx.cli.cluster_options import ClusterOptions, size_of
 from nlptx.cli.options import Run
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import score_texts
-from nlptx.evaluation.labelled_predictions import scorer
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import SERIAL
 
@@ -47,9 +46,7 @@ def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterO
     """Print the number and size of the texts, and estimates of the memory per worker and of the time."""
     sample = texts[:_SAMPLE]
     started = time.perf_counter()
-    with SERIAL:
-        for _ in scorer(classifier, SERIAL)(sample):
-            pass
+    classifier.predict_proba(sample, SERIAL)
     seconds = (time.perf_counter() - started) * size_of(texts) / max(size_of(sample), 1)
     # This process holds all texts and scores the sample, so it needs more memory than a worker.
     plan = {"texts": len(texts), "bytes": size_of(texts), "memory_per_worker": 10**6 * peak_memory()}

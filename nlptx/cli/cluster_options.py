@@ -98,7 +98,7 @@ class ClusterOptions:
 
         Args:
             partitions: the input, cut into partitions.
-            rate: bytes of text that one worker processes per second, measured on a sample.
+            rate: bytes of text that one worker processes per second, measured on a sample; 0 if there is no text.
             memory: maximum memory of a task, in bytes.
             run: options shared by all commands.
         """
@@ -107,7 +107,7 @@ class ClusterOptions:
         if not all(partition.is_whole for partition in partitions):
             plan["largest_partition"] = max(partition.size for partition in partitions)
         plan["memory_per_worker"] = memory
-        self.print_plan(plan, len(partitions), size / rate, run)
+        self.print_plan(plan, len(partitions), size / rate if rate else 0.0, run)
 
 
 def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:

@@ -15,7 +15,8 @@ from typing import BinaryIO
 from nlptx.classifier.model import Model
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cli.options import Run
-from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, open_output, other_columns
+from nlptx.cli.outputs import open_output
+from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, other_columns
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import load_once
@@ -175,12 +176,8 @@ def _layout(partition: Partition, reading: ReadOptions) -> str:
 
 def _rate(inputs: Sequence[str], model: str | None, reading: ReadOptions) -> float:
     """Return how many bytes of text one core scores per second, measured on the first texts."""
-    from nlptx.classifier.scoring import score
-
     classifier = Model.load(model)
     texts = [document.text for document in islice(Corpus(inputs, reading), _SAMPLE)]
     started = time.perf_counter()
-    with Workers(1) as workers:
-        for _ in score(classifier, ((None, text) for text in texts), workers):
-            pass
+    classifier.predict_proba(texts, Workers(1))
     return sum(len(text.encode("utf-8", "replace")) + 1 for text in texts) / (time.perf_counter() - started)

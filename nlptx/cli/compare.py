@@ -82,11 +82,6 @@ def compare(
         format_of_table(disagreements)
         check_not_an_input(disagreements, inputs)
         check_writable(disagreements)
-    check_names(report)
-    if report is not None:
-        from nlptx.report.page import check_report_path
-
-        check_report_path(report)
     check_page(report, inputs)
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, group_numbers
@@ -143,22 +138,15 @@ def _predictions(
     sources = sources if is_data else [*sources, last]
     if len(sources) < 2:
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
-    for name in sources:
-        if name != BUNDLED and (os.path.isdir(name) or (not is_data and _is_only_data(name, reading))):
-            others = " ".join(shlex.quote(other) for other in inputs if other != name)
-            raise DataError(
-                "this is neither a model nor a table of predictions; labelled texts must be the last argument",
-                where=name,
-                hint=f"Use: nlptx compare {others} {shlex.quote(name)}. A table of predictions needs a column"
-                " 'predicted', or a column prob_LABEL per label.",
-            )
-    tables = [name for name in sources if name != BUNDLED and is_table(name)]
+    distinct = list(dict.fromkeys(sources))
+    _check_that_data_is_last(inputs, distinct, is_data, reading)
+    tables = [name for name in distinct if name != BUNDLED and is_table(name)]
     if len(sources) > 2 and tables == [last]:
         run.reporter.note(
             f"note: {last} contains predictions, which are compared with those of the models; to use only its texts and"
             " labels, remove or rename the columns with predictions"
         )
-    models = {name: Model.load(None if name == BUNDLED else name) for name in sources if name not in tables}
+    models = {name: Model.load(None if name == BUNDLED else name) for name in distinct if name not in tables}
     for model in models.values():
         reading = with_separator(reading, model)
     data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
@@ -177,6 +165,19 @@ def _predictions(
         for name, model in models.items():
             found[name] = predict_labelled(model, name, data, scorer(model, workers), run.reporter.note)
     return [found[name] for name in sources], seen
+
+
+def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_data: bool, reading: ReadOptions) -> None:
+    """Refuse labelled texts among ``sources``, the inputs whose predictions are to be compared."""
+    for name in sources:
+        if name != BUNDLED and (os.path.isdir(name) or (not is_data and _is_only_data(name, reading))):
+            others = " ".join(shlex.quote(other) for other in inputs if other != name)
+            raise DataError(
+                "this is neither a model nor a table of predictions; labelled texts must be the last argument",
+                where=name,
+                hint=f"Use: nlptx compare {others} {shlex.quote(name)}. A table of predictions needs a column"
+                " 'predicted', or a column prob_LABEL per label.",
+            )
 
 
 def _is_model(path: str) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,10 +13,6 @@ from nlptx.cli.page_options import this_command
 from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import QualityGateError
-
-if TYPE_CHECKING:
-    from nlptx.classifier.label_set_report import LabelSetReport
-    from nlptx.metrics import Report
 
 
 def is_table(path: str) -> bool:
@@ -59,12 +53,10 @@ def evaluate_table(
         QualityGateError: the accuracy is below ``min_accuracy``.
     """
     from nlptx.classifier.coverage import CoverageCurve
-    from nlptx.classifier.label_set_report import report_sets
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
-    from nlptx.evaluation.labelled_predictions import read_labelled
+    from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
-    from nlptx.metrics import evaluate
 
     if abstention.is_given:
         raise click.UsageError("--abstain and --max-error need a model, but -m is a table of predictions.")
@@ -78,21 +70,7 @@ def evaluate_table(
         check_picture_path(plot)
         if found.confidence is None:
             raise click.UsageError("--plot needs a table with the columns 'prob_LABEL' or 'confidence'.")
-    report: Report | LabelSetReport
-    if found.targets.ndim == 2:
-        unknown = [math.nan] * len(found.label_names)
-        report = report_sets(
-            found.probabilities, found.targets, found.predicted, found.confidence, found.label_names, unknown
-        )
-    else:
-        report = evaluate(
-            found.probabilities,
-            found.targets,
-            found.label_names,
-            found.is_ordered,
-            found.predicted,
-            found.confidence,
-        )
+    report = evaluate_predictions(found)
     curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
     groups = {column: accuracy_by_group(column_values(column, found.documents), found.correct) for column in by}
     inputs = list(data) or [path]

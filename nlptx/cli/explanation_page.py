@@ -7,7 +7,7 @@ from html import escape
 
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.reporter import neutralised
-from nlptx.report.word_spans import same_length_lower
+from nlptx.report.word_spans import token_starts
 
 # Blue and vermilion are from the palette of Okabe & Ito, whose colours can be told apart by colour-blind people. Words
 # that decrease the probability of the label are also underlined, so that the page can be printed in grey. The
@@ -45,8 +45,6 @@ PAGE_END = "</body>\n</html>\n"
 _STRONGEST = 0.75
 # A word has no colour if its effect is below this fraction of the largest effect in the text.
 _FAINTEST = 0.05
-# Maximum number of characters that may be skipped to find the next token in the text.
-_MAX_GAP = 40
 
 
 def text_as_html(explained: ExplainedText) -> str:
@@ -84,11 +82,10 @@ def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
     where it belongs.
     """
     text = explained.text
-    lowered = same_length_lower(text)
     done = 0
-    for word in explained.words:
-        start = lowered.find(word.word.lower(), done, done + len(word.word) + _MAX_GAP)
-        if start < 0:
+    starts = token_starts(text, (word.word for word in explained.words))
+    for word, start in zip(explained.words, starts, strict=True):
+        if start is None:
             yield word.word, word
             continue
         yield text[done:start], None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -14,9 +13,9 @@ import click
 from nlptx.cli.charts import bar
 from nlptx.cli.explanation_page import PAGE_END, PAGE_START, text_as_html
 from nlptx.cli.explanation_rows import ExplainedText, Word
+from nlptx.cli.outputs import open_output
 from nlptx.cli.reporter import Reporter
-from nlptx.corpus.compression import compressed, is_packed
-from nlptx.io.atomic_write import atomic_output
+from nlptx.corpus.compression import is_packed
 from nlptx.io.output_path import STDOUT
 
 FORMATS = ("auto", "table", "jsonl", "html")
@@ -85,20 +84,14 @@ class ExplanationWriter:
 @contextmanager
 def open_writer(output: str, format: str, reporter: Reporter) -> Iterator[ExplanationWriter]:
     """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz."""
-    if output == STDOUT:
-        yield from _page(ExplanationWriter(sys.stdout.buffer, format, reporter))
-        return
-    with atomic_output(output) as whole, compressed(whole, output) as file:
-        yield from _page(ExplanationWriter(file, format, reporter))
-
-
-def _page(writer: ExplanationWriter) -> Iterator[ExplanationWriter]:
-    is_page = writer.format == "html"
-    if is_page:
-        writer.write_text(PAGE_START)
-    yield writer
-    if is_page:
-        writer.write_text(PAGE_END)
+    with open_output(output) as file:
+        writer = ExplanationWriter(file, format, reporter)
+        is_page = format == "html"
+        if is_page:
+            writer.write_text(PAGE_START)
+        yield writer
+        if is_page:
+            writer.write_text(PAGE_END)
 
 
 def draw(explained: ExplainedText, reporter: Reporter) -> None:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from nlptx.experiments.crossvalidation import CrossValidation
     from nlptx.experiments.fold import FoldResult
 
-# Decimal places of probabilities.
-_DIGITS = 6
-
 
 def format_of_table(path: str) -> str:
     """Return the format that the name of a table implies: csv, tsv or jsonl. Raise click.UsageError for other names."""
@@ -57,7 +54,7 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
 
 def _rows(fold: FoldResult, result: CrossValidation, layout: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the index and the new columns of each text of a fold."""
-    from nlptx.cli.prediction_writer import rounded
+    from nlptx.cli.prediction_writer import DIGITS, each_rounded, rounded
 
     names, separator = result.experiment.label_names, result.experiment.separator
     columns = (fold.rows, fold.predicted, fold.confidence, fold.probabilities)
@@ -69,12 +66,12 @@ def _rows(fold: FoldResult, result: CrossValidation, layout: str) -> Iterator[tu
         else:
             chosen = [name for name, has in zip(names, predicted, strict=True) if has]
             label = chosen if layout == "jsonl" else separator.join(chosen)
-            shares = [round(p, _DIGITS) for p in probabilities]
+            shares, confidence = each_rounded(probabilities), round(confidence, DIGITS)
         yield (
             row,
             {
                 "predicted": label,
-                "confidence": round(confidence, _DIGITS),
+                "confidence": confidence,
                 **{f"prob_{name}": p for name, p in zip(names, shares, strict=True)},
                 "fold": fold.fold + 1,
                 "seed": fold.seed,

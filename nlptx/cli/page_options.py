@@ -19,16 +19,6 @@ _NOT_SHOWN = {
 }
 
 
-def _check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value == "-":
-        raise click.BadParameter(
-            "a report cannot be written to standard output, which shows the result; name a file that ends in .html.",
-            context,
-            parameter,
-        )
-    return value
-
-
 def _distinct(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(value)) < len(value):
         raise click.BadParameter("a column is given twice.", context, parameter)
@@ -39,7 +29,6 @@ report_option = option(
     "--report",
     type=PATH,
     metavar="FILE",
-    callback=_check,
     help="Write an HTML report with figures and texts (needs nlptx[report]).",
 )
 by_option = option(

@@ -162,7 +162,8 @@ def _score(
     run: Run,
 ) -> ScoredTexts:
     """Score the texts on this machine."""
-    from nlptx.cli.prediction_writer import PredictionWriter, open_output
+    from nlptx.cli.outputs import open_output
+    from nlptx.cli.prediction_writer import PredictionWriter
     from nlptx.cli.scoring_run import score_corpus
     from nlptx.corpus.corpus import Corpus
     from nlptx.runtime.workers import Workers

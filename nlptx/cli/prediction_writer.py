@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,11 +11,8 @@ from nlptx.classifier.prediction_columns import free_names, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
 from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line
-from nlptx.corpus.compression import compressed
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.io.atomic_write import atomic_output
-from nlptx.io.output_path import STDOUT
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
@@ -32,7 +27,7 @@ NONE_OF_THEM = "-"
 LAYOUTS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
-_DIGITS = 6
+DIGITS = 6
 _DIGITS_OF_SURPRISE = 2
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -163,9 +158,9 @@ class PredictionWriter:
         return [self.labels[number] for number in scored.chosen] if answered else None
 
     def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
-        shares = rounded(scored.probabilities) if self.separator is None else _each_rounded(scored.probabilities)
-        confidence = shares[scored.chosen[0]] if self.separator is None else round(scored.confidence, _DIGITS)
-        score = None if self.model.values is None or scored.score is None else round(scored.score, _DIGITS)
+        shares = rounded(scored.probabilities) if self.separator is None else each_rounded(scored.probabilities)
+        confidence = shares[scored.chosen[0]] if self.separator is None else round(scored.confidence, DIGITS)
+        score = None if self.model.values is None or scored.score is None else round(scored.score, DIGITS)
         result = prediction_columns(self.labels, self._value(scored), confidence, score, shares)
         result |= self._details(scored)
         row = dict(document.fields) if document.fields is not None else _place(document)
@@ -204,7 +199,7 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
     All probabilities are rounded down. Then a millionth is added to each of the probabilities with the largest
     remainders, until the sum is 1 (largest remainder method).
     """
-    unit = 10**_DIGITS
+    unit = 10**DIGITS
     floors = [int(p * unit) for p in probabilities]
     lost = sorted(range(len(floors)), key=lambda index: floors[index] - probabilities[index] * unit)
     for index in lost[: unit - sum(floors)]:
@@ -212,8 +207,9 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
     return [floor / unit for floor in floors]
 
 
-def _each_rounded(probabilities: Sequence[float]) -> list[float]:
-    return [round(p, _DIGITS) for p in probabilities]
+def each_rounded(probabilities: Sequence[float]) -> list[float]:
+    """Round each probability to six digits."""
+    return [round(p, DIGITS) for p in probabilities]
 
 
 def guarded(text: str) -> str:
@@ -224,17 +220,3 @@ def guarded(text: str) -> str:
 def _place(document: Document) -> dict[str, Any]:
     """Return the columns for a text that is not from a table. If each file is one text, include the file name."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}
-
-
-@contextmanager
-def open_output(output: str) -> Iterator[BinaryIO]:
-    """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz.
-
-    Args:
-        output: path of the output, or ``-`` for standard output.
-    """
-    if output == STDOUT:
-        yield sys.stdout.buffer
-        return
-    with atomic_output(output) as whole, compressed(whole, output) as file:
-        yield file

@@ -77,8 +77,13 @@ def reading_options(
     label_help = "Table column that contains the label" + ("." if labelled else "; this command does not use it.")
 
     def decorate(function: Function) -> Function:
-        @option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
-        @option("--label-column", default="label", show_default=True, help=label_help)
+        @option(
+            "--text-column",
+            default=ReadOptions.text_column,
+            show_default=True,
+            help="Table column that contains the text.",
+        )
+        @option("--label-column", default=ReadOptions.label_column, show_default=True, help=label_help)
         @option(
             "--input-format",
             type=click.Choice(FORMATS),

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from nlptx.corpus.compression import compressed
-from nlptx.io.atomic_write import atomic_output
+from nlptx.cli.outputs import open_output
 
 TSV_BREAKS = str.maketrans("\t\r\n", "   ")
 _CSV_END = "\r\n"
@@ -66,5 +65,5 @@ class TableWriter:
 @contextmanager
 def open_table(output: str, layout: str, header: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table, which is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz."""
-    with atomic_output(output) as whole, compressed(whole, output) as file:
+    with open_output(output) as file:
         yield TableWriter(file, layout, header)

@@ -46,7 +46,7 @@ class Cluster:
         check_stop: called every few seconds while the caller waits for a result; an exception that it raises ends the
             wait.
         per_worker: number of tasks assigned to each worker thread at a time. With two, a thread that finishes a task
-        usually has the next one already.
+            usually has the next one already.
 
     Raises:
         SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.

@@ -21,15 +21,15 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
         first: for each text, index of the first text that is equal to it; see :func:`.same_texts.first_same`.
         count: number of data rows.
     """
-    own = np.arange(count)
-    copies = np.flatnonzero(first[:count] < own)
+    copies = np.flatnonzero(first[:count] < np.arange(count))
     yield Finding("duplicates", copies, first[copies])
     yield _conflicts(rows, first[:count])
     if len(first) > count:
-        in_test = dict(zip(first[: count - 1 : -1].tolist(), range(len(first) - 1, count - 1, -1), strict=True))
-        shared = [row for row in own.tolist() if int(first[row]) in in_test]
-        found = np.array(shared, np.int64)
-        yield Finding("overlap", found, np.array([in_test[int(first[row])] for row in shared], np.int64))
+        _, position = np.unique(first[count:], return_index=True)  # of the first test row with each text
+        in_test = {int(first[row]): row for row in (count + position).tolist()}
+        pairs = [(row, in_test[text]) for row, text in enumerate(first[:count].tolist()) if text in in_test]
+        shared, others = np.array(pairs, np.int64).reshape(-1, 2).T
+        yield Finding("overlap", shared, others)
 
 
 def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:

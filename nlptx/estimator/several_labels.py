@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
 from nlptx.errors import InputTypeError
+from nlptx.nn.activations import logit
 from nlptx.text.arguments import check_iterable
 
 # Separators for the labels of a text in tables, in order of preference. The first one that no label contains is used.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
 # Smaller probabilities are replaced by this value, so that their logarithms are finite.
-_SMALLEST = np.finfo(np.float64).tiny
+SMALLEST = np.finfo(np.float64).tiny
 # Decision value for a label that is never predicted.
-SMALLEST_VALUE = float(np.log(_SMALLEST))
+SMALLEST_VALUE = float(np.log(SMALLEST))
 
 
 def is_indicator(y: Any) -> bool:
@@ -71,11 +72,7 @@ def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np
 
     The differences are at least 0 for the predicted labels.
     """
-    return _log_odds(p) - _log_odds(label_sets.thresholds)
-
-
-def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.log(np.maximum(p, _SMALLEST)) - np.log(np.maximum(1 - p, _SMALLEST))
+    return logit(p) - logit(label_sets.thresholds)
 
 
 def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any], fill: float) -> NDArray:

@@ -17,7 +17,7 @@ from nlptx.cli.training_progress import show
 from nlptx.errors import DataError, NotFittedError
 from nlptx.estimator.arguments import FitArguments, list_plain_labels
 from nlptx.estimator.parameters import Parameters, to_plain
-from nlptx.estimator.several_labels import SMALLEST_VALUE, decision_values, in_order, list_sets
+from nlptx.estimator.several_labels import SMALLEST, SMALLEST_VALUE, decision_values, in_order, list_sets
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
 from nlptx.training.fit import fit
@@ -26,9 +26,6 @@ from nlptx.training.sample_weights import list_weights
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Smaller probabilities are replaced by this value in the decision function, so that their logarithms are finite.
-_SMALLEST = np.finfo(np.float64).tiny
 
 
 class TextClassifier(Parameters):
@@ -165,7 +162,7 @@ class TextClassifier(Parameters):
             return self._sort_columns(decision_values(self.model_.label_sets, probabilities), SMALLEST_VALUE)
         if self.model_.is_balanced:
             probabilities = probabilities / self.model_.priors
-        logarithms = self._sort_columns(np.log(np.maximum(probabilities, _SMALLEST)))
+        logarithms = self._sort_columns(np.log(np.maximum(probabilities, SMALLEST)))
         return logarithms if len(self.classes_) > 2 else logarithms[:, 1] - logarithms[:, 0]
 
     def score(

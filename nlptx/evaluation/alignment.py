@@ -68,6 +68,7 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
 def _renumbered(
     predictions: LabelledPredictions, names: Sequence[str], spelling: dict[str, str]
 ) -> LabelledPredictions:
+    """Return the predictions with the class numbers of ``names``; ``spelling`` maps their labels to these names."""
     columns = np.array([names.index(spelling[name]) for name in predictions.label_names], np.int64)
     if columns.tolist() == list(range(len(names))):
         return predictions
@@ -80,15 +81,12 @@ def _renumbered(
     def classes(values: NDArray) -> NDArray:
         return spread(values) if values.ndim == 2 else np.where(values == NO_ANSWER, NO_ANSWER, columns[values])
 
-    return LabelledPredictions(
-        source=predictions.source,
+    return replace(
+        predictions,
         label_names=list(names),
-        is_ordered=predictions.is_ordered,
-        documents=predictions.documents,
         targets=classes(predictions.targets),
         predicted=classes(predictions.predicted),
         probabilities=None if predictions.probabilities is None else spread(predictions.probabilities),
-        confidence=predictions.confidence,
     )
 
 

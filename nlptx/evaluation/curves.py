@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.metrics import BINS, wilson_interval
+from nlptx.metrics import BINS, confidence_bins, wilson_interval
+from nlptx.nn.activations import logit
 
 # Approximate maximum number of points per curve. More points would make no visible difference in a figure.
 MAX_POINTS = 200
@@ -88,7 +89,7 @@ def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bin
         correct: (texts,) whether each prediction is correct.
         bins: number of bins.
     """
-    bin_of = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    bin_of = confidence_bins(confidence, bins)
     found = []
     for number in np.unique(bin_of).tolist():
         members = bin_of == number
@@ -109,12 +110,12 @@ def without_temperature(
         probabilities: (texts, C) probabilities that the model predicted.
         known: (texts,) whether each text has a known word. The temperature is not applied to other texts.
     """
-    smallest = np.finfo(np.float64).tiny
     loss = model.network.loss
     if loss.independent:
-        outputs = np.log(np.maximum(probabilities, smallest)) - np.log(np.maximum(1 - probabilities, smallest))
+        outputs = logit(probabilities)
     else:
-        logs = np.log(np.maximum(probabilities / model.priors if model.is_balanced else probabilities, smallest))
+        ratios = probabilities / model.priors if model.is_balanced else probabilities
+        logs = np.log(np.maximum(ratios, np.finfo(np.float64).tiny))
         outputs = logs[:, 1:] - logs[:, :1] if loss.outputs == 1 else logs
     raw = model.as_probabilities(outputs * model.temperature)
     return np.where(known[:, None], raw, probabilities)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nlptx.classifier.label_spellings import match_labels
+from nlptx.classifier.label_types import as_number
 from nlptx.training.labels import order_labels
 
 # Maximum number of labels that a note lists.
@@ -56,12 +57,6 @@ def _single_match(label: str, known: Sequence[str]) -> str:
     found = match_labels([label], known)
     if found is not None:
         return found[label]
-    same = [other for other in known if _number(other) is not None and _number(other) == _number(label)]
+    number = as_number(label)
+    same = [other for other in known if number is not None and as_number(other) == number]
     return same[0] if len(same) == 1 else label
-
-
-def _number(label: str) -> float | None:
-    try:
-        return float(label)
-    except ValueError:
-        return None

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.label_set_report import LabelSetReport, report_sets
 from nlptx.classifier.model import Model
-from nlptx.classifier.scoring import Scored, score
+from nlptx.classifier.scoring import Scored, score_texts
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
+from nlptx.metrics import Report, evaluate
 from nlptx.runtime.workers import Workers
 
 # Class number for a text without a prediction, such as a text for which another program answered "?".
@@ -90,6 +94,15 @@ class ModelPredictions(LabelledPredictions):
         return replace(super().take(rows), known_words=self.known_words[rows])
 
 
+def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetReport:
+    """Compare the predictions for one or more texts with the true labels. Thresholds of labels are unknown (NaN)."""
+    given, names = predictions, predictions.label_names
+    if given.targets.ndim == 2:
+        unknown = [math.nan] * len(names)
+        return report_sets(given.probabilities, given.targets, given.predicted, given.confidence, names, unknown)
+    return evaluate(given.probabilities, given.targets, names, given.is_ordered, given.predicted, given.confidence)
+
+
 @dataclass(frozen=True)
 class LabelledData:
     """The documents of a labelled corpus, their labels, and the SHA-256 of the corpus."""
@@ -117,20 +130,14 @@ def read_labelled(
 
 def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
     """Return a function that scores texts on the given workers. It raises the same errors as ``scoring.score``."""
-
-    def score_texts(texts: list[str]) -> Iterator[Scored]:
-        for batch in score(model, ((None, text) for text in texts), workers):
-            for _, scored in batch:
-                yield scored
-
-    return score_texts
+    return lambda texts: chain.from_iterable(score_texts(model, texts, workers))
 
 
 def predict_labelled(
     model: Model,
     source: str,
     data: LabelledData,
-    score_texts: Callable[[list[str]], Iterable[Scored]],
+    score_all: Callable[[list[str]], Iterable[Scored]],
     on_note: Callable[[str], None] = lambda note: None,
     on_scored: Callable[[str, Scored], None] = lambda where, scored: None,
 ) -> ModelPredictions:
@@ -140,7 +147,7 @@ def predict_labelled(
         model: the classifier.
         source: name of the model, for messages and tables.
         data: the labelled texts.
-        score_texts: function that returns the model's predictions for texts, in order; see :func:`scorer`.
+        score_all: function that returns the model's predictions for texts, in order; see :func:`scorer`.
         on_note: called with a note about labels that the model spells differently.
         on_scored: called with the position and the prediction of each text.
 
@@ -151,7 +158,7 @@ def predict_labelled(
     positions = [document.where for document in data.documents]
     targets = find_targets(data.labels, model, positions, on_note)
     rows: list[Scored] = []
-    for where, scored in zip(positions, score_texts([document.text for document in data.documents]), strict=True):
+    for where, scored in zip(positions, score_all([document.text for document in data.documents]), strict=True):
         on_scored(where, scored)
         rows.append(scored)
     probabilities = np.array([row.probabilities for row in rows])

@@ -127,6 +127,45 @@ def read_probabilities(
     return result / sums[:, None]
 
 
+def read_label_probabilities(
+    documents: Sequence[Document],
+    columns: Sequence[str],
+    labels: Sequence[str],
+    names: Sequence[str],
+    sums_to_one: bool,
+    on_note: Callable[[str], None],
+) -> NDArray[np.float64] | None:
+    """Return the probabilities of C labels, (texts, C) float64; None if there are no columns.
+
+    If several columns have the same label, because of the label map, their probabilities are added up. A label without
+    a column gets the probability 0, and a note lists such labels.
+
+    Args:
+        documents: the rows of the table.
+        columns: names of the columns.
+        labels: label of each column.
+        names: the C labels.
+        sums_to_one: whether the probabilities of a text must sum to 1; False for multi-label data.
+        on_note: called with notes.
+
+    Raises:
+        DataError: as for :func:`read_probabilities`, or two columns of multi-label data have the same label.
+    """
+    if not columns:
+        return None
+    if not sums_to_one and len(set(labels)) < len(labels):
+        raise DataError(f"two of the columns {', '.join(columns)} belong to the same label", where=documents[0].source)
+    result = np.zeros((len(documents), len(names)))
+    for label, p in zip(labels, read_probabilities(documents, columns, sums_to_one, on_note).T, strict=True):
+        result[:, names.index(label)] += p
+    if missing := [label for label in names if label not in labels]:
+        on_note(
+            f"{documents[0].source}: there is no column with the probability of {', '.join(missing)};"
+            " such a label gets the probability 0"
+        )
+    return result
+
+
 def read_probability(document: Document, column: str) -> float:
     """Return the probability in the given column of a row.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,8 @@ from nlptx.evaluation.prediction_cells import (
     newest_column,
     predicted_column,
     probability_columns,
+    read_label_probabilities,
     read_predicted,
-    read_probabilities,
     read_probability,
 )
 from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_missing
@@ -79,18 +80,20 @@ def read_predictions(
         documents = [documents[row] for row in match_rows(documents, data.documents)]
     cells = _read_cells(path, documents, reading, data)
     labels, named = _true_and_predicted(cells, documents, reading, data, on_note)
+    of_columns = map_labels(cells.probability_columns, reading.label_map)
     spelling, names, is_ordered = unite_labels(
         (label for each in labels for label in each),
-        [*(label for each in named if each is not None for label in each), *cells.probability_columns],
+        [*(label for each in named if each is not None for label in each), *of_columns],
         path,
         on_note,
     )
     labels = [tuple(spelling[label] for label in each) for each in labels]
     named = [None if each is None else tuple(spelling[label] for label in each) for each in named]
-    of_columns = tuple(spelling[label] for label in cells.probability_columns)
-    _check_common_label(path, labels, [of_columns, *filter(None, named)])
+    of_columns = [spelling[label] for label in of_columns]
+    _check_common_label(path, labels, [tuple(of_columns), *filter(None, named)])
     several = reading.label_separator is not None
-    probabilities = _probabilities(documents, cells, names, spelling, not several, on_note)
+    columns = list(cells.probability_columns.values())
+    probabilities = read_label_probabilities(documents, columns, of_columns, names, not several, on_note)
     targets = find_label_sets(labels, names)
     predicted = find_label_sets([each or () for each in named], names)
     if not several:
@@ -125,7 +128,12 @@ def _listed(labels: set[str]) -> str:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells with the predicted labels, if there are any, and the names of the columns with probabilities."""
+    """Labels and columns of a table of predictions, before the label map is applied.
+
+    Args:
+        predicted: the predicted label or labels in each row, None for no answer; None if there is no such column.
+        probability_columns: label -> name of the column with its probability.
+    """
 
     predicted: list[str | None] | None
     probability_columns: dict[str, str]
@@ -136,7 +144,6 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
     if column is None and data is not None:
         column = find_column(documents, reading.label_column)
     columns = probability_columns(documents)
-    columns = {reading.label_map.get(label, label): name for label, name in columns.items()}
     if column is None and not columns:
         names = ", ".join(documents[0].fields or {}) or "none"
         raise DataError(
@@ -169,49 +176,24 @@ def _true_and_predicted(
     """Return the true labels and the predicted labels of each text; a prediction is None if there is no answer."""
     separator = reading.label_separator
 
-    def split(label: str) -> tuple[str, ...]:
-        parts = [label] if separator is None else split_cells([label], separator)[0]
-        return tuple(map_labels(parts, reading.label_map))
+    def split(cell: str) -> list[str]:
+        return [cell] if separator is None else split_cells([cell], separator)[0]
 
-    predicted = cells.predicted or [None] * len(documents)
-    written = [document.label or "" for document in documents] if data is None else []
-    found = [label for cell in [*written, *predicted] if cell for label in cell.split(separator)]
+    def mapped(labels: list[str]) -> tuple[str, ...]:
+        return tuple(map_labels(labels, reading.label_map))
+
+    predicted = [
+        split(cell or "") if cell or separator else None for cell in cells.predicted or [None] * len(documents)
+    ]
+    named = [None if labels is None else mapped(labels) for labels in predicted]
+    if data is not None:
+        return [(label,) if isinstance(label, str) else label for label in data.labels], named
+    written = [split(document.label or "") for document in documents]
     for note in label_map_notes(
-        reading.label_map, [label.strip() for label in found] + list(cells.probability_columns)
+        reading.label_map, chain(*written, *filter(None, predicted), cells.probability_columns)
     ):
         on_note(note)
-    named = [split(cell or "") if cell or separator else None for cell in predicted]
-    if data is None:
-        return [split(label) for label in written], named
-    return [(label,) if isinstance(label, str) else label for label in data.labels], named
-
-
-def _probabilities(
-    documents: Sequence[Document],
-    cells: _Cells,
-    names: Sequence[str],
-    spelling: dict[str, str],
-    sums_to_one: bool,
-    on_note: Callable[[str], None],
-) -> NDArray[np.float64] | None:
-    """Return the probabilities of the labels, (texts, C), with 0 for a label without a column."""
-    if not cells.probability_columns:
-        return None
-    columns = {spelling[label]: name for label, name in cells.probability_columns.items()}
-    if len(columns) < len(cells.probability_columns):
-        raise DataError(
-            f"two of the columns {', '.join(cells.probability_columns.values())} belong to the same label",
-            where=documents[0].source,
-        )
-    result = np.zeros((len(documents), len(names)))
-    columns_of = [names.index(label) for label in columns]
-    result[:, columns_of] = read_probabilities(documents, list(columns.values()), sums_to_one, on_note)
-    if missing := [label for label in names if label not in columns]:
-        on_note(
-            f"{documents[0].source}: there is no column with the probability of {', '.join(missing)};"
-            " such a label gets the probability 0"
-        )
-    return result
+    return [mapped(labels) for labels in written], named
 
 
 def _confidence(

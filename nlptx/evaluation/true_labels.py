@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from numpy.typing import NDArray
+
+from nlptx.classifier.label_sets import find_label_sets
+from nlptx.classifier.label_spellings import match_labels
+from nlptx.classifier.label_types import find_labels
+from nlptx.classifier.model import Model
 from nlptx.errors import LabelError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nlptx.classifier.model import Model
 
 # Maximum number of respelled labels in a note.
 _MAX_LISTED = 10
@@ -37,10 +37,6 @@ def find_targets(
     Raises:
         LabelError: a label of the data is not a label of the model.
     """
-    from nlptx.classifier.label_sets import find_label_sets
-    from nlptx.classifier.label_spellings import match_labels
-    from nlptx.classifier.label_types import find_labels
-
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names
     distinct = list(dict.fromkeys(label for each in sets for label in each))

@@ -132,13 +132,13 @@ def _run_folds(
 ) -> Generator[tuple[dict[str, Any], list[str]]]:
     """Train and test models with the workers of this machine; see :data:`RunFolds`."""
     together = side_by_side(experiment, workers, len(tasks), on_note)
-    each = Workers(max(1, workers.jobs // together), processes=workers.processes)
+    each = workers.at_most(workers.jobs // together)
 
     def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
         # A worker process returns JSON values, because unpickling them runs no code from other modules.
         notes: list[str] = []
         # A worker process cannot show its progress.
-        show = on_progress if together == 1 else _ignore
+        show = on_progress if together == 1 else lambda progress: None
         return run_fold(experiment, recipe, *task, each, show, notes.append).to_record(), notes
 
     with workers.at_most(together) as pool:
@@ -147,10 +147,6 @@ def _run_folds(
 
 def _name(seed: int, fold: int) -> str:
     return f"seed {seed}, fold {fold + 1}"
-
-
-def _ignore(progress: Progress) -> None:
-    """Report no progress."""
 
 
 def _stored(experiment: Experiment, journal: Journal, name: str) -> FoldResult:

@@ -90,7 +90,7 @@ class Experiment:
 
     @cached_property
     def label_names(self) -> list[str]:
-        """Names of the C labels, in the order of a model trained on all texts."""
+        """Names of the C labels: in the order of their scale if they form one, otherwise in code-point order."""
         distinct = {label for labels in self._sets for label in labels}
         return order_labels(distinct)[0]
 

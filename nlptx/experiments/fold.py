@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.classifier.scoring import score
+from nlptx.classifier.scoring import score_texts
 from nlptx.errors import LabelError
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.measures import Measures
@@ -145,8 +145,8 @@ def _predict(
     model: Model, texts: list[str], experiment: Experiment, workers: Workers
 ) -> tuple[NDArray[np.float64], NDArray, NDArray[np.float64]]:
     """Return probabilities (n, C), predictions and confidences (n,) for the C labels in the experiment."""
-    with Workers(workers.jobs, processes=workers.processes) as started:
-        scored = [row for batch in score(model, ((None, text) for text in texts), started) for _, row in batch]
+    pool = Workers(workers.jobs, processes=workers.processes)
+    scored = [row for batch in score_texts(model, texts, pool) for row in batch]
     known = np.array([row.probabilities for row in scored])
     chosen = model.choose(known)
     columns = np.array([experiment.label_names.index(name) for name in model.label_names])

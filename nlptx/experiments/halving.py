@@ -159,7 +159,7 @@ class Search:
     def _run_steps(self, steps: Iterator[Step], count: int) -> Generator[dict[str, Any] | None]:
         """Perform steps with the workers of this machine; see :data:`RunSteps`."""
         together = side_by_side(self.experiment, self.workers, count)
-        each = Workers(max(1, self.workers.jobs // together), processes=self.workers.processes)
+        each = self.workers.at_most(self.workers.jobs // together)
 
         def work(plain: tuple[Any, ...]) -> dict[str, Any] | None:
             step = Step(*plain)
@@ -167,7 +167,7 @@ class Search:
             if not self._in_time(step):
                 return None
             # A worker process cannot show its progress.
-            show = partial(self._show, step) if together == 1 else _ignore
+            show = partial(self._show, step) if together == 1 else lambda progress: None
             return run_step(self.experiment, self.recipe, self.seed, step, each, self.feature_cache, show, self.clock)
 
         with self.workers.at_most(together) as pool:
@@ -228,7 +228,3 @@ def rungs(folds: int, first: int = 0) -> list[list[int]]:
 
 def _name(trial: Trial, fold: int) -> str:
     return f"fold {fold + 1}: {name_of(trial.values)}"
-
-
-def _ignore(progress: Progress) -> None:
-    """Report no progress."""

@@ -37,6 +37,12 @@ class Tanh(Layer):
         return dy * (1 - y * y)
 
 
+def logit(p: NDArray) -> NDArray:
+    """Return the log-odds log(p / (1 - p)). Both p and 1 - p are clipped to at least the smallest normal number."""
+    smallest = np.finfo(p.dtype).tiny
+    return np.log(np.maximum(p, smallest)) - np.log(np.maximum(1 - p, smallest))
+
+
 def sigmoid(x: NDArray) -> NDArray:
     """Return 1 / (1 + exp(-x)), computed as (1 + tanh(x/2)) / 2, which cannot overflow."""
     return (np.tanh(x / 2) + 1) / 2

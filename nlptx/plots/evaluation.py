@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.io.paths import FilePath
-from nlptx.metrics import BINS, calibration_error, wilson_interval
+from nlptx.metrics import BINS, calibration_error, confidence_bins, wilson_interval
 from nlptx.plots.style import BLUE, GREY, ORANGE, percent_axis, picture
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], c
 
     The calibration error (ECE) uses the same bins. A point is drawn at the mean confidence of its bin.
     """
-    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bins = confidence_bins(confidence, BINS)
     counts, sums = np.bincount(bins, minlength=BINS), np.bincount(bins, confidence, BINS)
     hits = np.bincount(bins, correct, BINS)
     filled = np.flatnonzero(counts)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nlptx.classifier.label_set_report import LabelSetReport, report_sets
 from nlptx.corpus.corpus import digest
 from nlptx.corpus.document import Document
-from nlptx.evaluation.labelled_predictions import LabelledPredictions
+from nlptx.evaluation.labelled_predictions import LabelledPredictions, evaluate_predictions
 from nlptx.experiments.crossvalidation import CrossValidation
 from nlptx.experiments.fold import FoldResult
 from nlptx.io.paths import FilePath
-from nlptx.metrics import Report, evaluate
 from nlptx.report.evaluation_page import Evaluation, evaluation_context
 from nlptx.report.page import write_page
 from nlptx.training.labels import order_labels
@@ -55,7 +52,8 @@ def write_crossvalidation_page(
     predictions = out_of_fold(result, documents)
     seeds = sorted({fold.seed for fold in result.results})
     notes = [f"There are {len(seeds)} seeds. The figures show the predictions of the first seed."] * (len(seeds) > 1)
-    evaluation = Evaluation(predictions, _report(predictions), data, digest(documents), notes=notes, command=command)
+    report = evaluate_predictions(predictions)
+    evaluation = Evaluation(predictions, report, data, digest(documents), notes=notes, command=command)
     spread = result.spread()
     accuracy = spread["accuracy"]
     context = evaluation_context(evaluation)
@@ -90,14 +88,6 @@ def out_of_fold(result: CrossValidation, documents: Sequence[Document]) -> Label
         probabilities=np.concatenate([fold.probabilities for fold in folds])[order],
         confidence=np.concatenate([fold.confidence for fold in folds])[order],
     )
-
-
-def _report(found: LabelledPredictions) -> Report | LabelSetReport:
-    names, probabilities, confidence = found.label_names, found.probabilities, found.confidence
-    if found.targets.ndim == 2:
-        unknown = [math.nan] * len(names)
-        return report_sets(probabilities, found.targets, found.predicted, confidence, names, unknown)
-    return evaluate(probabilities, found.targets, names, found.is_ordered, found.predicted, confidence)
 
 
 def _folds(result: CrossValidation) -> Folds:

@@ -60,14 +60,14 @@ class ListedText:
 
     def tints(self) -> list[tuple[str, str, float | None]]:
         """Return (text, CSS class, effect) for each span; the CSS class is empty for a span without a colour."""
-        largest = max((abs(span.worth) for span in self.spans if span.worth is not None), default=0.0)
+        largest = max((abs(span.effect) for span in self.spans if span.effect is not None), default=0.0)
         rows: list[tuple[str, str, float | None]] = []
         for span in self.spans:
-            share = abs(span.worth) / largest if span.worth is not None and largest else 0.0
-            if span.worth is None or share < _MIN_EFFECT:
+            share = abs(span.effect) / largest if span.effect is not None and largest else 0.0
+            if span.effect is None or share < _MIN_EFFECT:
                 rows.append((span.text, "", None))
             else:
-                rows.append((span.text, f"{'for' if span.worth > 0 else 'against'}-{tint_of(share)}", span.worth))
+                rows.append((span.text, f"{'for' if span.effect > 0 else 'against'}-{tint_of(share)}", span.effect))
         return rows
 
 
@@ -131,7 +131,7 @@ def _explained(model: Model, item: tuple[str | None, ListedText]) -> ListedText:
         return listed
     found = explain(model, text)
     words: list[tuple[str, float | None]] = [(token, None) for token in found.tokens]
-    for position, worth in zip(found.positions, found.worth.tolist(), strict=True):
-        words[position] = found.tokens[position], worth
+    for position, effect in zip(found.positions, found.worth.tolist(), strict=True):
+        words[position] = found.tokens[position], effect
     shown = text[:MAX_CHARACTERS]
     return replace(listed, spans=find_spans(shown, words), explained=found.label)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 # The search for a token ends after this number of characters, because some tokens do not occur in the text. For
@@ -11,36 +11,49 @@ _REACH = 60
 
 
 class Span(NamedTuple):
-    """A part of a text. If the part is a word, ``worth`` is its effect on the prediction, or None if it is unknown."""
+    """A part of a text. If the part is a word, ``effect`` is its effect on the prediction, or None if it is unknown."""
 
     text: str
-    worth: float | None = None
+    effect: float | None = None
 
 
-def find_spans(text: str, words: Iterable[tuple[str, float | None]]) -> list[Span]:
+def find_spans(text: str, words: Sequence[tuple[str, float | None]]) -> list[Span]:
     """Split a text into the given words and the characters between them. The concatenated spans equal the text.
 
     Args:
         text: the text.
         words: the tokens of the text, in order, each with its effect, or None if the effect is unknown.
     """
-    lowered = same_length_lower(text)
     spans: list[Span] = []
-    end = searched = 0
-    for word, worth in words:
-        start = lowered.find(word.lower(), searched, searched + _REACH + len(word))
-        if start < 0:
-            continue
-        searched = start + len(word)
-        if worth is None:
+    end = 0
+    for (word, effect), start in zip(words, token_starts(text, (word for word, _ in words)), strict=True):
+        if start is None or effect is None:
             continue
         if start > end:
             spans.append(Span(text[end:start]))
-        end = searched
-        spans.append(Span(text[start:end], worth))
+        end = start + len(word)
+        spans.append(Span(text[start:end], effect))
     return [*spans, Span(text[end:])] if end < len(text) else spans
 
 
-def same_length_lower(text: str) -> str:
+def token_starts(text: str, tokens: Iterable[str]) -> Iterator[int | None]:
+    """Yield the index of the first character of each token, or None for a token that does not occur in the text.
+
+    Args:
+        text: the text.
+        tokens: the tokens of the text, in order, in lower case or as in the text.
+    """
+    lowered = _same_length_lower(text)
+    end = 0
+    for token in tokens:
+        start = lowered.find(token.lower(), end, end + _REACH + len(token))
+        if start < 0:
+            yield None
+        else:
+            yield start
+            end = start + len(token)
+
+
+def _same_length_lower(text: str) -> str:
     """Return the text in lower case. If the lower case of a letter has several characters, only the first is kept."""
     return "".join(character.lower()[:1] for character in text)

@@ -27,7 +27,7 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
     train_weights = data.train.weights
     counts = count_labels(data.train.targets, len(model.labels), train_weights)
     texts = len(data.train) if train_weights is None else train_weights.sum()
-    p = model.as_probabilities(outputs.astype(np.float64) / model.temperature)
+    p = model.calibrated(outputs)
     loss = log_loss(p, targets, weights)
     loss_to_beat = log_loss(np.tile(counts / texts, (len(targets), 1)), targets, weights)
     failures = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,10 +76,7 @@ def crop(
     spare = [len(ids) - words for ids in texts]
     starts = [int(rng.integers(more + 1)) if more > 0 else 0 for more in spare]
     kept = [slice(start, start + words) for start in starts]
-    if ngram_features is not None:
-        known = zip(ngram_features, kept, strict=True)
-        ngram_features = [TextFeatures(found.token_features[here], found.text_features) for found, here in known]
-    return [ids[here] for ids, here in zip(texts, kept, strict=True)], ngram_features
+    return _take_words(texts, ngram_features, kept)
 
 
 def drop_words(
@@ -90,12 +87,21 @@ def drop_words(
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
     """Drop each word and its n-gram features with probability ``share``, but keep at least one word per text."""
     kept = [_kept_words(len(ids), share, rng) for ids in texts]
+    return _take_words(texts, ngram_features, kept)
+
+
+def _take_words(
+    texts: list[NDArray[np.int32]],
+    ngram_features: list[TextFeatures] | None,
+    kept: Sequence[slice | NDArray[np.intp]],
+) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
+    """Return the words at the positions ``kept`` of each text, and their features. Text features do not change."""
     if ngram_features is not None:
-        known = zip(ngram_features, kept, strict=True)
         ngram_features = [
-            TextFeatures(of_text.token_features[kept_here], of_text.text_features) for of_text, kept_here in known
+            TextFeatures(features.token_features[positions], features.text_features)
+            for features, positions in zip(ngram_features, kept, strict=True)
         ]
-    return [ids[kept_here] for ids, kept_here in zip(texts, kept, strict=True)], ngram_features
+    return [ids[positions] for ids, positions in zip(texts, kept, strict=True)], ngram_features
 
 
 def cut_microbatches(

@@ -70,8 +70,7 @@ def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
     if model.settings.calibrate:
         model.temperature = find_temperature(model.as_probabilities, outputs, valid.targets, valid.weights)
     if model.label_sets is not None:
-        p = model.as_probabilities(outputs.astype(np.float64) / model.temperature)
-        thresholds = choose_thresholds(p, valid.targets, valid.weights)
+        thresholds = choose_thresholds(model.calibrated(outputs), valid.targets, valid.weights)
         model.label_sets = replace(model.label_sets, thresholds=thresholds)
     if model.settings.calibrate:
         model.history["calibration"] = _measure_calibration(model, outputs, valid)
@@ -101,9 +100,7 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
         outputs: (texts, outputs) network outputs for the held-out texts.
         valid: the held-out texts.
     """
-    confidence, correct = _confidence(
-        model, model.as_probabilities(outputs.astype(np.float64) / model.temperature), valid
-    )
+    confidence, correct = _confidence(model, model.calibrated(outputs), valid)
     return ErrorCurve.of(confidence, correct, len(valid) + len(valid.unknown))
 
 

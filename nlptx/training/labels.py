@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from nlptx.classifier.label_types import as_number
 from nlptx.errors import LabelError
 
 # Common scales of label names, from worst to best.
@@ -21,6 +22,8 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
 # With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
 # measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
+# Maximum absolute value of a number on a scale, so that the length of the scale does not overflow.
+_MAX_NUMBER = 1e300
 
 
 def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str], list[float] | None]:
@@ -98,8 +101,8 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
 def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
     by_spelling: dict[str, list[str]] = {}
     for label in sorted(counts):
-        number = _numbers([label])
-        by_spelling.setdefault(str(number[label]) if number else label.casefold(), []).append(label)
+        number = as_number(label)
+        by_spelling.setdefault(label.casefold() if number is None else str(number), []).append(label)
     for spellings in by_spelling.values():
         if len(spellings) > 1:
             named = " and ".join(f"{label!r} ({_texts(counts[label])})" for label in spellings)
@@ -123,10 +126,8 @@ def _texts(count: int) -> str:
 
 
 def _numbers(labels: Sequence[str]) -> dict[str, float] | None:
-    try:
-        numbers = {label: float(label) for label in labels}
-    except ValueError:
+    """Return the values of distinct labels if all of them are different numbers; otherwise None."""
+    numbers = {label: number for label in labels if (number := as_number(label)) is not None}
+    if len(set(numbers.values())) < len(labels) or any(abs(number) > _MAX_NUMBER for number in numbers.values()):
         return None
-    distinct = set(numbers.values())
-    finite = all(abs(number) < 1e300 for number in distinct)  # also false for NaN
-    return numbers if finite and len(distinct) == len(labels) else None
+    return numbers

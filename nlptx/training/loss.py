@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -102,11 +100,6 @@ def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
         texts = [examples.ids[row] for row in rows]
         result[rows] = combined(model.regions, network_outputs(model, texts), texts)
 
-    for _ in workers.map(work, _slices(order)):
+    for _ in workers.map(work, (order[at : at + VALID_BATCH] for at in range(0, len(order), VALID_BATCH))):
         pass
     return result
-
-
-def _slices(order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    for start in range(0, len(order), VALID_BATCH):
-        yield order[start : start + VALID_BATCH]

@@ -20,8 +20,8 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
 from nlptx.data_quality.rows import read_rows
+from nlptx.data_quality.uncertainty_sampling import choose, margins
 from nlptx.data_quality.words import find_words
-from nlptx.data_quality.worth_labelling import choose, margins
 from nlptx.metrics import log_loss
 from nlptx.runtime.workers import Workers
 

@@ -352,6 +352,13 @@ def test_the_plan_is_printed_and_nothing_is_done(command, tmp_path):
     assert written(tmp_path) == ["texts.txt"]
 
 
+@pytest.mark.parametrize("content", ["", "text,label\n"])
+def test_the_plan_for_an_input_without_texts(content, tmp_path):
+    (tmp_path / "none.csv").write_text(content)
+    plan = json.loads(call("predict", "none.csv", "--cluster", "local:2", "--dry-run", "--json").stdout)
+    assert plan["seconds_on_one_worker"] == 0
+
+
 def test_the_plans_of_the_other_commands(tmp_path):
     write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 30, seed=1))
     call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")

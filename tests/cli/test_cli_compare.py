@@ -54,6 +54,13 @@ def test_one_table_with_true_labels_is_enough(folder, tmp_path):
     refused("compare", *words, code=3, says="no column 'label'")
 
 
+def test_a_table_that_is_named_twice_is_read_once(tmp_path):
+    table = tmp_path / "a.csv"
+    table.write_text("text,label,predicted\ngood,pos,?\nbad,neg,neg\n")
+    result = run("compare", table, table)
+    assert result.stderr.count("1 of 2 texts have no answer") == 1
+
+
 def test_three_and_a_model(folder, tmp_path):
     words = ("compare", "bad.csv", "good.jsonl", "bundled", "data.tsv", "--show", "2")
     result = run(*words, "--disagreements", tmp_path / "differ.csv", cwd=folder)

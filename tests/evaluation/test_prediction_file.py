@@ -120,6 +120,48 @@ def test_label_map_and_columns(tmp_path):
     assert found.correct.tolist() == [True, False]
 
 
+def test_the_label_map_replaces_labels_with_spaces(tmp_path):
+    reading = ReadOptions(label_map={"very good": "pos", "very bad": "neg"})
+    notes = []
+    content = "text,label,predicted\nx,very good,very good\ny,very bad,very good\n"
+    found = read_predictions(written(tmp_path, content), reading, notes.append)
+    assert found.label_names == ["neg", "pos"]
+    assert found.correct.tolist() == [True, False]
+    assert notes == []
+
+
+def test_the_label_map_replaces_labels_of_columns(tmp_path):
+    reading = ReadOptions(label_map={"0": "neg", "1": "pos"})
+    data = read_labelled([written(tmp_path, "text,label\nx,1\ny,0\n", "data.csv")], reading)
+    path = written(tmp_path, "text,prob_0,prob_1\nx,0.2,0.8\ny,0.4,0.6\n")
+    found = read_predictions(path, reading, data=data)
+    assert found.label_names == ["neg", "pos"]
+    np.testing.assert_allclose(found.probabilities, [[0.2, 0.8], [0.4, 0.6]])
+
+
+def test_the_label_map_may_concern_only_the_data(tmp_path):
+    reading = ReadOptions(label_map={"0": "neg", "1": "pos"})
+    data = read_labelled([written(tmp_path, "text,label\nx,1\ny,0\n", "data.csv")], reading)
+    notes = []
+    found = read_predictions(written(tmp_path, "text,predicted\nx,pos\ny,pos\n"), reading, notes.append, data)
+    assert found.correct.tolist() == [True, False]
+    assert notes == []
+
+
+def test_probabilities_of_labels_with_the_same_replacement_are_added_up(tmp_path):
+    reading = ReadOptions(label_map={"1": "neg", "2": "neg", "3": "pos"})
+    path = written(tmp_path, "text,label,prob_1,prob_3,prob_2\nx,3,0.1,0.8,0.1\ny,2,0.3,0.4,0.3\n")
+    found = read_predictions(path, reading)
+    assert found.correct.tolist() == [True, True]
+    np.testing.assert_allclose(found.probabilities, [[0.2, 0.8], [0.6, 0.4]])
+
+
+def test_two_probability_columns_for_one_of_several_labels_are_refused(tmp_path):
+    path = written(tmp_path, "text,label,predicted,prob_a,prob_A,prob_b\nx,a;b,a,0.5,0.5,0.5\ny,b,b,0.5,0.5,0.5\n")
+    with pytest.raises(DataError, match="belong to the same label"):
+        read_predictions(path, ReadOptions(label_separator=";"))
+
+
 def test_rounded_probabilities_are_normalised(tmp_path):
     notes = []
     path = written(tmp_path, "text,label,prob_a,prob_b,prob_c\nx,a,0.33,0.33,0.33\ny,b,0.2,0.5,0.3\n")

@@ -18,6 +18,7 @@ def notes(labels, ordered=True):
         ["negative", "neutral", "positive"],
         ["true", "false"],
         ["drama", "comedy", "western"],
+        ["1_1", "1_2", "2_1"],
         [f"name {number % 30}" for number in range(90)],
     ],
 )
@@ -50,6 +51,10 @@ def test_numeric_labels_cause_a_note_that_they_are_read_as_a_scale():
     labels = [str(number % 6) for number in range(60)]
     assert notes(labels) == ["labels 0, 1, 2, 3, 4, 5 are read as a scale; if they are names, use `label_order=none`"]
     assert notes(labels, ordered=False) == []
+
+
+def test_digits_with_underscores_are_names():
+    assert order_labels(["10_1", "9_1", "9_2"]) == (["10_1", "9_1", "9_2"], None)
 
 
 def test_numeric_labels_are_listed_in_numeric_order():

@@ -1,4 +1,4 @@
-"""Chooses the unlabelled texts that are most worth labelling: those about which a model is most uncertain.
+"""Uncertainty sampling: chooses the texts to label next, which are those about which a model is most uncertain.
 
 A text is uncertain if its two most probable labels have nearly the same probability (margin sampling: Scheffer,
 Decomain and Wrobel 2001). Texts that resemble a chosen text are left out, because their labels would add little
@@ -31,11 +31,11 @@ _COMPARED = 256
 
 
 @dataclass(frozen=True)
-class WorthLabelling:
+class SuggestedTexts:
     """The texts that should be labelled next, the most informative first.
 
     Args:
-        rows: (N,) indices of the texts in ``rows.followed_by(unlabelled)``; see :func:`worth_labelling`.
+        rows: (N,) indices of the texts in ``rows.followed_by(unlabelled)``; see :func:`suggest_texts`.
         labels: predicted labels of each text; exactly one for single-label data.
         probabilities: (N,) probability of the predicted label; for multi-label data, the probability that the least
             certain yes-or-no decision about a label is correct.
@@ -66,9 +66,9 @@ def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> N
         raise DataError(f"no model can be fitted on the labelled texts: {obstacle}")
 
 
-def worth_labelling(
+def suggest_texts(
     rows: Rows, unlabelled: Rows | None, count: int, workers: Workers, predict: Predict | None = None
-) -> WorthLabelling:
+) -> SuggestedTexts:
     """Choose up to ``count`` of the texts without a label.
 
     Args:
@@ -109,12 +109,12 @@ def worth_labelling(
     predicted = decision.choose(p)
     labels = [tuple(names[number] for number in numbers) for numbers in decision.classes(predicted)]
     if isinstance(decision, LabelSets):
-        return WorthLabelling(candidates[chosen], labels, np.where(predicted, p, 1 - p).min(axis=1))
-    return WorthLabelling(candidates[chosen], labels, decision.confidence(p, predicted))
+        return SuggestedTexts(candidates[chosen], labels, np.where(predicted, p, 1 - p).min(axis=1))
+    return SuggestedTexts(candidates[chosen], labels, decision.confidence(p, predicted))
 
 
-def _none(obstacle: str) -> WorthLabelling:
-    return WorthLabelling(np.zeros(0, np.int64), [], np.zeros(0), obstacle)
+def _none(obstacle: str) -> SuggestedTexts:
+    return SuggestedTexts(np.zeros(0, np.int64), [], np.zeros(0), obstacle)
 
 
 def _fitted(

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nlptx.classifier.decision import LabelSets, OneLabel
 from nlptx.corpus.document import Document
 from nlptx.data_quality.rows import Rows
-from nlptx.data_quality.worth_labelling import choose, margins, worth_labelling
+from nlptx.data_quality.uncertainty_sampling import choose, margins, suggest_texts
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 
@@ -26,7 +26,7 @@ def rows_of(pairs, source="data.csv", sets=False):
 def suggested(unlabelled, count=9, labelled=LABELLED, jobs=1, **more):
     rows = rows_of(labelled)
     others = rows_of([(text, None) for text in unlabelled], "more.txt") if unlabelled else None
-    found = worth_labelling(rows, others, count, Workers(jobs), **more)
+    found = suggest_texts(rows, others, count, Workers(jobs), **more)
     every = rows if others is None else rows.followed_by(others)
     return [every.texts[row] for row in found.rows], found
 
@@ -92,7 +92,7 @@ def test_a_given_model_is_used():
 def test_sets_of_labels():
     labelled = [("great plot", ("good", "plot")), ("great", ("good",)), ("awful plot", ("plot",)), ("awful", ())] * 4
     rows = rows_of(labelled, sets=True)
-    found = worth_labelling(rows, rows_of([("great plot plot", None), ("great awful", None)]), 2, Workers(1))
+    found = suggest_texts(rows, rows_of([("great plot plot", None), ("great awful", None)]), 2, Workers(1))
     assert sorted(found.rows.tolist()) == [16, 17]
     assert all(isinstance(labels, tuple) for labels in found.labels)
     assert ((found.probabilities >= 0.5) & (found.probabilities <= 1)).all()
@@ -121,7 +121,7 @@ def test_many_candidates_are_compared_in_groups(monkeypatch):
     dense = (rng.random((60, 8)) < 0.3).astype(np.float32)
     certain = rng.random(60)
     expected = choose(certain, sp.csr_matrix(dense), 60)
-    monkeypatch.setattr("nlptx.data_quality.worth_labelling._COMPARED", 7)
+    monkeypatch.setattr("nlptx.data_quality.uncertainty_sampling._COMPARED", 7)
     assert_array_equal(choose(certain, sp.csr_matrix(dense), 8), expected[:8])
 
 
