@@ -103,6 +103,21 @@ def test_partitions_of_csv_tables_have_the_rows_of_the_file(
         assert len(parts) > 1
 
 
+@pytest.mark.parametrize("delimiter", [";", ":"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_partitions_of_csv_tables_that_name_their_delimiter(tmp_path, delimiter, start):
+    path = tmp_path / "rows.csv"
+    rows = [f"{start}sep={delimiter}", f"label{delimiter}text", *(f"pos{delimiter}number {n}" for n in range(30))]
+    path.write_text("\r\n".join(rows), encoding="utf-8")
+    expected = rows_of([str(path)], ReadOptions())
+    assert len(expected) == 30
+    for size in (1, 7, 40, 200, 10_000):
+        parts = cut_inputs([str(path)], ReadOptions(), size)
+        found = [(row, part.where(f"{path}:{row[3]}")) for part in parts for row in rows_of([part], ReadOptions())]
+        assert [row[:2] for row, _ in found] == [row[:2] for row in expected]
+        assert [where for _, where in found] == [f"{path}:{row[3]}" for row in expected]
+
+
 def test_partitions_of_tsv_tables_start_with_the_header(tmp_path):
     path = tmp_path / "rows.tsv"
     path.write_bytes(b"\xef\xbb\xbftext\tlabel\n" + b"".join(b'"number %d\tpos\n' % number for number in range(30)))
