@@ -50,7 +50,7 @@ def read_table(
     Raises:
         DataError: the table lacks a column, or a row is invalid.
     """
-    columns = Columns(options, on_guess)
+    columns = Columns(options, on_guess, source.continued)
     for number, fields in _ROWS[source.format](source, options, columns):
         try:
             if isinstance(fields, BadRowError):

@@ -62,6 +62,26 @@ def test_json_lines_are_cut(tmp_path):
     assert [text for part in cut for text, _ in documents([part])] == [f"number {n}" for n in range(9)]
 
 
+@pytest.mark.parametrize("options", [ReadOptions(), ReadOptions(weight_column="weight", skip_bad=True)])
+def test_the_first_row_of_a_partition_of_json_lines_may_lack_columns(tmp_path, options):
+    """As in a whole file, only the first row of the file must have all columns."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"Text": "a", "weight": 2}\n' + '{"id": 1, "day": 2}\n' * 3 + '{"Text": "b", "weight": 1}\n')
+    parts = cut_inputs([str(path)], options, 20)
+    assert len(parts) > 3
+    expected = [(document.text, document.weight) for document in Corpus([str(path)], options)]
+    found = [(document.text, document.weight) for part in parts for document in Corpus([part], options)]
+    assert found == expected
+
+
+def test_the_only_column_is_the_text_in_every_partition(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f'{{"review": "number {n}"}}\n' for n in range(9)))
+    parts = cut_inputs([str(path)], ReadOptions(), 50)
+    assert len(parts) > 2
+    assert [text for part in parts for text, _ in documents([part])] == [f"number {n}" for n in range(9)]
+
+
 def rows_of(inputs, options):
     return [document[:5] for document in Corpus(inputs, options)]
 
