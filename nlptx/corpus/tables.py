@@ -230,7 +230,7 @@ def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterat
 
 
 def _parquet_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    yield from enumerate(parquet_rows(source.name), start=1)
+    yield from enumerate(parquet_rows(source.stream, source.name), start=1)
 
 
 _ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}

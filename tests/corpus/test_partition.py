@@ -178,6 +178,20 @@ def test_what_cannot_be_cut_is_one_partition(tmp_path, monkeypatch):
     assert there == [(document.source, document.text) for document in Corpus(inputs)]
 
 
+def test_parquet_is_read_by_its_absolute_path(tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(pa.table({"text": ["a", "b"]}), "rows.parquet")
+    parts = cut_inputs(["rows.parquet"], ReadOptions(), 1)
+    monkeypatch.chdir("/")  # workers run in other folders
+    assert [(document.source, document.text) for document in Corpus(parts)] == [
+        ("rows.parquet", "a"),
+        ("rows.parquet", "b"),
+    ]
+
+
 def test_an_empty_file_has_one_partition(tmp_path):
     (tmp_path / "empty.txt").touch()
     (part,) = cut_inputs([str(tmp_path / "empty.txt")], ReadOptions(), 10)
