@@ -18,7 +18,7 @@ from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, step_counter
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
-from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
+from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels, label_matrix
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
@@ -70,7 +70,7 @@ def fit_sparse_features(
     known, seen = count_occurrences(sets, text_weights, workers)
     known = known[seen >= settings.min_texts]
     rows = divided_by_root(presence(sets, known, workers), words)
-    labels = _label_matrix(targets, settings.classes)
+    labels = label_matrix(targets, settings.classes)
     folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng)
     parts = training_parts(fold, folds)
@@ -113,13 +113,6 @@ def _fit_part(data: _ModelData, number: int) -> list[bytes]:
     part = data.parts[number]
     weights = None if data.text_weights is None else data.text_weights[part]
     return fit_labels(data.rows[part], data.labels[part], data.min_texts, weights).to_bytes()
-
-
-def _label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -> sp.csr_matrix:
-    """Return a (texts, C) matrix that is 1 where a text has a label and 0 elsewhere."""
-    if targets.ndim == 2:
-        return sp.csr_matrix(targets, dtype=np.float64)
-    return sp.csr_matrix((np.ones(len(targets)), targets, np.arange(len(targets) + 1)), (len(targets), classes))
 
 
 def _batch(rows: NDArray[np.intp], words: NDArray[np.integer], outputs: NDArray[np.float32]) -> FeatureBatch:
