@@ -1,9 +1,9 @@
 """Arrays of 8-bit numbers with a common exponent for each block of 32 numbers (block floating point).
 
 An array of any shape is cut into blocks of consecutive numbers, in C order. A block becomes integers q_k from -127 to
-127 and an exponent e, so that its values are about q_k 2^e. The exponent is the smallest one for which every q_k is in
-this range, so the error is at most 2^(e - 1), less than a hundredth of the largest absolute value in the block.
-Converting the result again does not change it.
+127 and an exponent e, so that its values are about q_k 2^e. The exponent is the smallest one for which no absolute
+value exceeds 127 2^e, so the error is at most 2^(e - 1), less than a hundredth of the largest absolute value in the
+block. Converting the result again does not change it.
 """
 
 from __future__ import annotations

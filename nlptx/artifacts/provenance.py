@@ -33,8 +33,6 @@ _READING = {
     "weight_column": "--weight-column",
     "label_separator": "--label-separator",
 }
-
-
 # Fields of ReadOptions that do not change which texts are counted.
 _LABEL_FIELDS = ("skip_bad", "label_map", "weight_column", "label_separator")
 

@@ -25,9 +25,9 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A segment is the part of a block whose positions one thread groups by word. It has about _SEGMENT tokens, or
 # _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one start index per word.
-# It has at most one token per _SEGMENT_SHARE bytes of the memory limit, because grouping takes about 40 bytes per
+# It has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about 40 bytes per
 # token.
-_SEGMENT, _SEGMENT_PER_WORD, _SEGMENT_SHARE = 1 << 19, 10, 256
+_SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
 # Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each run has two open
 # files.
 _FAN_IN = 16
@@ -123,7 +123,7 @@ def count_known(
     done = 0
     for lengths in _grouped(stream.lengths.parts(), space.memory, _BYTES_PER_TOKEN, padding):
         reach = _reach(settings.window, int(lengths.max()))
-        tokens = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(space.memory // _SEGMENT_SHARE, 1))
+        tokens = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(space.memory // _MEMORY_PER_TOKEN, 1))
         segments = list(_grouped([lengths], tokens))
         index = build_index(stream.ids, done, segments, known, words, reach, workers)
         done += int(lengths.sum())

@@ -27,11 +27,13 @@ class Columns:
     Args:
         options: reading options, which contain the column names.
         on_guess: called with a note when the name of a column that is used differs from the given name.
+        continued: whether the rows are in the middle of a table, so that the first of them may lack columns.
     """
 
-    def __init__(self, options: ReadOptions, on_guess: Callable[[str], None]) -> None:
+    def __init__(self, options: ReadOptions, on_guess: Callable[[str], None], continued: bool = False) -> None:
         self.options = options
         self.on_guess = on_guess
+        self.continued = continued
         self._text: str | None = None  # name of the text column in the first row
         self._names: tuple[str, ...] | None = None
         self._found = FoundColumns("", None, None)
@@ -40,11 +42,12 @@ class Columns:
         """Return the names of the columns that contain the text, the label and the weight of a row.
 
         Raises:
-            DataError: the first row has no text column or no weight column, or two columns match the same name.
+            DataError: the first row of the table has no text column or no weight column, or two columns match the same
+                name.
         """
         names = tuple(names)
         if names != self._names:
-            first = self._names is None
+            first = self._names is None and not self.continued
             label = matching_columns(self.options.label_column, names)
             found = FoundColumns(
                 self._find_text(names, where),
@@ -59,6 +62,8 @@ class Columns:
         found = single_match(matching_columns(name, names), name, where, "text_column")
         if self._text is not None:
             return found or self._text  # if a row lacks this column, its text is empty
+        if found is None and self.continued:
+            return names[0] if self._is_one_text(names) else name
         if found is not None and found != name:
             self.on_guess(f"column {found!r} is read as the text")
         if found is None and self._is_one_text(names):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from nlptx.errors import DataError, NlptxError
 
 
-def parquet_rows(path: str, on_columns: Callable[[list[str]], None]) -> Iterator[dict[str, Any]]:
+def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], None]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file as dictionaries from column name to cell, one part of the file after the other.
 
     Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. The index
     of a data frame is left out.
 
     Args:
-        path: path of the file.
+        stream: the open file.
+        name: name of the file in messages.
         on_columns: called once with the names of the columns, before the first row, and also if there are no rows.
 
     Raises:
@@ -30,18 +31,18 @@ def parquet_rows(path: str, on_columns: Callable[[list[str]], None]) -> Iterator
     except ImportError as error:
         raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
     try:
-        with ParquetFile(path) as file:
+        with ParquetFile(stream) as file:
             index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-            names = [name for name in file.schema_arrow.names if name not in index]
-            if repeated := [name for name, times in Counter(names).items() if times > 1]:
+            columns = [column for column in file.schema_arrow.names if column not in index]
+            if repeated := [column for column, times in Counter(columns).items() if times > 1]:
                 hint = "Give every column a different name."
-                raise DataError(f"duplicate column {repeated[0]!r}", where=path, hint=hint)
-            on_columns(names)
-            for batch in file.iter_batches(columns=names):
+                raise DataError(f"duplicate column {repeated[0]!r}", where=name, hint=hint)
+            on_columns(columns)
+            for batch in file.iter_batches(columns=columns):
                 for row in batch.to_pylist():
-                    yield {name: _finite(row[name]) for name in names}
+                    yield {column: _finite(row[column]) for column in columns}
     except (ArrowException, OSError) as error:
-        raise DataError(f"not a Parquet file: {error}", where=path) from error
+        raise DataError(f"not a Parquet file: {error}", where=name) from error
 
 
 def _finite(value: Any) -> Any:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from functools import partial
 
-from nlptx.corpus.delimiters import detect_delimiter
+from nlptx.corpus.delimiters import detect_delimiter, named_delimiter
 from nlptx.corpus.formats import BOM
 from nlptx.corpus.tables import LONGEST_FIELD
 from nlptx.io.whole_file import open_whole
@@ -31,8 +31,9 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
         size: number of bytes between two cuts.
 
     Returns:
-        The number of bytes in the header, and the offsets of the cuts: 0 and, for each multiple of ``size``, the start
-        of the next row. There are no cuts after a line that is too long or a quote that is not closed.
+        The number of bytes in the header, including a line that names the delimiter, and the offsets of the cuts: 0
+        and, for each multiple of ``size``, the start of the next row. There are no cuts after a line that is too long
+        or a quote that is not closed.
     """
     header, starts, following = 0, [0], size
     total = os.path.getsize(path)
@@ -45,12 +46,18 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
 
 
 def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
-    """Yield the offset after each row, up to a line that is too long or a quote that is not closed."""
+    """Yield the offset after each row, up to a line that is too long or a quote that is not closed.
+
+    The first row is the header. A line before it that names the delimiter is not a row.
+    """
     csv.field_size_limit(LONGEST_FIELD)
     with open_whole(path) as file:
         stop = len(BOM) if file.read(len(BOM)) == BOM else 0
         file.seek(stop)
-        delimiter = delimiter or detect_delimiter(_decode(file.readline(_LONGEST_LINE)))
+        first = file.readline(_LONGEST_LINE)
+        if (named := named_delimiter(_decode(first))) is not None:
+            stop, first = stop + len(first), file.readline(_LONGEST_LINE)
+        delimiter = delimiter or named or detect_delimiter(_decode(first))
         file.seek(stop)
         line = b""
 

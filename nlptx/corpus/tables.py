@@ -50,7 +50,7 @@ def read_table(
     Raises:
         DataError: the table lacks a column, or a row is invalid.
     """
-    columns = Columns(options, on_guess)
+    columns = Columns(options, on_guess, source.continued)
     for number, fields in _ROWS[source.format](source, options, columns):
         try:
             if isinstance(fields, BadRowError):
@@ -230,7 +230,7 @@ def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterat
 
 
 def _parquet_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    yield from enumerate(parquet_rows(source.name, source.columns.extend), start=1)
+    yield from enumerate(parquet_rows(source.stream, source.name, source.columns.extend), start=1)
 
 
 _ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}

@@ -15,6 +15,7 @@ from nlptx.errors import CorruptError, DataError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.settings import SEED
 from nlptx.text.arguments import check_text
+from nlptx.text.cleaning import lower
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "embeddings"
@@ -77,8 +78,8 @@ class Embeddings:
         >>> [word for word, cosine in Model.load().embeddings().nearest("terrible", top=2)]
         ['...', '...']
         """
-        index = self._index_of(word)
-        return self._closest(self._unit_vectors()[index], [index], top)
+        index, unit = self._index_of(word), self._unit_vectors()
+        return self._closest(unit, unit[index], [index], top)
 
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
         """Return the best words d for the analogy "a is to b as c is to d", and their cosine similarities.
@@ -87,18 +88,19 @@ class Embeddings:
 
         Raises:
             DataError: a word is unknown, or all vectors are 0.
+            InputTypeError: a word is not a str.
 
         Source: Mikolov, Yih & Zweig (2013), "Linguistic regularities in continuous space word representations".
         """
-        indices = [self._index_of(word) for word in (a, b, c)]
-        unit_a, unit_b, unit_c = self._unit_vectors()[indices]
+        indices, unit = [self._index_of(word) for word in (a, b, c)], self._unit_vectors()
+        unit_a, unit_b, unit_c = unit[indices]
         goal = unit_b - unit_a + unit_c
-        return self._closest(goal / (np.linalg.norm(goal) or 1), indices, top)
+        return self._closest(unit, goal / (np.linalg.norm(goal) or 1), indices, top)
 
     def _index_of(self, word: str) -> int:
         check_text(word, "word")
         tokenizer = self.vocabulary.tokenizer
-        index = self.vocabulary.index.get(word.lower() if tokenizer.lowercase else word)
+        index = self.vocabulary.index.get(lower(word) if tokenizer.lowercase else word)
         if index is None:
             raise DataError(f"{word!r} is not among the {len(self.vocabulary)} words of these embeddings")
         return index
@@ -109,14 +111,16 @@ class Embeddings:
             raise DataError("all word vectors are 0", hint="A model trained with `epochs=0` has no word vectors.")
 
     def _unit_vectors(self) -> NDArray[np.float32]:
+        """Return the vectors scaled to length 1, (V, R); vectors of zeros do not change."""
         self.check_has_vectors()
         # The squares are summed in float64, because the square of a large float32 can overflow.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)
         lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
-    def _closest(self, goal: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
-        cosines = self._unit_vectors() @ goal
+    def _closest(self, unit: NDArray, goal: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
+        """Return the words with the largest cosines, given unit vectors (V, R) of the words and ``goal`` (R,)."""
+        cosines = unit @ goal
         order = np.argsort(-cosines, kind="stable")
         best = order[~np.isin(order, excluded)][:top]
         return [(self.vocabulary.words[index], float(cosines[index])) for index in best]

@@ -36,10 +36,10 @@ class RaggedArray(Sequence[NDArray[Any]]):
 
     @classmethod
     def of(cls, arrays: Iterable[NDArray[Any]], dtype: DTypeLike) -> Self:
-        """Store arrays in memory."""
+        """Store arrays in memory, as one array of this dtype."""
         arrays = list(arrays)
         lengths = np.array([len(array) for array in arrays], np.int32)
-        entries = np.concatenate([np.zeros(0, dtype), *arrays])
+        entries = np.concatenate([np.zeros(0, dtype), *arrays], dtype=dtype)
         return cls(entries, np.cumsum(lengths) - lengths, lengths)
 
     @classmethod

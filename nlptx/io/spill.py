@@ -161,7 +161,10 @@ class SpilledArray:
         return (self._length,)
 
     def append(self, part: NDArray[Any]) -> None:
-        """Append entries. Raises OutputError if the temporary file cannot grow."""
+        """Append entries. Raises OutputError if the temporary file cannot grow.
+
+        The entries may not be copied, so the caller must not change them afterwards.
+        """
         part = part.astype(self.dtype, copy=False)
         self._length += len(part)
         if self._file is not None:

@@ -12,7 +12,7 @@ z0. Axis letters: see :mod:`nlptx.ngrams`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,8 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.ngrams.feature_settings import OnProgress, step_counter
 from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
+from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
@@ -106,7 +108,7 @@ def cross_fit_correction(
     text_of: NDArray[np.intp],
     rng: np.random.Generator,
     workers: Workers,
-    on_progress: Callable[[str, float, str], None],
+    on_progress: OnProgress,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
     """Fit a correction, and compute out of fold how its n-grams change the outputs for each text.
@@ -119,7 +121,7 @@ def cross_fit_correction(
         text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
         workers: threads to use; their number does not change the result.
-        on_progress: called with the name of the step, its completed fraction and a description of the progress.
+        on_progress: callback for progress; see OnProgress.
         text_weights: (N,) weight of the loss of each text, or None.
 
     Returns:
@@ -137,11 +139,8 @@ def cross_fit_correction(
     def fit(rows: NDArray[np.intp]) -> Correction:
         return _fit(ngrams.rows[rows], ngrams.importance, outputs[rows], inputs[rows], targets[rows], weights[rows])
 
-    found = []
-    for done, correction in enumerate(workers.map(fit, parts), start=1):
-        found.append(correction)
-        on_progress("starting from the model", done / len(parts), f"{done} of {len(parts)} linear models")
-    final, *outside = found
+    on_model = step_counter("starting from the model", len(parts), on_progress, "linear models")
+    final, *outside = counted(workers.map(fit, parts), on_model, already=1, every=1)
     added = np.zeros((len(text_of), outputs.shape[1]), np.float32)
     corrected = outputs.copy()
     for number, correction in enumerate(outside):

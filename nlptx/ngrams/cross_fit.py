@@ -47,7 +47,7 @@ MANY_TEXTS = 100_000
 def fit_ngram_features(
     texts: Sequence[NDArray[np.integer]],
     targets: NDArray[np.int64] | NDArray[np.bool_],
-    shape: FeatureSettings,
+    settings: FeatureSettings,
     rng: np.random.Generator,
     unlabelled: Sequence[NDArray[np.integer]] = (),
     workers: Workers = SERIAL,
@@ -62,7 +62,7 @@ def fit_ngram_features(
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        shape: settings of the features.
+        settings: settings of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
         workers: threads to use; their number does not change the result.
@@ -83,19 +83,19 @@ def fit_ngram_features(
     budget = budget or MemoryBudget.unlimited()
     texts = texts if isinstance(texts, RaggedArray) else RaggedArray.of(texts, np.int32)
     if len(texts) + len(unlabelled) >= MANY_TEXTS:
-        given = texts, targets, shape, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
+        given = texts, targets, settings, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
         return fit_out_of_core(*given)
-    folds = min(shape.folds, len(texts))
+    folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng)
-    found = text_rows(texts, unlabelled, shape, rng, workers, on_progress, text_weights, lexicon, budget)
+    found = text_rows(texts, unlabelled, settings, rng, workers, on_progress, text_weights, lexicon, budget)
     known, weights, scaled, of_lexicon, rows, components, row_of = found
-    width = feature_width(shape.classes, independent=targets.ndim == 2)
+    width = feature_width(settings.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 
     def built(arrays: bytes, members: NDArray[np.bool_]) -> _Fitted:
         """Return the models that were fitted on the texts outside the mask ``members``, (texts,)."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
-        features = NgramFeatures(shape.order, shape.words, known, ratios, slopes, bias)
+        features = NgramFeatures(settings.order, settings.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
         outputs = scaled[members] @ slopes
         if of_lexicon is not None:
@@ -114,7 +114,7 @@ def fit_ngram_features(
         """Return the dot products, (passages,), of the row of each passage and the row of its text."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
-        of_passages = ngrams_of_texts((passage.ids for passage in passages), shape.order, shape.words, workers)
+        of_passages = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
         of_text = components.rows[row_of[[passage.text for passage in passages]]]
         overlaps = unit_rows(of_passages, known, weights, workers).multiply(of_text)
         return np.asarray(overlaps.sum(axis=1), np.float32).ravel()
@@ -123,7 +123,7 @@ def fit_ngram_features(
     on_model(0)
     importlib.import_module("scipy.optimize")  # slow, so imported here once, not in each forked process
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
-    data = ModelData(scaled, targets, shape, parts, of_lexicon, text_weights, components, row_of, weights)
+    data = ModelData(scaled, targets, settings, parts, of_lexicon, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))
     left_out = chain([np.zeros(len(texts), bool)], (fold == number for number in range(folds)))
     final, *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1), left_out)
@@ -135,7 +135,7 @@ def fit_ngram_features(
         """Return the features of the texts of one fold, computed by models that were fitted without this fold."""
         features, lengths = out_of_fold[fold[group[0]]].features, texts.lengths[group]
         of_tokens = np.zeros((0, 0), np.float32)
-        if shape.of_tokens:
+        if settings.of_tokens:
             of_tokens = features.token_features_of(features.find(np.concatenate(list(texts.take(group))), lengths))
         return FeatureBatch(group, lengths, of_tokens, outputs[group])
 
@@ -150,7 +150,7 @@ def fit_ngram_features(
         for number, (passage, overlap) in enumerate(zip(passages, overlaps(), strict=True), len(texts)):
             of_others = out_of_fold[fold[passage.text]]
             own = overlap * of_others.self_outputs[passage.text]
-            yield batch_of(of_others.features, np.array([number]), [passage.ids], own, of_tokens=shape.of_tokens)
+            yield batch_of(of_others.features, np.array([number]), [passage.ids], own, of_tokens=settings.of_tokens)
 
     return final.features, ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
 

@@ -28,7 +28,7 @@ class ModelData:
         scaled: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0
             elsewhere.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
-        shape: settings of the n-gram features.
+        settings: settings of the n-gram features.
         parts: indices of the texts of each part.
         of_lexicon: (texts, 1) lexicon feature of each text, or None.
         text_weights: (texts,) weight of each text, or None.
@@ -39,7 +39,7 @@ class ModelData:
 
     scaled: sp.csr_matrix
     targets: NDArray[np.int64] | NDArray[np.bool_]
-    shape: FeatureSettings
+    settings: FeatureSettings
     parts: list[NDArray[np.intp]]
     of_lexicon: sp.csr_matrix | None
     text_weights: NDArray[np.float64] | None
@@ -60,8 +60,8 @@ def fit_part(data: ModelData, part: int) -> bytes:
     model = fit_ratio_model(
         data.scaled[rows],
         data.targets[rows],
-        data.shape.classes,
-        data.shape.min_texts,
+        data.settings.classes,
+        data.settings.min_texts,
         None if data.of_lexicon is None else data.of_lexicon[rows],
         None if data.text_weights is None else data.text_weights[rows],
     )
@@ -73,7 +73,7 @@ def fit_part(data: ModelData, part: int) -> bytes:
 
 def _fit_components(data: ModelData, components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
     """Fit the second model; see :func:`fit_part`."""
-    width = feature_width(data.shape.classes, independent=data.targets.ndim == 2)
+    width = feature_width(data.settings.classes, independent=data.targets.ndim == 2)
     long = rows[data.row_of[rows] >= 0]
     of_long = None if data.text_weights is None else data.text_weights[long]
     slopes, start = fit_dense(components.scores[data.row_of[long]], data.targets[long], width, of_long)

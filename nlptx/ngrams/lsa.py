@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.tiles import Tiles
-from nlptx.pca.power_iteration import power_iteration
+from nlptx.pca.power_iteration import Eigenpairs, power_iteration
 from nlptx.runtime.workers import Workers
 
 # With at least this many texts, the components are computed less accurately, which saves time and changes little.
@@ -33,7 +33,7 @@ _MANY_TEXTS = 10_000
 # components distinguish texts as well as accurate components.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 # Approximate number of basis vectors per eigenpair when the power iteration first checks the residuals.
-FIRST_CHECK = 1.7
+_FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
 # A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
@@ -148,32 +148,8 @@ def find_components(
     many = texts >= _MANY_TEXTS
     roots = None if text_weights is None else np.sqrt(text_weights / text_weights.mean()).astype(np.float32)
     tiles = Tiles(rows if roots is None else _scaled(rows, roots), workers)
-    converged = multiplied = 0
-
-    def product(block: NDArray) -> NDArray:
-        nonlocal multiplied
-        multiplied += block.shape[1]
-        # The first half of the work is to build a basis of about twice as many vectors as there are components.
-        fraction = max(converged / components, min(multiplied / (4 * components), 0.5))
-        on_progress(fraction, f"{converged} of {components}")
-        return tiles.gram(block)
-
-    def on_round(count: int, residual: float) -> None:
-        nonlocal converged
-        converged = count
-
-    pairs = power_iteration(
-        product,
-        texts,
-        components,
-        tolerance=TOLERANCE_OF_MANY if many else _TOLERANCE,
-        first_check=FIRST_CHECK,
-        rng=rng,
-        dtype=np.float32,
-        block=_COLUMNS if many else 0,
-        workers=workers,
-        on_round=on_round,
-    )
+    tolerance, width = (TOLERANCE_OF_MANY, _COLUMNS) if many else (_TOLERANCE, 0)
+    pairs = leading_eigenpairs(tiles.gram, texts, components, tolerance, rng, workers, on_progress, width)
     kept = pairs.values > ROUNDING * pairs.values[0]
     singular = np.sqrt(pairs.values[kept])
     left = pairs.vectors[:, kept]
@@ -192,6 +168,58 @@ def find_components(
     scale = float(np.sqrt(scores.size)) / spread
     scores *= scale
     return TextComponents(rows, scores, lift * (scale / singular), mean * scale)
+
+
+def leading_eigenpairs(
+    product: Callable[[NDArray], NDArray],
+    size: int,
+    count: int,
+    tolerance: float,
+    rng: np.random.Generator,
+    workers: Workers,
+    on_progress: Callable[[float, str], None],
+    block: int = 0,
+) -> Eigenpairs:
+    """Find eigenpairs by :func:`.power_iteration` in float32, and report the progress.
+
+    Args:
+        product: function that multiplies a block by the matrix.
+        size: number of rows of the matrix.
+        count: number of eigenpairs to find.
+        tolerance: maximum relative residual.
+        rng: source of randomness for the initial block.
+        workers: threads to use; their number does not change the result.
+        on_progress: called with the completed fraction and a description of the progress.
+        block: number of vectors iterated together; 0 for an automatic choice.
+
+    Raises:
+        NlptxError: the power iteration does not converge.
+    """
+    converged = multiplied = 0
+
+    def reported_product(vectors: NDArray) -> NDArray:
+        nonlocal multiplied
+        multiplied += vectors.shape[1]
+        # The first half of the work is to build a basis of about twice as many vectors as there are components.
+        on_progress(max(converged / count, min(multiplied / (4 * count), 0.5)), f"{converged} of {count}")
+        return product(vectors)
+
+    def on_round(found: int, residual: float) -> None:
+        nonlocal converged
+        converged = found
+
+    return power_iteration(
+        reported_product,
+        size,
+        count,
+        tolerance=tolerance,
+        first_check=_FIRST_CHECK,
+        rng=rng,
+        dtype=np.float32,
+        block=block,
+        workers=workers,
+        on_round=on_round,
+    )
 
 
 def _scaled(rows: sp.csr_matrix, factors: NDArray[np.float32]) -> sp.csr_matrix:

@@ -62,7 +62,7 @@ def fit_labels(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
-        targets: (texts, C) matrix that is 1 where a text has a label and 0 elsewhere.
+        targets: (texts, C) matrix from :func:`label_matrix`.
         min_texts: minimum number of texts in which an n-gram must occur.
         text_weights: (texts,) weight of each text, or None.
     """
@@ -88,6 +88,18 @@ def fit_labels(
     shape = rows.shape[1], targets.shape[1]
     by_label = sp.csc_matrix((np.concatenate(values), np.concatenate(columns), indptr), shape)
     return LabelModels(by_label.tocsr(), bias)
+
+
+def label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -> sp.csr_matrix:
+    """Return a (texts, C) float64 matrix that is 1 where a text has a label and 0 elsewhere.
+
+    Args:
+        targets: (texts,) class of each text, or (texts, C), True where a text has a class.
+        classes: C.
+    """
+    if targets.ndim == 2:
+        return sp.csr_matrix(targets, dtype=np.float64)
+    return sp.csr_matrix((np.ones(len(targets)), targets, np.arange(len(targets) + 1)), (len(targets), classes))
 
 
 def _indicative(

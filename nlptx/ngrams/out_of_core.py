@@ -49,7 +49,7 @@ _MAX_WEIGHTS = 1 << 21
 def fit_out_of_core(
     texts: RaggedArray,
     targets: NDArray[np.int64] | NDArray[np.bool_],
-    shape: FeatureSettings,
+    settings: FeatureSettings,
     rng: np.random.Generator,
     unlabelled: Sequence[NDArray[np.integer]],
     workers: Workers,
@@ -61,33 +61,33 @@ def fit_out_of_core(
 ) -> tuple[NgramFeatures, ExampleFeatures]:
     """Fit n-gram features; :func:`.cross_fit.fit_ngram_features` describes the arguments and the result."""
     on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
-    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
-    more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), shape.order, shape.words, workers, budget)
-    folds = min(shape.folds, len(texts))
+    sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
+    more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), settings.order, settings.words, workers, budget)
+    folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng)
-    width = feature_width(shape.classes, independent=targets.ndim == 2)
+    width = feature_width(settings.classes, independent=targets.ndim == 2)
     weights = np.ones(len(texts)) if text_weights is None else text_weights
     total = weights.sum() + len(unlabelled)
-    min_total = min_texts_of_components(total) if shape.components else sys.maxsize
-    max_ngrams = _MAX_WEIGHTS // width if shape.may_drop else None
-    limits = shape.min_texts, min_total, max_ngrams
+    min_total = min_texts_of_components(total) if settings.components else sys.maxsize
+    max_ngrams = _MAX_WEIGHTS // width if settings.may_drop else None
+    limits = settings.min_texts, min_total, max_ngrams
     known = find_known(sets, more, text_weights, *limits, workers, budget.memory, on_progress)
     of_ngrams = np.zeros(len(known.keys), np.float32)
     rows = components = None
-    if shape.components:
+    if settings.components:
         of_ngrams = importance(known.seen, total, min_total)
         parts = _component_rows(sets, more, known.keys, of_ngrams, text_weights, workers, budget)
         report = partial(on_progress, "components of texts (LSA)")
-        components, rows = find_components_of_ngrams(parts, shape.components, rng, workers, report), parts[0]
+        components, rows = find_components_of_ngrams(parts, settings.components, rng, workers, report), parts[0]
     blocks = OccurrenceBlocks(sets, known.keys, workers, budget)
     root = (1 / np.sqrt(np.maximum(texts.lengths, 1))).astype(np.float32)
     of_lexicon = None
     if lexicon is not None:
         values = OccurrenceBlocks(sets, lexicon.keys, workers, budget).forward(lexicon.values[:, None])
         of_lexicon = values * root[:, None]
-    counts = class_counts(blocks, targets, shape.classes, weights, fold, folds)
+    counts = class_counts(blocks, targets, settings.classes, weights, fold, folds)
     data = FoldModelData(
-        blocks, root, targets, weights, shape, known, fold, counts, of_lexicon, lexicon, components, rows, of_ngrams
+        blocks, root, targets, weights, settings, known, fold, counts, of_lexicon, lexicon, components, rows, of_ngrams
     )
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
@@ -96,12 +96,14 @@ def fit_out_of_core(
     def batches() -> Iterator[FeatureBatch]:
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
         for number, of_others in zip(range(folds), fitted, strict=False):
-            yield from _features_of_fold(of_others, texts, fold == number, shape, workers)
+            yield from _features_of_fold(of_others, texts, fold == number, settings, workers)
             # The contribution of a text to the output of its own passage is not subtracted, because with so many texts,
             # it is negligible.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
-                    yield batch_of(of_others.features, np.array([index]), [passage.ids], 0.0, of_tokens=shape.of_tokens)
+                    yield batch_of(
+                        of_others.features, np.array([index]), [passage.ids], 0.0, of_tokens=settings.of_tokens
+                    )
 
     of_examples = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
     return next(fitted).features, of_examples
@@ -137,12 +139,12 @@ def _component_rows(
 
 
 def _features_of_fold(
-    fitted: Fitted, texts: RaggedArray, members: NDArray[np.bool_], shape: FeatureSettings, workers: Workers
+    fitted: Fitted, texts: RaggedArray, members: NDArray[np.bool_], settings: FeatureSettings, workers: Workers
 ) -> Iterator[FeatureBatch]:
     """Yield the features of the texts of a fold, ``members`` (texts,)."""
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         own = fitted.self_outputs[group]
-        return batch_of(fitted.features, group, list(texts.take(group)), own, of_tokens=shape.of_tokens)
+        return batch_of(fitted.features, group, list(texts.take(group)), own, of_tokens=settings.of_tokens)
 
     return workers.map(features_of, groups_of(texts, np.flatnonzero(members)))

@@ -19,9 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.lsa import FIRST_CHECK, ROUNDING, TEXTS_PER_COMPONENT, TOLERANCE_OF_MANY
+from nlptx.ngrams.lsa import ROUNDING, TEXTS_PER_COMPONENT, TOLERANCE_OF_MANY, leading_eigenpairs
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.pca.power_iteration import power_iteration
 from nlptx.runtime.workers import SERIAL, Store, Workers
 
 
@@ -136,32 +135,11 @@ def find_components_of_ngrams(
         return None
     if workers.store is not None:
         parts = [part.stored(workers.store, workers) for part in parts]
-    converged = multiplied = 0
 
     def product(block: NDArray) -> NDArray:
-        nonlocal multiplied
-        multiplied += block.shape[1]
-        on_progress(
-            max(converged / components, min(multiplied / (4 * components), 0.5)), f"{converged} of {components}"
-        )
-        moments = sum(part.moments(block) for part in parts) / total
-        return np.asarray(moments, np.float32)
+        return np.asarray(sum(part.moments(block) for part in parts) / total, np.float32)
 
-    def on_round(count: int, residual: float) -> None:
-        nonlocal converged
-        converged = count
-
-    pairs = power_iteration(
-        product,
-        grams,
-        components,
-        tolerance=TOLERANCE_OF_MANY,
-        first_check=FIRST_CHECK,
-        rng=rng,
-        dtype=np.float32,
-        workers=workers,
-        on_round=on_round,
-    )
+    pairs = leading_eigenpairs(product, grams, components, TOLERANCE_OF_MANY, rng, workers, on_progress)
     kept = pairs.values > ROUNDING * pairs.values[0]
     values, directions = pairs.values[kept].astype(np.float64), pairs.vectors[:, kept]
     mean = sum(part.weighted_sum() for part in parts) / total @ directions

@@ -45,7 +45,7 @@ class FoldModelData:
         root: (texts,) inverse of the square root of the number of words of each text.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         weights: (texts,) weight of each text.
-        shape: settings of the n-gram features.
+        settings: settings of the n-gram features.
         known: the known n-grams.
         fold: (texts,) fold of each text.
         counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.out_of_core_counts.class_counts`.
@@ -60,7 +60,7 @@ class FoldModelData:
     root: NDArray[np.float32]
     targets: NDArray[np.int64] | NDArray[np.bool_]
     weights: NDArray[np.float64]
-    shape: FeatureSettings
+    settings: FeatureSettings
     known: KnownNgrams
     fold: NDArray[np.intp]
     counts: NDArray[np.float64]
@@ -81,14 +81,14 @@ def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
     inside, of_classes = np.ones(len(data.fold), bool), data.counts.sum(axis=0)
     if part < len(data.counts):
         inside, of_classes = data.fold != part, of_classes - data.counts[part]
-    shape, known = data.shape, data.known
+    settings, known = data.settings, data.known
     several = data.targets.ndim == 2
-    width = feature_width(shape.classes, independent=several)
+    width = feature_width(settings.classes, independent=several)
     seen = of_classes[:, -1] if several else None
-    ratios = log_count_ratios(of_classes[:, : shape.classes], known.min_texts, seen)
+    ratios = log_count_ratios(of_classes[:, : settings.classes], known.min_texts, seen)
     loss = TextLoss(data.targets, np.where(inside, data.weights, 0), width)
     first = fit_ratios(data.blocks, data.root, loss, ratios, data.of_lexicon)
-    features = NgramFeatures(shape.order, shape.words, known.keys, ratios, first.slopes, first.bias)
+    features = NgramFeatures(settings.order, settings.words, known.keys, ratios, first.slopes, first.bias)
     self_outputs = np.zeros((len(data.fold), width), np.float32)
     if data.components is not None and data.rows is not None:
         features, own = _with_components(features, data.components, data.rows, loss, data.importance)

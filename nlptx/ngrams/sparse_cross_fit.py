@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
-from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress
+from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, step_counter
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
-from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels
+from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels, label_matrix
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
@@ -32,7 +32,7 @@ _BATCH = 1000
 def fit_sparse_features(
     texts: Sequence[NDArray[np.integer]],
     targets: NDArray[np.int64] | NDArray[np.bool_],
-    shape: FeatureSettings,
+    settings: FeatureSettings,
     rng: np.random.Generator,
     workers: Workers = SERIAL,
     passages: Sequence[Passage] = (),
@@ -48,7 +48,7 @@ def fit_sparse_features(
     Args:
         texts: (T,) word ids of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        shape: settings of the features. The number of components is ignored.
+        settings: settings of the features. The number of components is ignored.
         rng: source of randomness for the folds.
         workers: threads or processes to use; their number does not change the result.
         passages: passages of the training texts, which get features too.
@@ -59,31 +59,26 @@ def fit_sparse_features(
 
     Returns:
         The same as :func:`.cross_fit.fit_ngram_features`.
+
+    Raises:
+        OutputError: the temporary files cannot be written.
     """
     budget = budget or MemoryBudget.unlimited()
-
-    def on_count(done: int) -> None:
-        on_progress("counting n-grams", done / len(texts), f"{done:,} of {len(texts):,} texts")
-
-    sets = ngrams_of_texts(counted(texts, on_count), shape.order, shape.words, workers, budget)
+    words = words_of(texts)
+    on_count = step_counter("counting n-grams", len(texts), on_progress)
+    sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
     known, seen = count_occurrences(sets, text_weights, workers)
-    known = known[seen >= shape.min_texts]
-    rows, labels = (
-        divided_by_root(presence(sets, known, workers), words_of(texts)),
-        _label_matrix(targets, shape.classes),
-    )
-    folds = min(shape.folds, len(texts))
+    known = known[seen >= settings.min_texts]
+    rows = divided_by_root(presence(sets, known, workers), words)
+    labels = label_matrix(targets, settings.classes)
+    folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng)
     parts = training_parts(fold, folds)
-
-    found = []
+    on_model = step_counter("linear models", len(parts), on_progress, f"sets of {settings.classes:,}")
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
-    data = _ModelData(rows, labels, shape.min_texts, text_weights, parts)
-    for done, fitted in enumerate(workers.map_shared(_fit_part, data, range(len(parts))), start=1):
-        found.append(LabelModels.from_bytes(fitted, (len(known), shape.classes)))
-        on_progress("linear models", done / len(parts), f"{done} of {len(parts)} sets of {shape.classes:,}")
-    final, *out_of_fold = found
-    words = words_of(texts)
+    data = _ModelData(rows, labels, settings.min_texts, text_weights, parts)
+    fitted = counted(workers.map_shared(_fit_part, data, range(len(parts))), on_model, already=1, every=1)
+    final, *out_of_fold = (LabelModels.from_bytes(arrays, (len(known), settings.classes)) for arrays in fitted)
 
     def batches() -> Iterator[FeatureBatch]:
         for number, models in enumerate(out_of_fold):
@@ -94,13 +89,13 @@ def fit_sparse_features(
                 yield _batch(some, words[some], outputs.astype(np.float32))
         for number, passage in enumerate(passages, len(texts)):
             models = out_of_fold[fold[passage.text]]
-            ngrams = ngrams_of_texts([passage.ids], shape.order, shape.words)
+            ngrams = ngrams_of_texts([passage.ids], settings.order, settings.words)
             length = np.array([len(passage.ids)])
             row = divided_by_root(presence(ngrams, known), length)
             yield _batch(np.array([number]), length, (row @ models.products).toarray() + models.bias)
 
     features = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
-    return _as_features(final, known, shape), features
+    return _as_features(final, known, settings), features
 
 
 class _ModelData(NamedTuple):
@@ -120,26 +115,19 @@ def _fit_part(data: _ModelData, number: int) -> list[bytes]:
     return fit_labels(data.rows[part], data.labels[part], data.min_texts, weights).to_bytes()
 
 
-def _label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -> sp.csr_matrix:
-    """Return a (texts, C) matrix that is 1 where a text has a label and 0 elsewhere."""
-    if targets.ndim == 2:
-        return sp.csr_matrix(targets, dtype=np.float64)
-    return sp.csr_matrix((np.ones(len(targets)), targets, np.arange(len(targets) + 1)), (len(targets), classes))
-
-
 def _batch(rows: NDArray[np.intp], words: NDArray[np.integer], outputs: NDArray[np.float32]) -> FeatureBatch:
     return FeatureBatch(rows, words, np.zeros((int(words.sum()), 0), np.float32), outputs)
 
 
-def _as_features(models: LabelModels, known: NDArray[np.int64], shape: FeatureSettings) -> SparseNgramFeatures:
+def _as_features(models: LabelModels, known: NDArray[np.int64], settings: FeatureSettings) -> SparseNgramFeatures:
     """Return the features for other texts, with only those n-grams that have a weight."""
     products = models.products.copy()
     products.eliminate_zeros()
     used = np.flatnonzero(np.diff(products.indptr))
     products = products[used]
     return SparseNgramFeatures(
-        shape.order,
-        shape.words,
+        settings.order,
+        settings.words,
         known[used],
         np.zeros((len(used), 0), np.float32),
         products.data.astype(np.float32),

@@ -61,7 +61,7 @@ class TextRows(NamedTuple):
 def text_rows(
     labelled: RaggedArray,
     unlabelled: Sequence[NDArray[np.integer]],
-    shape: FeatureSettings,
+    settings: FeatureSettings,
     rng: np.random.Generator,
     workers: Workers,
     on_progress: OnProgress,
@@ -74,7 +74,7 @@ def text_rows(
     Args:
         labelled: word ids of the labelled texts.
         unlabelled: word ids of the texts without labels; not read if no components are computed.
-        shape: settings of the features.
+        settings: settings of the features.
         rng: source of randomness for the initial vectors of the power iteration.
         workers: threads to use; their number does not change the result.
         on_progress: callback for progress; see OnProgress.
@@ -84,27 +84,27 @@ def text_rows(
     """
     texts, words = len(labelled), words_of(labelled)
     on_count = step_counter("counting n-grams", texts + len(unlabelled), on_progress)
-    sets = ngrams_of_texts(counted(labelled, on_count), shape.order, shape.words, workers, budget)
+    sets = ngrams_of_texts(counted(labelled, on_count), settings.order, settings.words, workers, budget)
     of_lexicon = None if lexicon is None else lexicon.rows(sets, labelled)
     counts = count_occurrences(sets, text_weights, workers)
-    if not shape.components:
-        frequent = counts[0][counts[1] >= shape.min_texts]
+    if not settings.components:
+        frequent = counts[0][counts[1] >= settings.min_texts]
         scaled = divided_by_root(presence(_look_up(sets, on_progress), frequent, workers), words)
         of_ngrams, none = np.zeros(len(frequent), np.float32), sp.csr_matrix((texts, 0), dtype=np.float32)
         return TextRows(frequent, of_ngrams, scaled, of_lexicon, none, None, np.full(texts, -1))
-    more = ngrams_of_texts(counted(unlabelled, on_count, texts), shape.order, shape.words, workers, budget)
+    more = ngrams_of_texts(counted(unlabelled, on_count, texts), settings.order, settings.words, workers, budget)
     sizes = sizes_of([*sets, *more])
     others = len(sizes) - texts
     total = others + (texts if text_weights is None else text_weights.sum())  # a text without a label has a weight of 1
     min_texts = min_texts_of_components(total)
     # N-grams in fewer than `low` labelled texts become known only if they occur in many unlabelled texts.
-    low = min(shape.min_texts, min_texts)
+    low = min(settings.min_texts, min_texts)
     listed = counts[0][counts[1] >= low]
     numbered = number_ngrams(_look_up([*sets, *more], on_progress), listed, workers, budget)
     of_labelled, of_others = numbered[: len(sets)], numbered[len(sets) :]
     del sets, more
     other_counts = count_numbered(of_others, listed, min_texts - low + 1, workers)
-    known, seen = frequent_ngrams(counts, other_counts, shape.min_texts, min_texts)
+    known, seen = frequent_ngrams(counts, other_counts, settings.min_texts, min_texts)
     del counts, other_counts
     weights = importance(seen, total, min_texts, long=bool(np.median(sizes) >= _NGRAMS_OF_LONG_TEXTS))
     important = weights > 0
@@ -118,7 +118,7 @@ def text_rows(
     report = partial(on_progress, "components of texts (LSA)")
     of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
     of_all = rows if long.all() else rows[long]
-    components = find_components(of_all, shape.components, rng, workers, report, of_long)
+    components = find_components(of_all, settings.components, rng, workers, report, of_long)
     return TextRows(known, weights, scaled, of_lexicon, rows[:texts], components, row_of)
 
 

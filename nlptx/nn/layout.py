@@ -43,7 +43,6 @@ class Layout:
         self.lengths = np.asarray(lengths, np.int64)
         self.starts = np.cumsum(self.lengths) - self.lengths
         self.tokens = int(self.lengths.sum())
-        self.window = window
         self.causal = causal
         self.apart = apart
         self.windows_per_text = per_text = -(-self.lengths // window)

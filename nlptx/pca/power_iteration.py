@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from nlptx.errors import NlptxError
 from nlptx.pca.basis import Basis
 from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.settings import PcaSettings
 
 Product = Callable[[NDArray], NDArray]
 # Vectors per block: enough for an efficient product. A wider block would take more work to reach the same degree.
@@ -62,8 +63,8 @@ def power_iteration(
     dtype: Any = np.float64,
     block: int = 0,
     degree: int = 0,
-    deflation: str = "projection",
-    max_products: int = 10_000,
+    deflation: str = PcaSettings.deflation,
+    max_products: int = PcaSettings.max_products,
     first_check: float = 2.0,
     workers: Workers = SERIAL,
     on_round: Callable[[int, float], None] | None = None,

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.ngrams.one_vs_rest import label_matrix
 from nlptx.regions.spacing import in_groups
 
 # Number of most frequent words that are left out because they occur everywhere; at most a tenth of all words.
@@ -39,7 +40,7 @@ def context_weights(
 
     Args:
         counts: (V,) number of occurrences of each word in the texts from which the vectors are made.
-        texts: word ids of each training text.
+        texts: word ids of each training text, at least one per text.
         targets: (texts,) class of each training text; for multi-label texts, (texts, C) bool.
         classes: C.
         text_weights: (texts,) weight of each training text, or None.
@@ -72,9 +73,8 @@ def _strengths(
 ) -> NDArray[np.float64]:
     """Return s (K,) for ``words``, given the vocabulary size. For the other arguments, see :func:`context_weights`."""
     column = positions_in(words, size)
-    has_class = np.eye(classes)[targets] if targets.ndim == 1 else targets.astype(np.float64)  # (texts, C)
     weights = np.ones(len(targets)) if text_weights is None else text_weights
-    has_class = has_class * weights[:, None]
+    of_texts = sp.diags(weights) @ label_matrix(targets, classes)  # (texts, C)
     of_class, seen = np.zeros((len(words), classes)), np.zeros(len(words))
     row = 0
     for group in in_groups(texts, _TOGETHER):
@@ -86,10 +86,10 @@ def _strengths(
             (np.ones(len(pairs)), np.divmod(pairs, max(len(words), 1))), shape=(len(group), len(words))
         )
         rows = slice(row, row + len(group))
-        of_class += present.T @ has_class[rows]
+        of_class += (present.T @ of_texts[rows]).toarray()
         seen += present.T @ weights[rows]
         row += len(group)
-    rest, total = seen[:, None] - of_class, has_class.sum(axis=0)
+    rest, total = seen[:, None] - of_class, np.asarray(of_texts.sum(axis=0)).ravel()
     ratio = np.log((of_class + 1) / (total + 2)) - np.log((rest + 1) / (weights.sum() - total + 2))
     error = np.sqrt(1 / (of_class + 1) + 1 / (rest + 1))
     return np.sqrt((np.maximum(np.abs(ratio) - error, 0) ** 2).mean(axis=1))

@@ -17,9 +17,9 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
-# The number of characters per chunk is the memory limit in bytes divided by _CHUNK_SHARE, but at least BLOCK and at
-# most _CHUNK. A chunk takes about ten bytes per character, and a few chunks are in progress at a time.
-_CHUNK_SHARE = 128
+# A chunk has one character per _MEMORY_PER_CHARACTER bytes of the memory limit, but at least BLOCK and at most _CHUNK
+# characters. It takes about ten bytes per character, and a few chunks are in progress at a time.
+_MEMORY_PER_CHARACTER = 128
 # Bytes that each distinct word takes in ``numbers`` and ``totals``.
 _BYTES_PER_WORD = 150
 
@@ -45,10 +45,10 @@ class TokenStream:
     def __init__(self, budget: MemoryBudget, word_memory: int | None = None) -> None:
         self.numbers: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
         self.totals = np.zeros(1024, np.int64)
-        self.ids = budget.spilled_array(np.int32, budget.memory // 16)
-        self.lengths = budget.spilled_array(np.int64, budget.memory // 16)
+        self.ids = budget.spilled_array(np.int32, budget.share)
+        self.lengths = budget.spilled_array(np.int64, budget.share)
         self.dropped = 0
-        self._chunk = min(_CHUNK, max(budget.memory // _CHUNK_SHARE, BLOCK))
+        self._chunk = min(_CHUNK, max(budget.memory // _MEMORY_PER_CHARACTER, BLOCK))
         self._max_words = (budget.memory // 2 if word_memory is None else word_memory) // _BYTES_PER_WORD
 
     def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, workers: Workers) -> None:

@@ -44,7 +44,7 @@ def add_ngram_features(
     if obstacle:
         context.on_note(f"no n-gram features: {obstacle}")
         return data, None
-    shape = FeatureSettings(
+    feature_settings = FeatureSettings(
         classes=len(encoded.labels),
         order=settings.ngrams,
         words=len(encoded.vocabulary),
@@ -54,12 +54,12 @@ def add_ngram_features(
         of_tokens=settings.epochs > 0,
         may_drop=settings.ngram_min_texts == 0,
     )
-    inputs = texts.ids, texts.targets, shape, context.seed, encoded.unlabelled, data.passages, texts.weights
+    inputs = texts.ids, texts.targets, feature_settings, context.seed, encoded.unlabelled, data.passages, texts.weights
 
     def fit() -> tuple[NgramFeatures, ExampleFeatures]:
-        given = texts.ids, texts.targets, shape, generator(context.seed, Stream.FOLDS)
+        given = texts.ids, texts.targets, feature_settings, generator(context.seed, Stream.FOLDS)
         more = context.workers, data.passages, context.report, texts.weights
-        if shape.classes > MAX_LABELS:
+        if feature_settings.classes > MAX_LABELS:
             return fit_sparse_features(*given, *more, context.budget)
         return fit_ngram_features(*given, encoded.unlabelled, *more, encoded.lexicon, context.budget)
 

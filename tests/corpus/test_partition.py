@@ -62,6 +62,26 @@ def test_json_lines_are_cut(tmp_path):
     assert [text for part in cut for text, _ in documents([part])] == [f"number {n}" for n in range(9)]
 
 
+@pytest.mark.parametrize("options", [ReadOptions(), ReadOptions(weight_column="weight", skip_bad=True)])
+def test_the_first_row_of_a_partition_of_json_lines_may_lack_columns(tmp_path, options):
+    """As in a whole file, only the first row of the file must have all columns."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"Text": "a", "weight": 2}\n' + '{"id": 1, "day": 2}\n' * 3 + '{"Text": "b", "weight": 1}\n')
+    parts = cut_inputs([str(path)], options, 20)
+    assert len(parts) > 3
+    expected = [(document.text, document.weight) for document in Corpus([str(path)], options)]
+    found = [(document.text, document.weight) for part in parts for document in Corpus([part], options)]
+    assert found == expected
+
+
+def test_the_only_column_is_the_text_in_every_partition(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f'{{"review": "number {n}"}}\n' for n in range(9)))
+    parts = cut_inputs([str(path)], ReadOptions(), 50)
+    assert len(parts) > 2
+    assert [text for part in parts for text, _ in documents([part])] == [f"number {n}" for n in range(9)]
+
+
 def rows_of(inputs, options):
     return [document[:5] for document in Corpus(inputs, options)]
 
@@ -103,6 +123,21 @@ def test_partitions_of_csv_tables_have_the_rows_of_the_file(
         assert len(parts) > 1
 
 
+@pytest.mark.parametrize("delimiter", [";", ":"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_partitions_of_csv_tables_that_name_their_delimiter(tmp_path, delimiter, start):
+    path = tmp_path / "rows.csv"
+    rows = [f"{start}sep={delimiter}", f"label{delimiter}text", *(f"pos{delimiter}number {n}" for n in range(30))]
+    path.write_text("\r\n".join(rows), encoding="utf-8")
+    expected = rows_of([str(path)], ReadOptions())
+    assert len(expected) == 30
+    for size in (1, 7, 40, 200, 10_000):
+        parts = cut_inputs([str(path)], ReadOptions(), size)
+        found = [(row, part.where(f"{path}:{row[3]}")) for part in parts for row in rows_of([part], ReadOptions())]
+        assert [row[:2] for row, _ in found] == [row[:2] for row in expected]
+        assert [where for _, where in found] == [f"{path}:{row[3]}" for row in expected]
+
+
 def test_partitions_of_tsv_tables_start_with_the_header(tmp_path):
     path = tmp_path / "rows.tsv"
     path.write_bytes(b"\xef\xbb\xbftext\tlabel\n" + b"".join(b'"number %d\tpos\n' % number for number in range(30)))
@@ -141,6 +176,20 @@ def test_what_cannot_be_cut_is_one_partition(tmp_path, monkeypatch):
     there = [(document.source, document.text) for document in Corpus(parts)]
     monkeypatch.chdir(tmp_path)
     assert there == [(document.source, document.text) for document in Corpus(inputs)]
+
+
+def test_parquet_is_read_by_its_absolute_path(tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(pa.table({"text": ["a", "b"]}), "rows.parquet")
+    parts = cut_inputs(["rows.parquet"], ReadOptions(), 1)
+    monkeypatch.chdir("/")  # workers run in other folders
+    assert [(document.source, document.text) for document in Corpus(parts)] == [
+        ("rows.parquet", "a"),
+        ("rows.parquet", "b"),
+    ]
 
 
 def test_an_empty_file_has_one_partition(tmp_path):

@@ -69,6 +69,8 @@ def test_a_zero_vector_has_cosine_0_with_all_words():
 
 def test_lookup_folds_case_as_the_vocabulary_does():
     assert embeddings(ROYALS).nearest("KING", 1) == embeddings(ROYALS).nearest("king", 1)
+    turkish = embeddings({"istanbul": (1, 0), "izmir": (1, 1)})
+    assert turkish.nearest("\u0130stanbul") == turkish.nearest("istanbul")  # a capital I with a dot
     cased = embeddings({"Apple": (1, 0), "fruit": (0, 1)}, tokenizer=Tokenizer(lowercase=False))
     assert cased.nearest("Apple", 1)[0][0] == "fruit"
     with pytest.raises(DataError, match="'apple'"):

@@ -62,6 +62,10 @@ def test_the_last_entries_of_each_array(ragged):
     assert_array_equal(ragged.take(kept).last_entries(2), [ARRAYS[row][-2:] for row in kept])
 
 
+def test_the_entries_have_the_given_dtype():
+    assert RaggedArray.of([np.arange(3), np.arange(2)], np.int32)[1].dtype == np.int32
+
+
 def test_a_pickle_contains_the_arrays(ragged):
     content = pickle.dumps(ragged[3:9])
     assert content == pickle.dumps(RaggedArray.of(ARRAYS[3:9], np.int32))
