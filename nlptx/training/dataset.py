@@ -85,7 +85,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     if encoded.valid is not None:
         valid = _with_known_words(*encoded.valid)
         if not len(valid):
-            raise DataError("no validation text contains a word of the embeddings")
+            raise DataError("no validation text contains a known word")
     else:
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
         stratum = strata(targets, fraction)
@@ -94,8 +94,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
         raise DataError(
-            "no training text contains a word of the embeddings",
-            hint="Train the embeddings on text in the language of these texts, or set `new_word_min_count=1`.",
+            "no training text contains a known word",
+            hint="Use more texts, or set `new_word_min_count=1`. Word vectors must be in the language of the texts.",
         )
     if settings.valid_share and not len(valid):
         context.on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
