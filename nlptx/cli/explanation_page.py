@@ -23,10 +23,10 @@ PAGE_START = """<!DOCTYPE html>
 :root { color-scheme: light dark; --text: #1b1b1b; --page: #ffffff; --dim: #5c5c5c; }
 @media (prefers-color-scheme: dark) { :root { --text: #e6e6e6; --page: #161616; --dim: #a8a8a8; } }
 body { font: 1rem/1.7 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem;
-  color: var(--text); background: var(--page); }
+  color: var(--text); background: var(--page); overflow-wrap: anywhere; }
 h2 { font-size: 1rem; margin: 2rem 0 0.3rem; }
 h2 small, .key, .pairs { color: var(--dim); font-weight: normal; font-size: 0.85rem; }
-p { margin: 0.3rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+p { margin: 0.3rem 0; white-space: pre-wrap; }
 .key .f, .key .a { color: var(--text); }
 .f { background: rgb(0 114 178 / var(--s)); border-radius: 0.2em; }
 .a { background: rgb(213 94 0 / var(--s)); border-radius: 0.2em; text-decoration: underline; }
@@ -52,14 +52,14 @@ def text_as_html(explained: ExplainedText) -> str:
     if explained.label is None or explained.probability is None:
         label = "? <small>no known word</small>"
     else:
-        label = f"{_escaped(explained.label)} <small>{explained.probability:.2%}</small>"
-    where = f" <small>{_escaped(explained.where)}</small>" if explained.where else ""
+        label = f"{_isolated(explained.label)} <small>{explained.probability:.2%}</small>"
+    where = f" <small>{_isolated(explained.where)}</small>" if explained.where else ""
     pairs = "".join(
-        f"<br>“{_escaped(pair.words[1])}”: {pair.worth_with:+.2f} with “{_escaped(pair.words[0])}”,"
+        f"<br>“{_isolated(pair.words[1])}”: {pair.worth_with:+.2f} with “{_isolated(pair.words[0])}”,"
         f" {pair.worth_without:+.2f} without it"
         for pair in explained.pairs
     )
-    lines = [f"<section>\n<h2>{label}{where}</h2>", f"<p>{_coloured(explained)}</p>"]
+    lines = [f"<section>\n<h2>{label}{where}</h2>", f'<p dir="auto">{_coloured(explained)}</p>']
     if pairs:
         lines.append(f'<p class="pairs">pairs of words, effect in log-odds:{pairs}</p>')
     return "\n".join([*lines, "</section>\n"])
@@ -107,3 +107,8 @@ def _marked(part: str, word: Word, largest: float) -> str:
 def _escaped(text: str) -> str:
     """Escape HTML in a text, and replace control characters other than line breaks and tabs."""
     return "\n".join("\t".join(escape(neutralised(cell)) for cell in line.split("\t")) for line in text.split("\n"))
+
+
+def _isolated(text: str) -> str:
+    """Escape a text that may be in a script written from right to left, so that it does not move its neighbours."""
+    return f"<bdi>{_escaped(text)}</bdi>"

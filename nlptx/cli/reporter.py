@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,18 +109,26 @@ class Reporter:
         self._print(stderr, Text(neutralised(title), style="bold"), table)
 
     def table(self, title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], stderr: bool = False) -> None:
-        """Draw a table. Columns of numbers are right-aligned."""
+        """Draw a table, in several blocks of columns if it is too wide. Columns of numbers are right-aligned."""
         from rich.table import Table
         from rich.text import Text
 
+        from nlptx.cli.table_blocks import split_into_blocks
+
         rows = [list(row) for row in rows]
-        table = Table(box=None, header_style="dim")
-        for index, name in enumerate(header):
-            numeric = all(isinstance(row[index], int | float) for row in rows) and rows
-            table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(neutralised(_plain(value))) for value in row))
-        self._print(stderr, Text(neutralised(title), style="bold"), table)
+        cells = [[neutralised(_plain(value)) for value in row] for row in rows]
+        parts: list[Table | str] = []
+        for block in split_into_blocks(header, cells, self.console(stderr).width):
+            table = Table(box=None, header_style="dim")
+            for index in block.columns:
+                numeric = all(isinstance(row[index], int | float) for row in rows) and rows
+                justify: Literal["right", "left"] = "right" if numeric else "left"
+                whole = index in block.unbroken
+                table.add_column(Text(header[index]), justify=justify, overflow="fold", no_wrap=whole)
+            for row in cells:
+                table.add_row(*(Text(row[index]) for index in block.columns))
+            parts += ["", table] if parts else [table]
+        self._print(stderr, Text(neutralised(title), style="bold"), *parts)
 
     @property
     def width(self) -> int:
@@ -155,10 +163,13 @@ class Reporter:
 
     @contextmanager
     def meter(self, what: str) -> Iterator[Meter]:
-        """Show progress: a bar on a terminal or in a notebook, otherwise a plain line from time to time."""
+        """Show progress: a bar on a terminal or in a notebook, otherwise a plain line from time to time.
+
+        A terminal without cursor control (TERM=dumb), such as the shell in Emacs, gets plain lines too.
+        """
         if self.quiet:
             yield lambda share, state, keep=False, title="": None
-        elif sys.stderr.isatty() or _in_notebook():
+        elif (sys.stderr.isatty() and not self.console().is_dumb_terminal) or _in_notebook():
             with _bar(self.console(), what) as meter:
                 yield meter
         else:
@@ -203,6 +214,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
     # Threads started in this block do not receive signals. Otherwise, the drawing thread could get one during a fork.
     with signals_held():
         progress.start()
+    console.show_cursor(True)  # otherwise it would stay hidden in the shell after Ctrl-Z or kill -9
     try:
         task = progress.add_task(what, total=None, state="")
 

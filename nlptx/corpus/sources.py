@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import BinaryIO, cast
 
 from nlptx.corpus.archive_members import read_members
 from nlptx.corpus.compression import is_packed, open_by_name
@@ -159,18 +159,29 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
         raise _nothing_in(str(folder), options)
 
 
-def _texts_in(folder: Path) -> Iterator[Path]:
-    """Yield the .txt files below a folder, at any depth.
+def _texts_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    """Yield the .txt files below a folder, at any depth. A link to a folder is read like the folder.
+
+    Args:
+        folder: the folder.
+        above: the folders that led here, without links. A link back to one of them is not followed.
 
     Raises:
         OSError: a folder cannot be listed.
     """
+    real = folder.resolve()
+    if real in above:
+        return
+    with os.scandir(folder) as entries:  # Path.rglob would skip a folder that cannot be listed
+        for entry in entries:
+            if os.path.isdir(entry) if entry.is_symlink() else entry.is_dir():
+                yield from _texts_in(folder / entry.name, (*above, real))
+            elif _is_text(entry.name):
+                yield folder / entry.name
 
-    def fail(error: OSError) -> NoReturn:
-        raise error
 
-    for parent, _, names in os.walk(folder, onerror=fail):  # Path.rglob would skip a folder that cannot be listed
-        yield from (Path(parent, name) for name in names if name.endswith(".txt"))
+def _is_text(name: str) -> bool:
+    return os.path.splitext(name)[1].lower() == ".txt"
 
 
 def _archive(name: str, options: ReadOptions) -> Iterator[Source]:
@@ -200,7 +211,7 @@ def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
         options: reading options.
     """
     folders, _, name = path.rpartition("/")
-    if os.path.splitext(name)[1] != ".txt" or name.startswith(_NON_DOCUMENT_PREFIXES):
+    if not _is_text(name) or name.startswith(_NON_DOCUMENT_PREFIXES):
         return None
     return _location_of(f"{root}/{folders}", options.splits)
 

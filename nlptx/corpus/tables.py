@@ -192,6 +192,9 @@ class _Header(NamedTuple):
         while len(names) > 1 and not names[-1].strip():
             names.pop()
         where = f"{source.name}:{number}"
+        if row in ([], [""]):
+            hint = "Delete the empty lines above the header."
+            raise DataError("the line is empty; expected the names of the columns", where=where, hint=hint)
         if repeated := [name for name, times in Counter(names).items() if times > 1]:
             hint = "Give every column a different name."
             raise DataError(f"duplicate column {repeated[0]!r} in the header", where=where, hint=hint)

@@ -95,7 +95,7 @@ def test_a_page_escapes_the_markup_in_a_text(model, tmp_path):
     found = Page(source)
     assert not found.tags & {"script", "img", "link", "iframe", "form", "a"}
     assert {name for name, _ in found.attributes} <= {
-        *("lang", "charset", "http-equiv", "content", "name", "class", "style", "title")
+        *("lang", "charset", "http-equiv", "content", "name", "class", "style", "title", "dir")
     }
     assert HOSTILE.replace("\x1b", "\N{REPLACEMENT CHARACTER}") in found.text
     assert "default-src 'none'" in source
@@ -118,6 +118,23 @@ def test_the_words_of_a_page_are_those_of_the_text(text):
     """Words are found at the right positions even if lower-casing changes the length of a word."""
     page = call("explain", "--format", "html", stdin=f"{text}\n").stdout.decode()
     assert text in " ".join(Page(page).text.split())
+
+
+def test_names_and_texts_written_from_right_to_left_do_not_move_their_neighbours(model, tmp_path):
+    path = tmp_path / "סרט.txt"
+    path.write_text("סרט great film\n", encoding="utf-8")
+    page = run("explain", "-m", model, "--input", path, "--format", "html").text
+    label = json.loads(run("explain", "-m", model, "--input", path, "--json").text)["label"]
+    assert f"<bdi>{label}</bdi> <small>" in page
+    assert f"<small><bdi>{path}:1</bdi></small>" in page
+    assert '<p dir="auto">' in page
+    assert page.count("“") == page.count("“<bdi>") == page.count("</bdi>”")
+
+
+def test_a_long_label_does_not_widen_the_page(model):
+    page = run("explain", "-m", model, "great film", "--format", "html").text
+    (body,) = re.findall(r"^body \{[^}]*\}", page, re.MULTILINE)
+    assert "overflow-wrap: anywhere" in body
 
 
 def test_the_page_of_an_empty_file_is_complete(model, tmp_path):

@@ -163,6 +163,30 @@ def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
     refused(tmp_path, str(tmp_path / "pos"), "permission denied")
 
 
+def test_a_link_to_a_folder_is_read_like_the_folder(tmp_path):
+    write(tmp_path / "folder" / "neg" / "1.txt", "bad\n")
+    write(tmp_path / "elsewhere" / "1.txt", "good\n")
+    (tmp_path / "folder" / "pos").symlink_to("../elsewhere")
+    assert [(document.label, document.text) for document in read(tmp_path / "folder")] == [
+        ("neg", "bad"),
+        ("pos", "good"),
+    ]
+
+
+def test_a_link_back_to_a_folder_above_is_not_followed(tmp_path):
+    write(tmp_path / "a" / "1.txt", "one\n")
+    write(tmp_path / "b" / "2.txt", "two\n")
+    (tmp_path / "a" / "b").symlink_to("../b")
+    (tmp_path / "b" / "a").symlink_to("../a")
+    (tmp_path / "a" / "self").symlink_to("self")
+    assert sorted(texts(tmp_path / "a")) == ["one", "two"]
+
+
+def test_suffixes_in_folders_match_in_any_case(tmp_path):
+    write(tmp_path / "folder" / "pos" / "1.TXT", "good\n")
+    assert texts(tmp_path / "folder") == ["good"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_unreadable_file_is_named(tmp_path):
     path = write(tmp_path / "a.txt", "a\n")

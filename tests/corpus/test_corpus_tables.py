@@ -32,6 +32,13 @@ def test_a_carriage_return_alone_does_not_end_a_line(name, tmp_path):
     refused(path, name, "its lines end in carriage returns only", "tr '\\r' '\\n'")
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_an_empty_line_above_the_header_is_explained(name, tmp_path):
+    delimiter = "," if name == "a.csv" else "\t"
+    path = write(tmp_path / name, f"\r\n\r\ntext{delimiter}label\r\ngood{delimiter}pos\r\n")
+    refused(path, f"{name}:1: the line is empty; expected the names of the columns", "Delete the empty lines above")
+
+
 def test_json_booleans_become_labels_in_json_notation(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "a", "label": true}\n{"text": "b", "label": false}\n')
     assert [document.label for document in read(path)] == ["true", "false"]

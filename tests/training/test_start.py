@@ -253,7 +253,7 @@ def test_arguments_that_do_not_fit_are_refused():
         nlptx.fit(*NEW, small_embeddings(), start=trained())
     with pytest.raises(InputTypeError, match="`start` is"):
         nlptx.fit(*NEW, start="bundled")
-    with pytest.raises(DataError, match="no training text contains a word"):
+    with pytest.raises(DataError, match="no training text contains a known word"):
         go_on(trained(), (["unheard", "unseen"], ["neg", "pos"]))
     with pytest.raises(SettingsError, match="the model to start from, squared-error, is for 2 labels; the data has 3"):
         go_on(trained("one output"), (NEW[0], in_three(NEW[1])))

@@ -1,0 +1,48 @@
+"""Splits tables that are wider than the output into blocks of columns, so that no number is broken into two lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# A heading may be broken into lines of this many characters, and a cell into lines of this many.
+_HEADING, _CELL = 8, 24
+# Spaces around the cells of a column.
+_PADDING = 2
+
+
+class Block(NamedTuple):
+    """Columns that are drawn beside each other: their numbers, and those whose cells are never broken."""
+
+    columns: list[int]
+    unbroken: set[int]
+
+
+def split_into_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Block]:
+    """Split a table into blocks that fit into the width. Every block starts with the first column.
+
+    Args:
+        header: headings of the columns.
+        rows: cells of each row.
+        width: number of characters in a line of the output.
+
+    >>> [block.columns for block in split_into_blocks(["word", "a", "b"], [["good", "0.1234", "0.5678"]], 16)]
+    [[0, 1], [0, 2]]
+    """
+    from rich.cells import cell_len
+
+    cells = [max((cell_len(row[index]) for row in rows), default=0) for index in range(len(header))]
+    headings = [cell_len(name) for name in header]
+    needed = [
+        max(min(heading, _HEADING), min(cell, _CELL)) + _PADDING for heading, cell in zip(headings, cells, strict=True)
+    ]
+    whole = {index for index in range(len(header)) if max(cells[index], headings[index]) + _PADDING == needed[index]}
+    groups: list[list[int]] = [[0]] if header else []
+    for index in range(1, len(header)):
+        if len(groups[-1]) > 1 and sum(needed[column] for column in groups[-1]) + needed[index] > width:
+            groups.append([0])
+        groups[-1].append(index)
+    return [
+        Block(columns, whole.intersection(columns) if sum(needed[column] for column in columns) <= width else set())
+        for columns in groups
+    ]
