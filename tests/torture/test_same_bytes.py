@@ -101,6 +101,7 @@ def test_same_bytes(stage, size, grid, artifacts, tmp_path, tally):
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("defect", ["unordered_words", "records_jobs"])
 def test_defect_is_detected(defect, artifacts, tmp_path, tally):
     command = Command("cooccur", 20_000, artifacts, tmp_path, tally)

@@ -105,6 +105,7 @@ def spilling(number, folder):
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 def test_excessive_memory_is_detected(tmp_path, tally):
     with pytest.raises(AssertionError, match="allowed"):
         check_cooccur(1_500_000, tmp_path, tally, memory=4000)
