@@ -18,13 +18,25 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, default)
 
+# Modules whose few tests take long.
+SLOW = ("tests/torture/", "tests/cluster/", "tests/experiments/", "tests/estimator/test_scikit_learn.py")
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class ByModule(LoadScopeScheduling):
-        """Runs all tests of a module in one worker; otherwise, every worker would create the fixtures of the module."""
+        """Runs all tests of a module in one worker; otherwise, every worker would create the fixtures of the module.
+
+        Modules with many tests run first, and slow modules even earlier, so that all workers end at the same time.
+        """
+
+        def _assign_work_unit(self, node):
+            slow = [scope for scope in self.workqueue if scope.startswith(SLOW)]
+            if slow:
+                self.workqueue.move_to_end(slow[0], last=False)
+            super()._assign_work_unit(node)
 
         def _split_scope(self, nodeid):
             module = nodeid.split("::")[0]

@@ -1,7 +1,6 @@
 """Tests of the results table: reading recorded runs, and averaging over folds and seeds."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -23,12 +22,16 @@ def report(accuracy, texts=1000, **more):
 
 
 @pytest.fixture
-def table(tmp_path):
+def table(tmp_path, monkeypatch, capsys):
     """Return a function that reads the printed table as (data, method) -> {column: cell}."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.setattr(sys, "argv", ["results_table.py", str(tmp_path)])
 
     def read():
-        words = [sys.executable, str(BENCHMARKS / "results_table.py"), str(tmp_path)]
-        output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        import results_table
+
+        results_table.main()
+        output = capsys.readouterr().out
         head, separator, *rows = [line[2:-2].split(" | ") for line in output.splitlines() if line.startswith("| ")]
         assert set(separator) == {"---"}
         return {tuple(row[:2]): dict(zip(head, row, strict=True)) for row in rows}

@@ -147,9 +147,11 @@ class AdditiveModel:
     """
 
     def __init__(self, space: SearchSpace, observed: Sequence[tuple[Values, float]]) -> None:
-        self.space = space
+        pairs = [(names, choice) for names, choices in space.groups.items() for choice in choices]
+        self._positions = {pair: position for position, pair in enumerate(pairs)}
+        self._groups = tuple(space.groups)
         if not observed:
-            self._effects = np.zeros(sum(map(len, space.groups.values())))
+            self._effects = np.zeros(len(pairs))
             return
         x = np.array([self._indicators(values) for values, _ in observed])
         y = np.array([loss for _, loss in observed])
@@ -161,14 +163,13 @@ class AdditiveModel:
         return float(self._indicators(values) @ self._effects)
 
     def _indicators(self, values: Values) -> NDArray[np.float64]:
-        return np.array(
-            [
-                tuple(values[name] for name in names) == choice
-                for names, choices in self.space.groups.items()
-                for choice in choices
-            ],
-            np.float64,
-        )
+        """Return 1 for each value that the settings have, and 0 for all other values."""
+        indicators = np.zeros(len(self._positions))
+        for names in self._groups:
+            position = self._positions.get((names, tuple(values[name] for name in names)))
+            if position is not None:
+                indicators[position] = 1
+        return indicators
 
 
 def values_of(recipe: Recipe) -> Values:

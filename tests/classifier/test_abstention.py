@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 from reviews import make_reviews, small_embeddings, small_fit
 from scipy.special import bdtr
-from scipy.stats import binomtest
 
 import nlptx
 from nlptx.classifier.abstention import (
@@ -90,6 +89,8 @@ def test_a_damaged_curve_is_rejected(change):
 
 @pytest.mark.parametrize("max_error", [0.05, 0.1, 0.15])
 def test_no_threshold_down_to_the_chosen_one_exceeds_the_maximum_error(curve, max_error):
+    from scipy.stats import binomtest  # takes long to import
+
     bounds = [
         binomtest(wrong, answered, alternative="less").proportion_ci(0.95).high
         for answered, wrong in zip(curve.answered, curve.wrong, strict=True)

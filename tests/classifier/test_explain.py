@@ -1,5 +1,7 @@
 """Explanations: the contribution of a word is measured by removing it from the text."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from reviews import make_reviews, small_fit
@@ -9,6 +11,8 @@ from nlptx.classifier.explain import explain
 from nlptx.nn import Layout
 
 WINDOW = 4
+# Returns a model, which is trained only once for equal settings.
+trained = cache(small_fit)
 
 
 @pytest.mark.parametrize("pool", ["mean", "flatten"])
@@ -44,7 +48,7 @@ def outputs_of(model, windows, features):
 @pytest.mark.parametrize("pool", ["mean", "max", "first", "attention"])
 @pytest.mark.parametrize("length", [9, 5])
 def test_in_a_long_text_the_other_windows_keep_their_vectors(pool, length):
-    model = small_fit(attention_window=WINDOW, pool=pool, ngrams=3, ngram_min_texts=1)
+    model = trained(attention_window=WINDOW, pool=pool, ngrams=3, ngram_min_texts=1)
     words = list(dict.fromkeys(make_reviews(1, shortest=15)[0][0].split()))[:length]
     ids = model.vocabulary.encode_tokens(words)
     seen = explain(model, " ".join(words))
@@ -82,7 +86,7 @@ def test_a_text_of_one_word_is_compared_with_a_text_without_words():
 
 @pytest.mark.parametrize("length", [1, 3, 11])
 def test_received_attention_is_the_mean_over_all_query_words(length):
-    model = small_fit(attention_window=WINDOW, blocks=2)
+    model = trained(attention_window=WINDOW, blocks=2)
     text = " ".join(model.vocabulary.words[:length])
     seen = explain(model, text)
     assert len(seen.received) == len(seen.attention) == 2
@@ -106,10 +110,10 @@ def test_models_of_many_labels_can_be_explained(labels):
     """If no word is repeated, the worth of a word is exactly the decrease in probability without it."""
     texts = [f"w{n % labels} w{(n * 7) % 31} w{(n * 5) % 17} common" for n in range(6 * labels)]
     names = [f"L{n % labels:02}" for n in range(6 * labels)]
-    model = nlptx.fit(texts, names, settings=nlptx.TrainSettings(epochs=0, ngrams=2, lsa_components=0))
+    model = nlptx.fit(texts, names, settings=nlptx.TrainSettings(epochs=0, ngrams=2, lsa_components=0), jobs=1)
     words = ["w1", "w4", "common", "w9"]
     found = explain(model, " ".join(words), label="L01")
     column = model.labels.index("L01")
     without = [" ".join(words[:n] + words[n + 1 :]) for n in range(len(words))]
-    p = model.predict_proba([" ".join(words), *without])[:, column]
+    p = model.predict_proba([" ".join(words), *without], jobs=1)[:, column]
     assert np.allclose(found.worth, p[0] - p[1:], atol=1e-5)

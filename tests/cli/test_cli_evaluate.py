@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -332,10 +333,10 @@ def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
     for name in names:
         (tmp_path / name).unlink()
     # The commands contain everything except the names of the inputs.
-    script = " && ".join(description["commands"])
-    for name in ("CORPUS", "DATA", "VALID"):
-        script = script.replace(name, f"{name}.csv")
-    shell(script, cwd=tmp_path)
+    for command in description["commands"]:
+        for name in ("CORPUS", "DATA", "VALID"):
+            command = command.replace(name, f"{name}.csv")
+        run(*shlex.split(command)[1:], cwd=tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in names} == before
 
 

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import logging
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from calling import call
+from local_cluster import local_cluster, needs_distributed
 from sample_data import make_rows, write_tsv
 
 from nlptx.cli import cluster_cooccur, cluster_predict
@@ -26,33 +26,17 @@ from nlptx.cluster.connection import check_address
 from nlptx.cluster.worker import Requirements, SeenFile, versions
 from nlptx.errors import DataError, NlptxError, SettingsError
 
-distributed = pytest.importorskip("distributed")
 pytestmark = [
+    needs_distributed,
     # dask.distributed causes these warnings when its event loop ends.
     pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning"),
 ]
 
 
-def local_cluster(workers):
-    return distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-    )
-
-
 @pytest.fixture(scope="module")
 def scheduler():
     """A cluster of two processes; tests connect to its address."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-    ) as running:
+    with local_cluster(2) as running:
         yield running
 
 
@@ -214,7 +198,8 @@ def test_commands_give_the_bytes_of_one_machine(scheduler, tmp_path, monkeypatch
     call(*fitting, tmp_path / "vectors2.npz", *on_cluster)
     assert (tmp_path / "vectors2.npz").read_bytes() == (tmp_path / "vectors.npz").read_bytes()
     write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 30, seed=1))
-    testing = ("crossvalidate", tmp_path / "rows.tsv", "--folds", "2", "--epochs", "1", "--predictions")
+    small = ("--epochs", "1", "--width", "8", "--heads", "2", "--blocks", "1")
+    testing = ("crossvalidate", tmp_path / "rows.tsv", "--folds", "2", *small, "--predictions")
     call(*testing, tmp_path / "one.csv")
     call(*testing, tmp_path / "cluster.csv", *on_cluster)
     assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
@@ -315,7 +300,7 @@ def test_local_workers_that_do_not_start(monkeypatch):
     def killed(**settings):
         raise RuntimeError("Nanny failed to start.")
 
-    monkeypatch.setattr(distributed, "LocalCluster", killed)
+    monkeypatch.setattr("distributed.LocalCluster", killed)
     cluster = connection.connected("local:2", lambda note: None)
     with pytest.raises(NlptxError, match=r"the local workers did not start \(Nanny failed to start\)"), cluster:
         pass
@@ -334,13 +319,7 @@ def test_a_scheduler_without_workers(monkeypatch):
 @pytest.mark.torture
 def test_the_scheduler_is_lost_during_the_work(monkeypatch):
     monkeypatch.setattr(connection, "_TIMEOUT", 1)
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-    ) as short_lived:
+    with local_cluster(1) as short_lived:
         with Cluster(short_lived.scheduler_address, Requirements.of([]), print) as cluster:
             results = cluster.map(slow, range(30))
             next(results)

@@ -183,6 +183,7 @@ def test_temporary_file_of_a_running_writer_is_not_deleted(stages, tmp_path, tal
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     ("defect", "step", "message"),
     [
@@ -197,6 +198,7 @@ def test_defect_is_detected(defect, step, message, stages, tmp_path, tally):
         target.kill("SIGKILL", step=target.steps().index(step) + 1, nlptx=broken(defect))
 
 
+@pytest.mark.torture
 def test_writer_that_deletes_files_in_use_is_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="running writer"):
         two_writers(KilledTarget(stages["pca"], tmp_path, tally), nlptx=broken("deletes_files_in_use"))

@@ -12,10 +12,11 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from harness import SCALE
+from local_cluster import needs_distributed
 
-distributed = pytest.importorskip("distributed")
 pytestmark = [
     pytest.mark.torture,
+    needs_distributed,
     pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning"),
 ]
 # Runs a command with small partitions.
@@ -210,6 +211,8 @@ def test_the_scheduler_is_killed(cluster, tmp_path, corpus, stage):
 
 @pytest.mark.parametrize("stage", TIMED)
 def test_ctrl_c_leaves_no_task_on_the_cluster(cluster, tmp_path, corpus, stage):
+    from distributed import Client
+
     expected(tmp_path, corpus, stage)
     cluster.add_worker(0)
     process = cluster.command(*STAGES[stage], "-q", partition=2000)
@@ -218,7 +221,7 @@ def test_ctrl_c_leaves_no_task_on_the_cluster(cluster, tmp_path, corpus, stage):
     code, _, errors = finish(process, 30)
     assert code == 130, errors
     check_clean(tmp_path, stage, result=False)
-    with distributed.Client(cluster.address) as client:
+    with Client(cluster.address) as client:
         deadline = time.monotonic() + 10
         while (left := client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))) and (
             time.monotonic() < deadline

@@ -127,6 +127,7 @@ def test_appending_through_dev_stdout_keeps_earlier_content(stage, stages, tmp_p
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(("defect", "message"), [("ignores_full_disk", "exit 0"), ("renames_too_early", "exit|differ")])
 def test_defect_is_detected(defect, message, stages, tmp_path, tally):
     target = FailingTarget(stages["pca"], tmp_path, tally)

@@ -154,6 +154,7 @@ def test_two_training_runs_with_one_output(amount, stages, tmp_path, tally):
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 @needs_proc
 @pytest.mark.parametrize(
     ("defect", "lines", "message"),
@@ -165,6 +166,7 @@ def test_defect_is_detected(defect, lines, message, stages, tally):
         stream(lines, model, 0.01, tally, nlptx=broken(defect), max_buffered=40_000)
 
 
+@pytest.mark.torture
 def test_different_outputs_are_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="differ"):
         run_simultaneously(stages["predict"], 2, tmp_path, tally, nlptx=broken("prints_process_id"))

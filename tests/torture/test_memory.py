@@ -52,11 +52,13 @@ def test_memory_of_predict_does_not_grow_with_the_input(amount, source, stages, 
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 def test_reading_everything_into_memory_is_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="MB"):
         check_predict(1_000_000, "file", stages, tmp_path, tally, nlptx=broken("reads_everything_first"))
 
 
+@pytest.mark.torture
 def test_open_files_are_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="files open"):
         check_predict(500_000, "file", stages, tmp_path, tally, nlptx=broken("leaks_descriptors"))

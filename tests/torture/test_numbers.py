@@ -127,6 +127,7 @@ def test_wrong_probabilities_are_detected(factor, model, monkeypatch, tally):
         check_probabilities(Model.load(str(model)), ["the film"], tally)
 
 
+@pytest.mark.torture
 def test_scores_that_depend_on_the_batch_are_detected(model, tally):
     rng = seeded("noticed")
     texts = random_texts(100, ["the", "film", "great", "awful"], rng)

@@ -89,11 +89,13 @@ def test_every_limit_of_the_address_space(command, amount, stages, tmp_path, tal
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 def test_wrong_message_is_detected(stages, tmp_path, tally):
     with pytest.raises(AssertionError, match="unexpected MemoryError"):
         sweep("info", [150], stages, tmp_path, tally, nlptx=broken("misreports_memory_error"))
 
 
+@pytest.mark.torture
 def test_command_that_does_not_end_is_detected(stages, tmp_path, tally):
     with pytest.raises(subprocess.TimeoutExpired):
         sweep("info", [150], stages, tmp_path, tally, nlptx=broken("waits_forever"), timeout=1)

@@ -67,7 +67,7 @@ def test_temporary_space_is_always_released(amount, ending, tmp_path, tally):
     if ending == "bad text":
         with open(corpus, "ab") as file:
             file.write(b"\xff\n")
-    shell = ["bash", "-c", 'ulimit -f 2000; exec "$@"', "bash"] if ending == "no space" else []
+    limited = ["bash", "-c", 'ulimit -f 2000; exec "$@"', "bash", *NLPTX] if ending == "no space" else None
     words = (
         "cooccur",
         corpus,
@@ -80,7 +80,7 @@ def test_temporary_space_is_always_released(amount, ending, tmp_path, tally):
         "-o",
         tmp_path / "out.npz",
     )
-    process = start(*words, nlptx=[*shell, *NLPTX])
+    process = start(*words, nlptx=limited)
     if ending.startswith("SIG"):
         until = time.monotonic() + 1
         while not spilling(process.pid, spilled) and process.poll() is None and time.monotonic() < until:
@@ -105,6 +105,7 @@ def spilling(number, folder):
 # ---------------------------------------------------------------- the tests detect defects
 
 
+@pytest.mark.torture
 def test_excessive_memory_is_detected(tmp_path, tally):
     with pytest.raises(AssertionError, match="allowed"):
         check_cooccur(1_500_000, tmp_path, tally, memory=4000)
