@@ -75,9 +75,9 @@ def evaluate_table(
     if plot is not None:
         from nlptx.plots import check_picture_path
 
-        check_picture_path(plot)
         if found.confidence is None:
             raise click.UsageError("--plot needs a table with the columns 'prob_LABEL' or 'confidence'.")
+        check_picture_path(plot)
     report: Report | LabelSetReport
     if found.targets.ndim == 2:
         unknown = [math.nan] * len(found.label_names)
