@@ -198,17 +198,12 @@ def test_an_unsupported_image_format_is_rejected(tmp_path, work, name):
     assert not (tmp_path / "map.gif").exists()
 
 
-@pytest.mark.parametrize("name", ["embeddings.npz", "model.npz"])
-def test_the_error_without_matplotlib_names_the_extra(tmp_path, work, name):
+@pytest.mark.parametrize("command", ["info embeddings.npz", "info model.npz", "evaluate -m model.npz test.tsv"])
+def test_without_matplotlib_the_error_names_the_extra_before_any_output(tmp_path, work, command):
     (tmp_path / "matplotlib").mkdir()
     (tmp_path / "matplotlib" / "__init__.py").write_text("raise ImportError('absent')\n")
-    refused(
-        "info",
-        work / name,
-        "--plot",
-        tmp_path / "map.png",
-        code=1,
-        says="nlptx[plot]",
-        env={"PYTHONPATH": str(tmp_path)},
-    )
+    name, *words = command.split()
+    inputs = [work / word if "." in word else word for word in words]
+    without = {"PYTHONPATH": str(tmp_path)}
+    refused(name, *inputs, "--plot", tmp_path / "map.png", code=1, says="nlptx[plot]", env=without)
     assert not (tmp_path / "map.png").exists()

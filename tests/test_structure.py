@@ -178,6 +178,24 @@ def test_every_requirement_is_pinned_for_continuous_integration():
     assert {re.split(r"[<>=~!]", line)[0] for line in requirements} <= pinned
 
 
+def test_the_source_distribution_contains_all_files_of_the_repository(monkeypatch):
+    """Code, package data and a few files such as setup.cfg are always added, and are therefore not in MANIFEST.in."""
+    file_list = pytest.importorskip("setuptools.command.egg_info").FileList
+    try:
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this folder is not a clone of the repository")
+    monkeypatch.chdir(ROOT)
+    manifest = file_list()
+    for line in Path("MANIFEST.in").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            manifest.process_template_line(line)
+    present = {name for name in listed.splitlines() if Path(name).exists()}
+    inside_package = {name for name in present if name.startswith("nlptx/") and not name.endswith(".md")}
+    always = {"LICENSE", "README.md", "setup.cfg", "setup.py"}
+    assert present - set(manifest.files) - inside_package - always == set()
+
+
 def test_every_module_and_public_function_has_a_docstring():
     missing = []
     for path in MODULES:

@@ -67,9 +67,9 @@ def evaluate_table(
     if plot is not None:
         from nlptx.plots import check_picture_path
 
-        check_picture_path(plot)
         if found.confidence is None:
             raise click.UsageError("--plot needs a table with the columns 'prob_LABEL' or 'confidence'.")
+        check_picture_path(plot)
     report = evaluate_predictions(found)
     curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
     groups = {column: accuracy_by_group(column_values(column, found.documents), found.correct) for column in by}

@@ -138,7 +138,7 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
     """
     order = np.argsort(margins, kind="stable")
     squares = np.asarray(ngrams.multiply(ngrams).sum(axis=1)).ravel()
-    unit = (sp.diags_array(1 / np.sqrt(np.maximum(squares, 1e-30))) @ ngrams).tocsr()
+    unit = (sp.diags(1 / np.sqrt(np.maximum(squares, 1e-30))) @ ngrams).tocsr()
     chosen: list[int] = []
     left_out: list[int] = []
     for start in range(0, len(order), _COMPARED):

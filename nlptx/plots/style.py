@@ -54,14 +54,19 @@ _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
 
 
 def check_picture_path(path: FilePath) -> None:
-    """Check that a picture can be written to a file.
+    """Check that a picture can be drawn and written to a file. Call this function before any long computation.
 
     Raises:
         SettingsError: the file name does not end in .png, .svg or .pdf.
+        NlptxError: matplotlib is not installed.
         OutputError: the file cannot be written.
     """
     if _suffix(path) not in FORMATS:
         raise SettingsError(f"{path}: the name of a picture must end in one of .{', .'.join(FORMATS)}")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise NlptxError("drawing pictures needs matplotlib", hint="pip install 'nlptx[plot]'") from error
     check_writable(path)
 
 
@@ -83,11 +88,9 @@ def picture(path: FilePath, height: float, *, width: float = WIDTH, constrained:
         OutputError: the file cannot be written.
     """
     check_picture_path(path)
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise NlptxError("drawing pictures needs matplotlib", hint="pip install 'nlptx[plot]'") from error
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)

@@ -193,7 +193,7 @@ def test_the_commands_accept_a_model_with_labels_of_any_type(numbered):
     path, data = numbered
     report = json.loads(run("evaluate", data, "-m", path, "--json"))
     assert [row["label"] for row in report["classes"]] == ["0", "1"]
-    predicted = run("predict", data, "-m", path).splitlines()
+    predicted = run("predict", data, "-m", path, "-q").splitlines()
     assert predicted[0].split("\t")[-2:] == ["prob_0", "prob_1"]
     assert {row.split("\t")[2] for row in predicted[1:]} <= {"0", "1"}
     assert json.loads(run("explain", TEXTS[0], "-m", path, "--label", "1", "--json"))["label"] == "1"
