@@ -7,7 +7,10 @@ the weights a and b minimise
 
     sum_n l_n + ((a - A)^2 + (b - B)^2) / (2 S^2).
 
-So a = A and b = B if there are no held-out texts, and the texts determine a and b if there are many.
+So a = A and b = B if there are no held-out texts, and the texts determine a and b if there are many. Region filters
+need more labelled texts than the network and the linear models do. With N labelled texts and a constant M, therefore
+
+    A = 1 - 0.4 k,  B = 0.35 k,  where k = N / (N + M).
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
 _GROUPS = 2
-# A, B and S.
-_NETWORK_WEIGHT, _REGION_WEIGHT, _DEVIATION = 0.6, 0.35, 0.15
+# A and B for infinitely many labelled texts, M, and S.
+_NETWORK_WEIGHT, _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.6, 0.35, 1500, 0.15
 # With F filters in a group: F / 2 components, 256 F words, and 512 F longer n-grams, but at most 30,000 words.
 _FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
 # Approximate maximum number of words in the texts from which the vectors are made; the time is proportional to it.
@@ -61,7 +64,7 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
         model.history["interrupted"] = True
         return
     members = _member_outputs(model, classifier, data.valid, context) if len(data.valid) else None
-    weights = _fusion_weights(model, members, data.valid)
+    weights = _fusion_weights(model, members, data.valid, _prior(len(data.train.texts())))
     model.regions = RegionView(classifier, weights)
     record = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
     model.history["regions"] = record if members is None else record | _measures(model, members, data.valid, weights)
@@ -143,13 +146,27 @@ def _member_outputs(
     return np.stack([of_network, classifier.outputs(list(valid.ids))]).astype(np.float64)
 
 
-def _fusion_weights(model: Model, members: NDArray[np.float64] | None, valid: Examples) -> tuple[float, float]:
-    """Return a and b. ``members`` comes from :func:`_member_outputs`; it is None if there are no held-out texts."""
+def _prior(texts: int) -> NDArray[np.float64]:
+    """Return A and B for a number of labelled texts."""
+    return np.array([1.0, 0.0]) + texts / (texts + _HALF_WAY) * np.array([_NETWORK_WEIGHT - 1, _REGION_WEIGHT])
+
+
+def _fusion_weights(
+    model: Model, members: NDArray[np.float64] | None, valid: Examples, prior: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return a and b.
+
+    Args:
+        model: the trained model, without region filters.
+        members: outputs of both classifiers for the held-out texts, from :func:`_member_outputs`; None if there are no
+            held-out texts.
+        valid: the held-out texts.
+        prior: A and B.
+    """
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
-    prior = np.array([_NETWORK_WEIGHT, _REGION_WEIGHT])
     if members is None:
-        return _NETWORK_WEIGHT, _REGION_WEIGHT
+        return round(float(prior[0]), 4), round(float(prior[1]), 4)
     weights = _loss_weights(model, valid)
 
     def loss_and_gradient(chosen: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

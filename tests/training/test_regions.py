@@ -97,6 +97,13 @@ def test_works_with_other_settings(labels, settings, tmp_path):
     assert np.isfinite(p).all()
 
 
+def test_without_held_out_texts_the_weights_depend_on_the_number_of_labelled_texts():
+    few = fit(settings=TrainSettings(**SHAPE, region_filters=6, valid_share=0.0)).regions.weights
+    k = len(TEXTS) / (len(TEXTS) + regions._HALF_WAY)
+    assert_allclose(few, (1 - 0.4 * k, 0.35 * k), atol=1e-4)
+    assert_allclose(regions._prior(10**9), (0.6, 0.35), atol=1e-4)
+
+
 def test_without_unlabelled_texts_the_training_texts_are_counted():
     model = nlptx.fit(TEXTS, LABELS, small_embeddings(), SETTINGS, jobs=1)
     assert len(model.regions.classifier.ngrams)
@@ -188,7 +195,8 @@ def test_if_there_are_many_texts_only_some_are_counted(monkeypatch):
 
 
 def combined_weights(members, targets, weights=None):
-    return regions._fusion_weights(trained(), members, Examples(None, targets, weights=weights))
+    prior = np.array([0.6, 0.35])
+    return regions._fusion_weights(trained(), members, Examples(None, targets, weights=weights), prior)
 
 
 def test_weights_of_the_combination():
