@@ -94,8 +94,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
         if encoded.vectors.any():
-            hint = "Train the embeddings on text in the language of these texts, or set `new_word_min_count=1`."
-            raise DataError("no training text contains a word of the embeddings", hint=hint)
+            hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
+            raise DataError("no training text contains a known word", hint=hint)
         raise DataError(
             "no training text contains a known word",
             hint="A word is known if it occurs `new_word_min_count` times or more"
