@@ -248,7 +248,12 @@ def test_words_reveal_one_of_many_labels():
     accuracy = {}
     for ngrams in (0, 2):
         model, notes = fit(
-            texts[:360], [f"l{label}" for label in targets[:360]], epochs=2, ngrams=ngrams, new_word_min_count=2
+            texts[:360],
+            [f"l{label}" for label in targets[:360]],
+            epochs=2,
+            ngrams=ngrams,
+            lsa_components=0,
+            new_word_min_count=2,
         )
         predicted = model.predict(texts[360:], 1)
         accuracy[ngrams] = np.mean([label == f"l{true}" for label, true in zip(predicted, targets[360:], strict=True)])
@@ -269,7 +274,7 @@ def test_ngram_features_are_possible_up_to_a_vocabulary_size(monkeypatch):
     model, notes = fit(*make_reviews(40), epochs=1)
     assert model.ngram_features is None
     assert notes == [f"no n-gram features: {len(model.vocabulary)} words are too many; at most 10 are supported"]
-    assert fit(*make_reviews(40), epochs=1, ngrams=0)[1] == []
+    assert fit(*make_reviews(40), epochs=1, ngrams=0, lsa_components=0)[1] == []
 
 
 def test_a_thousand_labels():
