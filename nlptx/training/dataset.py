@@ -96,8 +96,9 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         if encoded.vectors.any():
             hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
         else:
-            hint = f"A word is known if it occurs `new_word_min_count` times or more (now {settings.new_word_min_count})."
-            hint += " Use more texts, or set `new_word_min_count=1`."
+            count = settings.new_word_min_count
+            hint = f"A word is known if it occurs `new_word_min_count` times or more (now {count}). Use more texts, or set"
+            hint += " `new_word_min_count=1`."
         raise DataError("no training text contains a known word", hint=hint)
     if settings.valid_share and not len(valid):
         context.on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
