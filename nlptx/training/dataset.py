@@ -93,8 +93,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
-        count = settings.new_word_min_count
-        hint = f"Use more texts, or set `new_word_min_count=1`. Its value is {count}, so a word must occur {count} times."
+        least = settings.new_word_min_count
+        hint = f"Use more texts, or set `new_word_min_count=1`. Its value is {least}: words must occur {least} times."
         if encoded.vectors.any():
             hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
         raise DataError("no training text contains a known word", hint=hint)
