@@ -44,9 +44,7 @@ def check_report_path(path: FilePath) -> None:
     """
     name = file_name(path)
     if name == STDOUT:
-        raise SettingsError(
-            "a report cannot be written to standard output, which shows the result; name a file that ends in .html"
-        )
+        raise SettingsError("`report`: standard output already shows the result; name a file that ends in .html")
     if not name.lower().endswith(EXTENSIONS):
         raise SettingsError(f"{name}: the name of a report must end in .html or .htm")
     _environment()
