@@ -13,7 +13,7 @@ _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
 # Arguments of library functions that are also options with the same name.
 _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
-    *("lexicon", "memory", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
+    *("lexicon", "memory", "report", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
 # There is no option for `guess_text`: whether the text column may be guessed depends on another option.
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text"}
