@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from calling import call
 from command import run
 
 ROOT = Path(__file__).parent.parent
@@ -89,9 +90,9 @@ def test_the_demo_of_the_makefile_runs_the_same_commands():
     assert [command for command in demo if command not in COMMANDS] == []
 
 
-def test_every_mentioned_option_exists(folder):
+def test_every_mentioned_option_exists():
     mentioned = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--help"}
-    help_texts = "".join(shell(f"nlptx {stage} --help", folder).stdout for stage in ("", *STAGES))
+    help_texts = "".join(call(*stage, "--help").text for stage in ((), *((stage,) for stage in STAGES)))
     help_texts = re.sub(r"--\[no-\](\S+)", r"--\1 --no-\1", help_texts)
     assert {option for option in mentioned if not re.search(rf"{option}\b", help_texts)} == set()
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command import refused, run
+from command import ONE_WORKER, refused, run
 
 SETTINGS = "[train]\nepochs = 1\nwidth = 8\nlsa-components = 0\n"
 
@@ -27,7 +27,7 @@ def experiment(work, tmp_path):
 def make(folder, words):
     """Run make, and return what it prints."""
     programs = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, **ONE_WORKER, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     command = ["make", "-C", "exp", "FOLDS=2", *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
 

@@ -2,6 +2,7 @@
 
 import gzip
 import tarfile
+from functools import cache
 
 import pytest
 from calling import call, failure
@@ -86,9 +87,15 @@ def test_unlabelled_texts_and_skipped_rows_are_counted_but_held_out_files_are_no
     assert header_of("one.npz")["made_from"]["made_from"]["details"]["documents"] == 73
 
 
+@cache
+def made_from_files():
+    """Return the bytes of a model made from the files in the working folder, which are the same for all tests."""
+    return in_one_step("DATA.tsv", "--unlabelled", "UNLABELLED.txt", "--config", "c.toml", "-j", "2")
+
+
 @pytest.mark.parametrize("source", ["stdin", "gzip", "unlabelled from stdin", "jobs"])
 def test_the_model_does_not_depend_on_source_and_jobs(source, here):
-    plain = in_one_step("DATA.tsv", "--unlabelled", "UNLABELLED.txt", "--config", "c.toml", "-j", "2")
+    plain = made_from_files()
     (here / "z.tsv.gz").write_bytes(gzip.compress((here / "DATA.tsv").read_bytes()))
     data, free, options = {
         "stdin": (("-", "--input-format", "tsv"), "UNLABELLED.txt", {"stdin": (here / "DATA.tsv").read_bytes()}),

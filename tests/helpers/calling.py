@@ -1,9 +1,11 @@
 """Runs nlptx inside the test process, which is fast, and merges repeated options of commands."""
 
 import io
+import os
 import sys
+from unittest import mock
 
-from command import Result
+from command import ONE_WORKER, Result
 
 from nlptx.cli.main import run_command
 
@@ -11,14 +13,18 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 def call(*arguments, stdin=b"", code=0):
-    """Run ``nlptx ARGUMENTS`` with ``stdin`` as input; ``code`` is the expected exit code (None: any)."""
+    """Run ``nlptx ARGUMENTS`` with ``stdin`` as input; ``code`` is the expected exit code (None: any).
+
+    Without --jobs there is a single worker.
+    """
     data = stdin.encode() if isinstance(stdin, str) else stdin
     streams = {name: io.TextIOWrapper(io.BytesIO(data if name == "stdin" else b""), "utf-8") for name in _STREAMS}
     before = {name: getattr(sys, name) for name in _STREAMS}
     try:
         for name, stream in streams.items():
             setattr(sys, name, stream)
-        exit_code = run_command([str(word) for word in arguments])
+        with mock.patch.dict(os.environ, ONE_WORKER | os.environ):
+            exit_code = run_command([str(word) for word in arguments])
     finally:
         for name, stream in before.items():
             setattr(sys, name, stream)

@@ -76,7 +76,8 @@ def environment(**changes):
 
 
 _FORKS = ForkServer(environment())
-_ONE_WORKER = {f"NLPTX_{name}_JOBS": "1" for name in ("TRAIN", "PREDICT", "EVALUATE", "EXPLAIN")}
+# Variables for a single worker, because starting more takes longer than the work of most tests.
+ONE_WORKER = {f"NLPTX_{name}_JOBS": "1" for name in ("TRAIN", "PREDICT", "EVALUATE", "EXPLAIN", "COMPARE")}
 
 
 def start(*arguments, program=None, cwd=None, env=None, stdin=PIPE, stdout=PIPE, stderr=PIPE):
@@ -131,9 +132,9 @@ def _check(outcome, code, traceback=False):
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
     """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in. ``code`` is the expected exit code; None allows any code.
 
-    Without --jobs there is a single worker, because starting more takes longer than the work of most tests.
+    Without --jobs there is a single worker.
     """
-    return _check(_finish(start(*arguments, cwd=cwd, env=_ONE_WORKER | (env or {})), _as_bytes(stdin)), code, traceback)
+    return _check(_finish(start(*arguments, cwd=cwd, env=ONE_WORKER | (env or {})), _as_bytes(stdin)), code, traceback)
 
 
 def run_program(program, *arguments, stdin=b"", cwd=None, code=0):
