@@ -14,9 +14,9 @@ from made_once import made_once
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 from tally import table
 
-# On a busy machine, an example may take a second.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+# The examples are the same in every run. On a busy machine, one of them may take a second.
+settings.register_profile("tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 # Child processes inherit ignored signals: under nohup or in a background job, tested programs would not stop.
 for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
@@ -114,7 +114,7 @@ def model(work):
 
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory):
-    """The commands that the torture tests run, by name."""
+    """Return the commands that the torture tests run, as a dictionary from their names."""
     from harness import make_stages, stages_in  # a helper of tests/torture, found only when its tests are collected
 
     return stages_in(made_once(tmp_path_factory, "stages", lambda folder: make_stages(folder, 20_000)))

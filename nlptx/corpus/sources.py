@@ -160,11 +160,11 @@ def _folder(folder: Path, options: ReadOptions) -> Iterator[Source]:
 
 
 def _texts_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
-    """Yield the .txt files below a folder, at any depth. A link to a folder is read like the folder.
+    """Yield the .txt files below a folder, at any depth. Links to folders are followed.
 
     Args:
         folder: the folder.
-        above: the folders that led here, without links. A link back to one of them is not followed.
+        above: real paths of the folders above this one. Links back to them are not followed.
 
     Raises:
         OSError: a folder cannot be listed.
@@ -174,6 +174,7 @@ def _texts_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
         return
     with os.scandir(folder) as entries:  # Path.rglob would skip a folder that cannot be listed
         for entry in entries:
+            # For a link that leads to itself, is_dir raises an error. For other entries it is faster than isdir.
             if os.path.isdir(entry) if entry.is_symlink() else entry.is_dir():
                 yield from _texts_in(folder / entry.name, (*above, real))
             elif _is_text(entry.name):

@@ -1,4 +1,4 @@
-"""Uncertainty sampling: chooses the texts to label next, which are those about which a model is most uncertain.
+"""Uncertainty sampling: suggests labelling the texts about which a model is least certain.
 
 A text is uncertain if its two most probable labels have nearly the same probability (margin sampling: Scheffer,
 Decomain and Wrobel 2001). Texts that resemble a chosen text are left out, because their labels would add little

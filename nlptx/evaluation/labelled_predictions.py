@@ -66,7 +66,7 @@ class LabelledPredictions:
         return same.reshape(len(self), -1).all(axis=1)
 
     def take(self, rows: NDArray) -> Self:
-        """Return the predictions for the texts that ``rows`` selects, by their indices or by a bool for each text."""
+        """Return the predictions for some texts; ``rows`` contains their indices, or a bool for each text."""
         indices = np.arange(len(self))[rows]
         return replace(
             self,

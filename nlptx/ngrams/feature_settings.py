@@ -66,7 +66,7 @@ def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def groups_of(texts: RaggedArray, members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Divide ``members``, indices of texts, into groups of consecutive indices with about _TOGETHER words each."""
+    """Split the text indices ``members`` into runs, such that the texts of a run have about _TOGETHER words."""
     group = np.cumsum(texts.lengths[members]) // _TOGETHER
     return np.split(members, np.flatnonzero(np.diff(group)) + 1)
 

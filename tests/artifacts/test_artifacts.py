@@ -87,7 +87,7 @@ def test_round_trip(path):
     assert after == Artifact(**{**vars(before), "arrays": after.arrays})
 
 
-@settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     array=st.sampled_from([np.uint8, np.int32, np.int64, np.float32, np.float64]).flatmap(
         lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))

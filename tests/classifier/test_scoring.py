@@ -161,7 +161,7 @@ def test_extra_white_space_changes_no_bit():
     assert bits(model, [spaced]) == bits(model, [text])
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.text(st.sampled_from("ab<br/> \n\t\u00a0'\u2019nNtTsS_.1\u0301\u0391\u03a3\u4e2d\u200b\u2028\x1c"), max_size=80)
     | tricky_texts,
@@ -179,7 +179,6 @@ def test_pieces_of_a_text_have_the_same_tokens_as_the_text(text, size):
 # ---------------------------------------------------------------- numbers
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.floats(1e-12, 1), min_size=2, max_size=30))
 def test_printed_probabilities_sum_to_one_and_keep_their_order(weights):
     probabilities = (np.array(weights) / np.sum(weights)).tolist()

@@ -63,7 +63,7 @@ def corpus(tmp_path):
     block_entries=st.integers(10, 200),
     jobs=st.sampled_from([1, 3]),
 )
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_bytes_do_not_depend_on_how_a_corpus_is_cut(
     tmp_path_factory, monkeypatch, texts, size, window, weighting, max_words, range_bytes, block_entries, jobs
 ):

@@ -92,7 +92,7 @@ def test_the_example_of_the_article():
 documents_of_letters = st.lists(st.lists(st.sampled_from("abcde"), max_size=12), min_size=1, max_size=5)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     documents=documents_of_letters,
     window=st.integers(2, 6),

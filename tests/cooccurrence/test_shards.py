@@ -55,7 +55,7 @@ def word_list(paths, path):
 documents = st.lists(st.lists(st.sampled_from("abcdefé"), max_size=12).map(" ".join), min_size=1, max_size=30)
 
 
-@settings(derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=documents,
     number=st.integers(1, 9),

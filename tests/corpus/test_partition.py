@@ -23,7 +23,7 @@ def documents(inputs):
 
 
 @given(LINES, st.booleans(), st.integers(1, 60), st.booleans())
-@settings(derandomize=True, deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_partitions_have_the_lines_of_the_file(tmp_path_factory, lines, ended, size, bom):
     path = tmp_path_factory.mktemp("parts") / "texts.txt"
     path.write_bytes(b"\xef\xbb\xbf" * bom + b"\n".join(lines) + b"\n" * ended)
@@ -100,7 +100,7 @@ CELLS = st.sampled_from(
     ended=st.booleans(),
     size=st.integers(1, 90),
 )
-@settings(derandomize=True, deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_partitions_of_csv_tables_have_the_rows_of_the_file(
     tmp_path_factory, cells, header, delimiter, line_end, ended, size
 ):

@@ -244,7 +244,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_word(content, tmp_path):
     assert Embeddings.load(tmp_path / "v.txt").vocabulary.words == ["a", "b"]
 
 
-@settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=some_words, size=st.integers(2, 4), data=st.data())
 def test_word2vec_text_round_trip_preserves_every_bit(tmp_path, words, size, data):
     vectors = data.draw(hnp.arrays(np.float32, (len(words), size), elements=numbers))

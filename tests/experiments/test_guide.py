@@ -13,10 +13,10 @@ COMMANDS = [line[2:] for block in BLOCKS for line in block.splitlines() if line.
 
 
 def test_every_command_runs(tmp_path, monkeypatch):
-    """The commands run in order, because some need files of earlier ones, and on a twelfth of the bundled texts."""
+    """The order matters, because some commands read files that earlier ones wrote."""
     (tmp_path / "data").mkdir()
     header, *rows = (ROOT / "data/train.tsv").read_text().splitlines(keepends=True)
-    (tmp_path / "data/train.tsv").write_text(header + "".join(rows[::12]))
+    (tmp_path / "data/train.tsv").write_text(header + "".join(rows[::12]))  # to save time
     monkeypatch.chdir(tmp_path)
     for command in COMMANDS:
         name, *words = shlex.split(command)

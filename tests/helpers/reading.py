@@ -15,12 +15,7 @@ BOM = b"\xef\xbb\xbf"
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
 # The first health check can be suppressed, because the examples share only a file, which each example rewrites.
-quick = settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=50,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+quick = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def read(*inputs, **options):

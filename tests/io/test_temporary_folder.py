@@ -1,4 +1,4 @@
-"""Tests of temporary folders that are removed even if the process that made them was killed."""
+"""Tests that temporary folders are removed even if the process that made them is killed."""
 
 import os
 import signal

@@ -173,7 +173,7 @@ def test_a_label_does_not_affect_the_features_of_its_text():
 
 
 def test_features_of_training_and_new_texts_have_similar_spread():
-    """With few texts, the output of a training text would depend strongly on its own row, which is left out."""
+    """The row of a training text is left out, because with few texts it would strongly affect the text's output."""
     rng = np.random.default_rng(6)
     targets = np.arange(400) % 2
     plain = (2000 * rng.random((400, 38)) ** 3).astype(int)

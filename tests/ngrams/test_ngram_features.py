@@ -98,7 +98,7 @@ def assert_one_key_per_gram(texts, order, words):
                 assert gram_of.setdefault(key, gram) == gram
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.integers(1, 4).flatmap(
         lambda words: st.tuples(

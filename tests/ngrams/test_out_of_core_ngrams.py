@@ -75,7 +75,7 @@ def test_products_with_blocks(budget, monkeypatch):
 
 
 def product_of(a, rows, block):
-    """Return the contribution of some rows of a matrix N, given as ``block``, to the product N' a."""
+    """Return the part of the product N' a that comes from ``block``, which contains the given rows of the matrix N."""
     return block.T @ a[rows]
 
 

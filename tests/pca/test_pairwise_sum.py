@@ -32,7 +32,7 @@ def test_the_order_depends_only_on_the_number(names, expected):
     assert pairwise_sum(map(Symbol, names)).text == expected
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(1, 70))
 def test_sums_of_integers_are_exact(count):
     arrays = np.random.default_rng(count).integers(0, 100, (count, 2, 3))

@@ -192,14 +192,14 @@ def test_typographic_punctuation_is_plain():
     assert TOKENIZE("“so…”") == TOKENIZE('"so..."')
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(tricky_texts)
 def test_composed_and_decomposed_text_have_the_same_tokens(text):
     composed, decomposed = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
     assert TOKENIZE(composed) == TOKENIZE(decomposed) == TOKENIZE(text)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(tricky_texts, st.integers(1, 9))
 def test_the_parts_of_a_long_text_have_its_tokens(text, size):
     for name in TOKENIZERS:

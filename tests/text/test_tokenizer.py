@@ -4,7 +4,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nlptx.errors import CorruptError
@@ -125,7 +125,6 @@ def test_underscores_separate_words_in_any_script():
     assert split_words("über_fall") == ["über", "_", "fall"]
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(st.characters(max_codepoint=127), max_size=40))
 def test_a_non_ascii_letter_elsewhere_does_not_change_ascii_tokens(text):
     assert split_words(text + " \u00e9") == [*split_words(text), "\u00e9"]
@@ -193,7 +192,6 @@ def test_joiners_join_words_but_not_emoji():
     assert split_words("\u2764\ufe0f \U0001f469\u200d\U0001f4bb") == ["\u2764", "\U0001f469", "\U0001f4bb"]
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_tokenized_and_no_token_contains_white_space(text):
     for token in split_words(text):
@@ -235,7 +233,6 @@ def vocabulary(*words, tokenizer=None):
     return Vocabulary(list(words), counts, tokenizer or Tokenizer())
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\n"), min_size=1, max_size=6), unique=True, max_size=12))
 def test_vocabulary_round_trip_through_arrays(words):
     before = vocabulary(*words)
