@@ -247,14 +247,17 @@ faithfulness: $(INSTALLED)  ## Measure whether the word effects that nlptx expla
 	$(VENV)/bin/python tests/benchmarks/bench_explain.py
 
 # Ablations: the imdb run without one part of the model, with the same seed and the same word vectors.
-imdb-no-distillation_TRAIN = --distill 0
+imdb-no-regions_TRAIN = --region-filters 0
+imdb-no-network_TRAIN = --epochs 0 --region-filters 64
 imdb-no-unlabelled_TRAIN = --split train
-imdb-no-lsa_TRAIN = --lsa-components 0 --distill 0
+imdb-no-lsa_TRAIN = --lsa-components 0
 imdb-no-ngrams_TRAIN = --ngrams 0
 # The imdb run with one setting that might improve it.
+imdb-distillation_TRAIN = --distill 1
 imdb-passages_TRAIN = --passages 1
 imdb-every-label_TRAIN = --valid-share 0
-ABLATIONS := imdb-no-distillation imdb-no-unlabelled imdb-no-lsa imdb-no-ngrams imdb-passages imdb-every-label
+ABLATIONS := imdb-no-regions imdb-no-network imdb-no-unlabelled imdb-no-lsa imdb-no-ngrams imdb-distillation imdb-passages \
+  imdb-every-label
 define ABLATION
 $(call RUN,$(1),$(1),imdb,imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
@@ -297,7 +300,7 @@ results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.j
 # The bundled model is small enough for the wheel. It is trained without the test part of the archive, on which the
 # accuracy on its card is measured.
 default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
-  --region-filters 64 --compact --valid-share 0.04 --valid-max 10000
+  --distill 1 --compact --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
 # The prior of its n-gram weights consists of VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence), from the
 # package vaderSentiment, and of a list of values of emoji and ratings.

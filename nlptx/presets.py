@@ -6,7 +6,7 @@ Presets are the settings used in two articles:
   accompanied by the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
-Efforts trade training time for accuracy: ``fast`` trains only the linear models on n-grams; ``best`` also trains a
+Efforts trade training time for accuracy: ``fast`` trains only the linear models on n-grams; ``best`` trains a larger
 second classifier, a convolutional network (see :mod:`nlptx.regions`).
 """
 

@@ -189,7 +189,7 @@ def preset_option(function: Function) -> Function:
 
 def effort_option(function: Function) -> Function:
     """Add ``--effort``, which replaces the default settings according to the time that training may take."""
-    help_text = "fast: n-gram models only; best: also a second classifier."
+    help_text = "fast: n-gram models only; best: a larger second classifier."
     return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
 
 

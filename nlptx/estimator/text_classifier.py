@@ -83,7 +83,8 @@ class TextClassifier(Parameters):
                 a label and 0 elsewhere.
             sample_weight: weight of each text; see :func:`nlptx.fit`. Texts with a weight of 0 are used only for the
                 word vectors.
-            unlabelled: more texts, without labels, for the word vectors, the LSA components and distillation.
+            unlabelled: more texts, without labels, for the word vectors, the LSA components, and the region filters or
+                distillation.
             valid: texts and labels to validate on; by default, a part of the training data.
 
         Raises:

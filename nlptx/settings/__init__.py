@@ -6,6 +6,7 @@ stores the settings with which it was made.
 
 from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value, stored_value
 from nlptx.settings.stages import (
+    AUTOMATIC,
     CHECKPOINT_MINUTES,
     DEFAULT_MEMORY,
     MIN_MEMORY,
@@ -18,6 +19,7 @@ from nlptx.settings.stages import (
 )
 
 __all__ = [
+    "AUTOMATIC",
     "CHECKPOINT_MINUTES",
     "DEFAULT_MEMORY",
     "GROUPS",

@@ -13,6 +13,8 @@ DEFAULT_MEMORY, MIN_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
 # Minimum Jaccard similarity of texts that ``nlptx check`` reports as near-duplicates.
 SIMILARITY = 0.8
+# Value of a setting that depends on the number of texts and labels (:mod:`nlptx.training.automatic`).
+AUTOMATIC = -1
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,9 +187,16 @@ class TrainSettings(NetworkSettings):
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
-    distill: int = setting(1, "Number of distillation epochs on unlabelled texts.", "N-grams", low=0)
+    distill: int = setting(
+        AUTOMATIC, "Distillation epochs on unlabelled texts; -1: automatic.", "N-grams", low=AUTOMATIC, before=1
+    )
     region_filters: int = setting(
-        0, "Convolution filters of a second classifier; 0: none.", "N-grams", low=0, high=4096
+        AUTOMATIC,
+        "Filters of a second classifier; -1: automatic.",
+        "N-grams",
+        low=AUTOMATIC,
+        high=4096,
+        before=0,
     )
     batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
     optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
@@ -202,7 +211,7 @@ class TrainSettings(NetworkSettings):
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Maximum words of a text used per step; 0: all.", "Training", low=0)
+    crop: int = setting(32, "Maximum words of a text used per step; 0: all.", "Training", low=0)
     word_dropout: float = setting(
         0.1, "Fraction of words dropped from each training text.", "Training", low=0, high=0.95
     )

@@ -53,7 +53,7 @@ def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool) ->
             notes.append(
                 f"there are no n-gram features (`ngrams=0`), so these settings have no effect: {_listed(unused)}"
             )
-    elif settings.epochs and settings.distill > TrainSettings.distill and not unlabelled:
+    elif settings.epochs and settings.distill > 0 and not unlabelled:
         notes.append("`distill` has no effect, because there are no texts without labels to learn from")
     return notes
 

@@ -36,7 +36,7 @@ def distill(
 ) -> tuple[Records, Records]:
     """Distil the linear models into the network if there are unlabelled texts.
 
-    Do nothing if distillation is disabled (``--distill 0``), if there are no n-gram features, if training was
+    Do nothing if the number of epochs of distillation is 0, if there are no n-gram features, if training was
     interrupted, or if the checkpoint is from a later phase.
 
     Returns:

@@ -17,6 +17,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
 from nlptx.settings.without_network import unused_notes, without_network
 from nlptx.text.arguments import check_seed, check_settings, check_type
+from nlptx.training.automatic import choose_automatic
 from nlptx.training.baseline import compare_with_baselines
 from nlptx.training.calibration import calibrate, measure_errors
 from nlptx.training.checkpoint import Checkpoint
@@ -136,7 +137,7 @@ def fit(
         settings = fitting_loss(settings or TrainSettings(), given.separator, start)
         if not given.texts:
             raise DataError("there are no training texts")
-        check_several(given.all_labels)
+        distinct_names = check_several(given.all_labels)
         check_lexicon_use(given, settings, start)
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
@@ -146,6 +147,8 @@ def fit(
             on_note(note)
         if not has_network:
             settings = without_network(settings)
+        settings_as_given = settings
+        settings = choose_automatic(settings, len(given.texts), len(distinct_names), started=start is not None)
         if isinstance(vectors, OwnEmbeddings) and not has_network:
             if not settings.new_word_min_count:
                 raise SettingsError("`new_word_min_count=0` adds no words, and no word vectors provide any")
@@ -188,6 +191,7 @@ def fit(
                 add_regions(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
                 _measure(model, data, context)
+        model.settings = settings_as_given  # so that the recipe lists no automatic values
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
         model.made_from = origin.to_artifact().header
         return model

@@ -81,10 +81,10 @@ def without_regions(
     if start.regions is not None and start.ngram_features is None:
         on_note("the region filters of the model are left out, because it has no n-gram features")
         start = replace(start, regions=None)
-    elif settings.region_filters:
+    elif settings.region_filters > 0:
         kept = "" if start.regions is None else "; those of the model are kept"
         on_note(f"no region filters are trained, because training starts from a model{kept}")
-    return start, replace(settings, region_filters=0)
+    return start, replace(settings, region_filters=min(settings.region_filters, 0))
 
 
 def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassifier | None:

@@ -16,10 +16,12 @@ from nlptx.metrics import wilson_interval
 # Folder of a run (or of the baselines of a data set) -> name of the data set, name of the method.
 RUNS = {
     "imdb": ("IMDB", "nlptx"),
-    "imdb-no-distillation": ("IMDB", "nlptx without distillation"),
+    "imdb-no-regions": ("IMDB", "nlptx without region filters"),
+    "imdb-no-network": ("IMDB", "nlptx without the network"),
     "imdb-no-unlabelled": ("IMDB", "nlptx without unlabelled texts"),
-    "imdb-no-components": ("IMDB", "nlptx without components and distillation"),
+    "imdb-no-lsa": ("IMDB", "nlptx without LSA components"),
     "imdb-no-ngrams": ("IMDB", "nlptx without n-grams: the transformer alone"),
+    "imdb-distillation": ("IMDB", "nlptx with distillation"),
     "imdb-passages": ("IMDB", "nlptx with passages"),
     "imdb-every-label": ("IMDB", "nlptx with every label, nothing held out"),
     "goldstraw": ("IMDB", "nlptx, preset goldstraw"),

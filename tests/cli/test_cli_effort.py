@@ -9,6 +9,7 @@ from calling import call, failure
 from sample_data import make_rows, write_tsv
 
 from nlptx import Model
+from nlptx.presets import EFFORTS
 
 SMALL = ("--lsa-components", "8", "-q")
 
@@ -78,9 +79,9 @@ def test_default_is_the_default(table):
 
 
 def test_best_trains_region_filters_and_explicit_options_take_precedence(table):
-    default, best = settings_of(table), settings_of(table, "--effort", "best")
+    best = settings_of(table, "--effort", "best")
     changed = settings_of(table, "--effort", "best", "--region-filters", "4", "--epochs", "1")
-    assert best.region_filters > default.region_filters == 0
+    assert best.region_filters == EFFORTS["best"]["train"]["region_filters"]
     assert (changed.epochs, changed.region_filters) == (1, 4)
     told = call("info", "m.npz").stdout.decode()
     assert "region filters" in told

@@ -1,0 +1,69 @@
+"""Tests of the settings that depend on the number of labelled texts: region filters and distillation."""
+
+import numpy as np
+import pytest
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.settings import TrainSettings
+from nlptx.training import automatic
+from nlptx.training.automatic import choose_automatic
+
+TEXTS, LABELS = make_reviews(60)
+UNLABELLED = make_reviews(40, seed=3)[0]
+SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4}
+
+
+def chosen(texts=2000, labels=2, started=False, **settings):
+    found = choose_automatic(TrainSettings(**settings), texts, labels, started=started)
+    return found.region_filters, found.distill
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, (64, 0)),
+        ({"texts": 1999}, (0, 1)),
+        ({"labels": 20}, (64, 0)),
+        ({"labels": 21}, (0, 1)),
+        ({"started": True}, (0, 1)),
+        ({"ngrams": 0}, (0, 1)),
+        ({"epochs": 0}, (0, 1)),
+        ({"region_filters": 0}, (0, 1)),
+        ({"region_filters": 8}, (8, 0)),
+        ({"region_filters": 8, "epochs": 0}, (8, 0)),
+        ({"region_filters": 8, "texts": 10}, (8, 1)),
+        ({"distill": 2}, (64, 2)),
+        ({"distill": 0, "texts": 10}, (0, 0)),
+    ],
+)
+def test_the_choice_depends_on_the_number_of_texts_and_labels(given, expected):
+    assert chosen(**given) == expected
+
+
+def test_other_settings_do_not_change():
+    settings = TrainSettings(epochs=5, lsa_components=7, region_filters=3, distill=4)
+    assert choose_automatic(settings, 10, 2, started=False) == settings
+
+
+def fit(**settings):
+    settings = TrainSettings(**SHAPE, **settings)
+    return nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, unlabelled=UNLABELLED, jobs=1)
+
+
+def test_few_texts_are_used_for_distillation_and_many_for_region_filters(monkeypatch):
+    few = fit()
+    assert few.regions is None
+    assert len(few.history["distill"]) == 1
+    monkeypatch.setattr(automatic, "_MIN_TEXTS", len(TEXTS))
+    monkeypatch.setattr(automatic, "_FILTERS", 6)
+    many = fit()
+    assert many.history["regions"]["components"] == 3  # one component for every two filters
+    assert not many.history["distill"]
+    explicit = fit(region_filters=6, distill=0)
+    assert many.predict_proba(TEXTS).tolist() == explicit.predict_proba(TEXTS).tolist()
+    assert not np.array_equal(few.flat, many.flat)
+
+
+def test_the_model_stores_the_settings_as_they_were_given():
+    assert fit().settings == TrainSettings(**SHAPE)
