@@ -113,7 +113,10 @@ class OwnEmbeddings:
                 on_round=on_round,
             )
         except DataError as error:
-            error.hint = "Use longer texts, or `embeddings` made from other texts."
+            error.hint = (
+                "Check that these are the texts and not the labels. Use longer texts, or `embeddings` made from"
+                " other texts."
+            )
             raise
 
     def no_words(self) -> Embeddings:
