@@ -1,4 +1,7 @@
-"""Accuracy against coverage: for each fraction of the texts, the accuracy on those with the highest confidence."""
+"""Accuracy against coverage, which is the fraction of the texts that get a label.
+
+The texts with the highest confidence are labelled first.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +63,8 @@ class CoverageCurve:
     def at(self, coverage: float) -> CoveragePoint:
         """Return the result of labelling only the texts with the highest confidence.
 
-        ``coverage`` is the fraction of the texts to label. Texts whose confidence equals the lowest among these are
-        labelled too.
+        ``coverage`` is the fraction of the texts to label. If the last text of this fraction has the same confidence as
+        further texts, these are labelled too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

@@ -88,8 +88,8 @@ class Encoder(Layer):
     def attention_weights(self, cache: Any) -> list[list[NDArray]]:
         """Return the attention weights of a call of :meth:`forward`, given its cache.
 
-        There is one list per block. It contains one array (n, H, T, T) for each stack of n windows of T words, where H
-        is the number of heads.
+        The result contains one list per block. Each list contains one array (n, H, T, T) for each stack of n windows of
+        T words, where H is the number of heads.
         """
         calls = zip(self.sublayers(), cache, strict=True)
         return [layer.attention_weights(c) for (_, layer), c in calls if isinstance(layer, EncoderBlock)]

@@ -150,7 +150,7 @@ class Model:
 
     @property
     def decision(self) -> Decision:
-        """How probabilities become labels."""
+        """The rule that converts probabilities to labels."""
         return OneLabel(self.priors, self.is_balanced) if self.label_sets is None else self.label_sets
 
     @property

@@ -130,7 +130,7 @@ class Network(Layer):
             return y
         return y + self.text_projection.apply(text_features, layout)
 
-    # y = x + features W gives dx = dy. The features are fixed, so their gradient is not used.
+    # From y = x + features W follows dx = dy. The features are fixed, so their gradient is not needed.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         if self.text_projection is not None and text_features is not None:
@@ -169,7 +169,8 @@ def unset_network(
         CorruptError: the network needs a different number of parameters. This is checked before memory is allocated.
     """
     width = settings.width or components
-    # Each text feature has one weight if there is a single output or if W is per class; otherwise, one per class.
+    # W has one weight per text feature if there is a single output, or if each feature affects only the output of its
+    # class. Otherwise, W has one weight per text feature and class.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights

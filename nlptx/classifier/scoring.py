@@ -76,7 +76,7 @@ class ScoringModel(TrainedNetwork, Protocol):
 
     @property
     def decision(self) -> Decision:
-        """How probabilities become labels."""
+        """The rule that converts probabilities to labels."""
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) scores for probabilities (B, C), or None for labels without an order."""
@@ -93,8 +93,8 @@ def score(
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for later batches. Results therefore appear immediately even if texts arrive slowly. No bit of a
-    score depends on how texts are grouped into batches.
+    without waiting for later batches. Results therefore appear immediately even if texts arrive slowly. Scores are bit
+    for bit the same, however the texts are grouped into batches.
 
     Args:
         model: the classifier.

@@ -58,7 +58,7 @@ _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
 class WordSurprise:
-    """Computes s for known and unknown words.
+    """Computes the surprise s of known and unknown words.
 
     Args:
         vocabulary: known words and their counts. A word from a lexicon, which has no count, is as surprising as an
@@ -79,16 +79,16 @@ class WordSurprise:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Self | None:
-        """Build from a vocabulary. Return None if the vocabulary has no counts."""
+        """Return an object for a vocabulary, or None if the vocabulary has no counts."""
         return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
 
     @cached_property
     def _spelling(self) -> Spelling:
-        # created on first use, because it takes a few milliseconds, and many inputs have no unknown word
+        # computed on first use, because this takes a few milliseconds, and many inputs contain no unknown word
         return Spelling(self._words)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return s, in nats, of unknown words in UTF-8."""
+        """Return the surprise s of unknown words in UTF-8, (words,), in nats."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
         for start in range(0, len(spelled), _WORDS):
@@ -97,7 +97,7 @@ class WordSurprise:
         return surprise
 
     def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:
-        """Return s of each distinct word in ``tokens``, (W,), in nats."""
+        """Return the surprise s of each distinct word in ``tokens``, (W,), in nats."""
         surprise = self.known[tokens.known]
         new = np.flatnonzero(tokens.known < 0)
         surprise[new] = self.unknown([tokens.words[number] for number in new])

@@ -9,8 +9,8 @@ L(x without a) - L(x without both). It is symmetric in a and b, and 0 if the wor
 are used because the probability of an almost certain label hardly changes when any single word is left out, so that all
 words would seem to depend on each other.
 
-Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions as such second
-differences.
+Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions by differences of
+this form.
 """
 
 from __future__ import annotations
