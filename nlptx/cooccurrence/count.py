@@ -112,7 +112,8 @@ def count_known(
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
         workers: threads or processes; their number does not change the counts.
-        in_units: whether to return integer numbers of units, which can be added to those of other texts.
+        in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for
+            other texts. Otherwise, they are counts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count
@@ -174,7 +175,11 @@ def choose_words(stream: TokenStream, settings: CountSettings) -> Vocabulary:
 
 
 def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabulary:
-    """Return the most frequent of these words. Raises DataError if no word occurs ``min_count`` times."""
+    """Return the most frequent words, given the count of each word.
+
+    Raises:
+        DataError: no word occurs ``min_count`` times.
+    """
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
         if not counts:

@@ -25,7 +25,7 @@ def count_shard(
     space: MemoryBudget,
     workers: Workers,
 ) -> Artifact:
-    """Return a part with the tokens of a shard, or with the pairs of its words if a word list is given.
+    """Return a part with the tokens of a shard or, if a word list is given, with the counts of its word pairs.
 
     Args:
         blocks: the whole corpus as blocks of lines.

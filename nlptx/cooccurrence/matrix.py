@@ -1,7 +1,7 @@
 """Stage 1: turns texts into a sparse matrix of word-by-word co-occurrence counts.
 
-The words in a window are counted, as in Lund & Burgess (1996), by default with the weights 1/d of Pennington et al.
-(2014, GloVe).
+Counting the words in a window around each word is the method of Lund & Burgess (1996). The default weight 1/d of a word
+at distance d comes from Pennington et al. (2014, GloVe).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import EncodedChunk
 
-# Called with the number of parts that have been read.
+# Callback that receives the number of parts that have been read.
 Progress = Callable[[int], None]
 
 
@@ -90,7 +90,7 @@ def merge_words(
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(space)
-    artifact: Artifact  # as in merge_parts
+    artifact: Artifact  # after the loop, this is the last part; there is at least one
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 def scales(values: NDArray, weight: float) -> NDArray:
     """Return the factors by which to multiply the columns of X W, (R,): l_i^((p-1)/2).
 
-    The mean square of component i becomes l_i^p: with p = 0, all mean squares are equal, and p = 1 is plain PCA. If an
-    eigenvalue is only a rounding error, its factor is 0, because scaling its component up would amplify noise.
+    The mean square of component i becomes l_i^p. With p = 0, all mean squares are equal; p = 1 is plain PCA. If an
+    eigenvalue is only a rounding error, its factor is 0, because scaling up its component would amplify noise.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.

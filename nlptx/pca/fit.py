@@ -57,7 +57,8 @@ def fit_pca(
             matrix is read in parts.
         settings: see :class:`PcaSettings`.
         seed: seed for the random starting block.
-        jobs: number of threads, or a Workers object; by default one thread per core. It does not change the result.
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number does not
+            change the result.
         memory: maximum number of bytes for the transformed matrix and the vectors together. If they do not fit, the
             matrix goes to a temporary file, which is read again for each product. The vectors always stay in memory,
             even if they alone exceed the limit. The limit does not change the result.
@@ -100,7 +101,7 @@ def fit_pca(
             if vectors_size > memory:
                 on_note(
                     f"the vectors need up to {vectors_size >> 20:,} MB, more than `memory` ({memory >> 20:,} MB); only"
-                    " the matrix goes to disk. Fewer `components`, or fewer words in the counts, need less"
+                    " the matrix goes to disk. To use less memory, set fewer `components`, or count fewer words"
                 )
             matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
             slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)

@@ -37,13 +37,13 @@ class Slice:
         return f"rows {self.rows.start + 1:,} to {self.rows.stop:,}"
 
     def forward(self, scaled: sp.csr_matrix, block: NDArray) -> NDArray:
-        """Return X b, (rows, k), for b (V, k); ``scaled`` is what ``load`` returns."""
+        """Return X b, (rows, k), for b (V, k); ``scaled`` is the result of ``load``."""
         product = scaled @ block
         product -= np.multiply.outer(self.shift, block.sum(axis=0))
         return product
 
     def transposed(self, scaled: sp.csr_matrix, block: NDArray) -> NDArray:
-        """Return X^T b, (V, k), for b (rows, k); ``scaled`` is what ``load`` returns."""
+        """Return X^T b, (V, k), for b (rows, k); ``scaled`` is the result of ``load``."""
         product = scaled.T @ block
         product -= self.shift @ block
         return product

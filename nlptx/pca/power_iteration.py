@@ -29,7 +29,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import PcaSettings
 
 Product = Callable[[NDArray], NDArray]
-# Vectors per block: enough for an efficient product. A wider block would take more work to reach the same degree.
+# Number of vectors in a block. It is large enough for an efficient product; a wider block would take more work to reach
+# the same degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6

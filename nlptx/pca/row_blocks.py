@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Rows per block: enough work for a thread, but few enough for several blocks per thread with a typical vocabulary.
+# Number of rows in a block. A block is enough work for a thread, and for a typical vocabulary, each thread gets several
+# blocks.
 _ROWS = 4096
 
 

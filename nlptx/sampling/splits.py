@@ -2,8 +2,8 @@
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
 different parts, a model trained on one part would score better on the other part than on new texts. Therefore each run
-of consecutive texts stays in one part. In all parts, the labels have about the same proportions; for the validation
-part, runs are formed within each label.
+of consecutive texts stays in one part. In all parts, the labels have about the same proportions. When a validation part
+is split off, runs are formed separately among the texts of each label.
 """
 
 from __future__ import annotations
