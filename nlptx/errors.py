@@ -58,7 +58,7 @@ class DivergenceError(NlptxError):
 class NotFittedError(NlptxError, ValueError, AttributeError):
     """An estimator was used before it was fitted.
 
-    Like scikit-learn's NotFittedError, it is also a ValueError and an AttributeError.
+    Like scikit-learn's NotFittedError, this error is also a ValueError and an AttributeError.
     """
 
 

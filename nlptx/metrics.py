@@ -141,7 +141,7 @@ def evaluate(
 
 
 def calibration(confidence: NDArray[np.float64] | None, correct: NDArray[np.bool_]) -> tuple[float, NoiseFloor]:
-    """Return the calibration error and its noise floor. Their values are NaN if ``confidence`` is None."""
+    """Return the calibration error and its noise floor; all values are NaN if ``confidence`` is None."""
     if confidence is None:
         return math.nan, NoiseFloor(math.nan, math.nan)
     return calibration_error(confidence, correct), calibration_noise_floor(confidence)
@@ -207,7 +207,7 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error: the mean of |accuracy - mean confidence| over the bins, weighted by size.
 
-    With ``weights``, one per text, the size of a bin is the sum of its weights, and both means are weighted.
+    If ``weights`` of the texts are given, the size of a bin is the sum of its weights, and all means are weighted.
     """
     bin_of = confidence_bins(confidence, bins)
     total = float(len(confidence))

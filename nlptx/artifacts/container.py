@@ -1,10 +1,10 @@
 """The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
 The header contains the format version, the kind of artifact, the nlptx version, the resolved settings and the names
-of the arrays. It also contains the header of the artifact from the previous stage, which in turn contains the header of
-the stage before it; the innermost header contains the digest of the corpus. The file contains no time, host name, user
-name or path, so the same command always writes the same bytes. Nothing is pickled or compressed, so reading a file
-never takes more memory than its size on disk. The CRC-32 of every entry is checked before the entry is used.
+of the arrays. The header also contains the header of the artifact from the previous stage, which in turn contains the
+header of the stage before. The innermost header contains the digest of the corpus. The file contains no time, host
+name, user name or path, so the same command always writes the same bytes. Nothing is pickled or compressed, so reading
+a file never takes more memory than its size on disk. The CRC-32 of every entry is checked before the entry is used.
 :mod:`nlptx.artifacts.validation` checks the values of the arrays and of the header.
 """
 
@@ -121,7 +121,7 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
     Args:
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
-        large: names of one-dimensional arrays that stay in the file. Each becomes a :class:`StoredArray`.
+        large: names of one-dimensional arrays that stay in the file. Each of these becomes a :class:`StoredArray`.
         budget: memory budget that keeps the file open; required if ``large`` is given. If the path is a pipe, its
             content is copied to a temporary file. Both files are closed when the budget's ``with`` block ends.
 

@@ -21,7 +21,7 @@ _LOCAL_HEADER, _LENGTHS = 30, 26
 
 
 class StoredArray:
-    """An array in an artifact file. Its elements are read from the file when they are needed.
+    """An array in an artifact file. The elements of the array are read from the file when they are needed.
 
     Args:
         container: the open artifact. The array's checksum is verified when this object is created.

@@ -16,8 +16,8 @@ because one or two wrong answers among so few texts would end the tests early. B
 needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
 This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
-samples from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the
-epoch and the temperature, so the model makes slightly fewer errors on them than on new texts.
+samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
+choose the epoch and the temperature, so the model makes slightly fewer errors on them than on new texts.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have equal confidence, each of them
-            contributes their mean accuracy, so that their order does not matter.
+        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have the same confidence, the mean
+            accuracy of these texts is used for each of them, so that their order does not matter.
     """
 
     confidence: NDArray[np.float64]
@@ -63,8 +63,8 @@ class CoverageCurve:
     def at(self, coverage: float) -> CoveragePoint:
         """Return the result of labelling only the texts with the highest confidence.
 
-        ``coverage`` is the fraction of the texts to label. If the last text of this fraction has the same confidence as
-        further texts, these are labelled too.
+        ``coverage`` is the fraction of the texts to label. Further texts are labelled too if their confidence equals
+        the lowest confidence in this fraction.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

@@ -29,7 +29,7 @@ from nlptx.settings import NetworkSettings
 class Encoder(Layer):
     """The layer that maps the word vectors (N, R) of N words to contextual vectors (N, D).
 
-    It consists of these steps, where the steps in parentheses are optional::
+    The encoder consists of these steps, where the steps in parentheses are optional::
 
         (projection, if R is not D) -> (positions) -> dropout -> blocks -> (layer norm, if the blocks are pre-norm)
 

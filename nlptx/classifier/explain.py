@@ -63,7 +63,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     Args:
         model: the classifier.
         text: a single text.
-        label: label to explain, one of the model's labels. By default, it is the predicted label or, for a multi-label
+        label: label to explain, one of the model's labels. The default is the predicted label or, for a multi-label
             model, the label whose probability is highest relative to its threshold.
         attention: whether to return the attention matrices, whose size is quadratic in the number of words.
 

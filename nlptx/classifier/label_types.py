@@ -23,8 +23,8 @@ _NUMPY = (
     *(np.str_, np.bool_, np.float16, np.float32, np.float64),
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
 )
-# Names under which types are stored in a file. They do not depend on the NumPy version: NumPy's bool is always stored
-# as numpy.bool, although some versions call this type bool_.
+# Names under which types are stored in a file. The names do not depend on the NumPy version: NumPy's bool is always
+# stored as numpy.bool, although some versions call this type bool_.
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float)}
 _TYPES |= {f"numpy.{np.dtype(kind).name}": kind for kind in _NUMPY}
 _TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}

@@ -21,10 +21,10 @@ class Network(Layer):
 
         x + token_features U -> encoder -> pool -> dropout -> linear -> outputs + text_features W
 
-    The features are optional. They come from n-grams; see :mod:`nlptx.ngrams`. Token features are multiplied by the
+    The features come from n-grams (see :mod:`nlptx.ngrams`) and are optional. Token features are multiplied by the
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
-    provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W averages the
-    outputs of the linear models, so that the encoder learns to correct their errors.
+    provides E numbers. Text features are multiplied by the learned matrix W and added to the outputs. Initially, W
+    averages the outputs of the linear models, so that the encoder learns to correct their errors.
 
     If the model is multi-label, or if the n-gram features are sparse because there are many classes, each of the E
     numbers belongs to one class. W then connects each number only to the output of its class, so that the size of W is
@@ -37,8 +37,8 @@ class Network(Layer):
         rng: source of randomness for the initial weights.
         token_feature_width: number of features of a token; 0 for none.
         text_feature_width: M E, the number of features of a text; 0 for none.
-        per_class: whether a text feature affects only the output of its own class. In a multi-label network, this is
-            always the case, even if ``per_class`` is False.
+        per_class: whether a text feature affects only the output of its own class. In a multi-label network, every text
+            feature affects only the output of its own class, even if ``per_class`` is False.
 
     Raises:
         SettingsError: the settings are inconsistent, or contradict the number of classes.

@@ -98,7 +98,7 @@ class ReadText:
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
     """Yield the pooled vectors of a window with each of its words left out in turn, for several words at a time.
 
-    A window that consists of one word is empty without this word. Its weight is then 0, and it has no pooled vector.
+    A window that consists of one word is empty without this word. An empty window has weight 0 and no pooled vector.
     """
     length = span.stop - span.start
     if length == 1:
@@ -127,7 +127,7 @@ class _WindowMerger:
 
     def __init__(self, pool: Pool, windows: list[Parts]) -> None:
         self.pool = pool
-        self.before: list[Parts | None] = [None]  # the windows before each window, merged
+        self.before: list[Parts | None] = [None]  # for each window, the result of merging all windows before it
         for window in windows[:-1]:
             self.before.append(self._merged([self.before[-1], window]))
         self.after: list[Parts | None] = [None]

@@ -20,7 +20,7 @@ def prediction_columns(
         label_names: names of the C labels.
         label: predicted label.
         confidence: probability of the predicted label.
-        score: expected label value in [-1, 1]. None if the labels have no order; the column is then left out.
+        score: expected label value in [-1, 1]. If the labels have no order, it is None, and the column is left out.
         probabilities: probabilities of the C labels.
 
     >>> prediction_columns(["neg", "pos"], "pos", 0.75, 0.5, [0.25, 0.75])

@@ -20,7 +20,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 
-# Maximum number of texts that are scored together. It is large, because a short text takes little time.
+# Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
 BATCH = 2048
 
 
@@ -28,7 +28,7 @@ class Scored(NamedTuple):
     """Prediction for one text. A named tuple takes half as long as a dataclass to create and to send between processes.
 
     Args:
-        probabilities: probabilities of the C labels. For a single-label model, they sum to 1.
+        probabilities: probabilities of the C labels. For a single-label model, the probabilities sum to 1.
         chosen: indices of the predicted labels, as chosen by :meth:`nlptx.classifier.model.Model.choose`; exactly one
             for a single-label model.
         confidence: probability of the prediction.
@@ -37,10 +37,10 @@ class Scored(NamedTuple):
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
         surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
-            standard deviation among texts of the same length. None for a text without tokens, or if the model stores no
-            word counts.
+            standard deviation among texts of the same length. The surprise is None for a text without tokens, or if the
+            model stores no word counts.
         unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
-            known word. None if ``surprise`` is None.
+            known word. It is None if ``surprise`` is None.
     """
 
     probabilities: list[float]
@@ -101,8 +101,8 @@ def score(
         pairs: (key, text) pairs, where a key may be any object.
         workers: threads or processes that score the texts; see :class:`Workers`.
         batch: maximum number of texts scored together.
-        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Otherwise, they
-            are read in the calling thread, and a batch is scored when it is full.
+        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Otherwise, the
+            pairs are read in the calling thread, and a batch is scored when it is full.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.

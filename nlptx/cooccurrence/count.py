@@ -23,13 +23,13 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 # Number of bytes needed to count a block, per token and per padding position between documents. These are twice the
 # measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# A segment is the part of a block whose positions one thread groups by word. It has about _SEGMENT tokens, or
+# A segment is the part of a block whose positions one thread groups by word. A segment has about _SEGMENT tokens, or
 # _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one start index per word.
-# It has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about 40 bytes per
-# token.
+# However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about
+# 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each run has two open
-# files.
+# Maximum number of partial matrices (runs) that are summed in one pass. The number is limited because each run has two
+# open files.
 _FAN_IN = 16
 
 
@@ -55,8 +55,8 @@ def count_corpus(
         space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The limit
             does not change the counts, unless there are more distinct words than fit in memory; see
             :class:`TokenStream`.
-        workers: threads that read the corpus, and threads or processes that count. Their number does not change the
-            counts.
+        workers: threads that read the corpus, and threads or processes that count. The number of workers does not
+            change the counts.
         word_memory: maximum number of bytes for the distinct words; by default half of the memory limit.
 
     Raises:
@@ -111,9 +111,9 @@ def count_known(
         words: V, the number of words in the vocabulary.
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
-        workers: threads or processes; their number does not change the counts.
+        workers: threads or processes; the number of workers does not change the counts.
         in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for
-            other texts. Otherwise, they are counts.
+            other texts. Otherwise, the entries are counts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count

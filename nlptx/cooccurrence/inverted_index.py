@@ -61,7 +61,7 @@ def build_index(
         segments: one int64 array per segment, with the number of tokens of each document (at least 1).
         known: int32 vocabulary id of each word id of the token stream; -1 for a word outside the vocabulary.
         words: V, the number of words in the vocabulary.
-        reach: number of positions on each side that belong to a window.
+        reach: number of positions on each side of a word that belong to its window.
         workers: threads that index the segments.
     """
     tokens = [int(lengths.sum()) for lengths in segments]

@@ -46,7 +46,7 @@ def merge_parts(
     Args:
         paths: files of the parts, in any order.
         space: memory limit, and folder for temporary files. One part at a time must fit in memory.
-        workers: threads or processes. Their number does not change the counts.
+        workers: threads or processes; the number of workers does not change the counts.
         on_part: called after each part with the number of parts that have been read.
 
     Raises:

@@ -25,10 +25,10 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
     """Yield all V rows in order, several at a time. Yielded rows may be overwritten when the next rows are requested.
 
     Args:
-        counter: counter for the documents of one block; it defines the tasks.
-        workers: threads or processes. Their number does not change the counts.
+        counter: counter for the documents of one block, which also defines the tasks.
+        workers: threads or processes; the number of workers does not change the counts.
     """
-    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups
+    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # at most about one worker per group
     size = workers.jobs + 1  # a buffer for each group in progress, and one for the group that the caller is using
     ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)
 

@@ -37,7 +37,7 @@ Task = tuple[int, int]
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
     """Return the weights of distances 1..window as integer numbers of units, and the number of units in a weight of 1.
 
-    Harmonic weights 1/d are exact for windows up to 20. For longer windows, they are rounded to multiples of 2^-26.
+    Harmonic weights 1/d are exact for windows up to 20. For longer windows, 1/d is rounded to multiples of 2^-26.
     Sums of units are exact in float64 up to 2^53 units.
 
     >>> unit_weights("harmonic", 3)

@@ -60,8 +60,8 @@ class RowOperator:
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and each slice contributes some rows
-    to both products. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for both
+    The rows of X are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and each slice contributes some
+    rows to both products. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for both
     products. The slices determine the order of all additions.
 
     Args:
@@ -70,7 +70,8 @@ class RowOperator:
         squares: sum of all squared entries of X.
         slices: the slices of X, in order. If a cluster computes the products, its workers must be able to load the
             slices.
-        workers: threads, or a cluster, which compute the products of the slices; they do not change the result.
+        workers: threads, or a cluster, which compute the products of the slices. The choice of workers does not change
+            the result.
         symmetric: whether X is exactly symmetric.
     """
 
@@ -102,10 +103,10 @@ class RowOperator:
         """Return the operator of a matrix.
 
         Args:
-            matrix: (n, V) sparse M. Its rows are read once.
+            matrix: (n, V) sparse M. Each row is read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
-            workers: threads; their number does not change the result.
+            workers: threads; the number of threads does not change the result.
             store: function that stores a slice of S, and returns a function that loads the slice.
             symmetric: whether M is exactly symmetric.
 

@@ -29,8 +29,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import PcaSettings
 
 Product = Callable[[NDArray], NDArray]
-# Number of vectors in a block. It is large enough for an efficient product; a wider block would take more work to reach
-# the same degree.
+# Number of vectors in a block. A block is large enough for an efficient product. A wider block would take more work to
+# reach the same degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
@@ -84,7 +84,7 @@ def power_iteration(
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
-        workers: threads for everything except ``product``; they do not change the result.
+        workers: threads for everything except ``product``; the number of threads does not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
             largest relative residual of the remaining ones.
 

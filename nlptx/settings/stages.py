@@ -73,7 +73,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor for components that belong to negative eigenvalues of the transformed counts; 1: no change.",
+        "Factor for components with a negative eigenvalue of the transformed matrix; 1: no change.",
         "Transform",
         low=1e-6,
         high=1,
@@ -102,7 +102,7 @@ class PcaSettings(Settings):
 
 @dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
-    """Settings that define the transformer; they are part of the settings of ``train``."""
+    """Settings that define the transformer, which are part of the settings of ``train``."""
 
     width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
     blocks: int = setting(1, "Number of encoder blocks.", "Network", low=0, high=1000)
