@@ -3,8 +3,8 @@
 import os
 import signal
 
-# These variables must be set before NumPy is imported. Without them, small matrix products on a busy machine would
-# spend most of their time waiting for BLAS threads.
+# These variables must be set before NumPy is imported. On a busy machine, small matrix products would otherwise spend
+# most of their time waiting for BLAS threads.
 os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 import pytest
@@ -14,17 +14,16 @@ from made_once import made_once
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 from tally import table
 
-# Hypothesis generates the same examples in every run. On a busy machine, a single example may take a second.
+# The examples are the same in every run. On a busy machine, one of them may take a second.
 settings.register_profile("tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
-# Child processes inherit ignored signals. If the tests run under nohup or in a background job, these signals would
-# therefore not stop the tested programs.
+# Child processes inherit ignored signals: under nohup or in a background job, tested programs would not stop.
 for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, default)
 
-# Modules with only a few tests, each of which takes long.
+# Modules whose few tests take long.
 SLOW = ("tests/torture/", "tests/cluster/", "tests/experiments/", "tests/estimator/test_scikit_learn.py")
 
 
@@ -87,8 +86,8 @@ def files(monkeypatch):
 def work(tmp_path_factory):
     """A folder with corpora, tables and the artifacts made from them.
 
-    The folder contains corpus.txt; train.tsv and test.tsv (labels neg, pos); kinds.tsv (three unordered labels);
-    cooccur.npz, embeddings.npz and model.npz; and kinds.npz, a model trained on kinds.tsv.
+    It contains corpus.txt; train.tsv and test.tsv (labels neg, pos); kinds.tsv (three unordered labels); cooccur.npz,
+    embeddings.npz and model.npz; and kinds.npz, a model trained on kinds.tsv.
     """
     return made_once(tmp_path_factory, "work", make_work)
 

@@ -60,7 +60,7 @@ class Model:
         held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
             them are classified wrongly; used by :meth:`threshold`. None if these numbers are unknown.
         typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
-        label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
+        label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
         regions: region classifier whose outputs are added to those of the network; None if there is none.
     """
 

@@ -7,7 +7,7 @@ For the log-odds L of a label, the text x, and two of its words a and b, the int
 This is the effect of b in the presence of a, L(x) - L(x without b), minus its effect in the absence of a, which is
 L(x without a) - L(x without both). The interaction is symmetric in a and b, and 0 if the words contribute
 independently. Log-odds are used because the probability of an almost certain label hardly changes when any single word
-is left out. With probabilities, all words would therefore seem to depend on each other.
+is left out. If probabilities were used instead, all words would seem to depend on each other.
 
 Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions by differences of
 this form.
@@ -61,7 +61,7 @@ class PairEffect(NamedTuple):
 
 
 def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> list[PairEffect]:
-    """Among pairs that contain an important word, return those with the strongest interactions, strongest first.
+    """Return the word pairs with the strongest interactions, strongest first. Each pair contains an important word.
 
     Args:
         model: the classifier.

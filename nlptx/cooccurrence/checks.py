@@ -16,7 +16,7 @@ from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum count. Counts come from sums of integers, which float64 represents exactly up to this value.
+# Maximum count in a valid artifact. Counts come from sums of integers, which float64 represents exactly up to 2^53.
 _LARGEST_COUNT = 2.0**53
 
 
