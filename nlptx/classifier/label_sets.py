@@ -30,7 +30,7 @@ def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels")
 
     Args:
         labels: a list, tuple, set or frozenset of str for each text; empty for a text with none of the labels.
-        separator: string between labels in a table. No label may contain it.
+        separator: string between labels in a table. No label may contain the separator.
         name: name of the argument, for messages.
 
     Raises:

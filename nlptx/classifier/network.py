@@ -166,7 +166,7 @@ def unset_network(
         parameters: P, the number of parameters in the file.
 
     Raises:
-        CorruptError: the network needs a different number of parameters. This is checked before memory is allocated.
+        CorruptError: the network needs a different number of parameters; checked before memory is allocated.
     """
     width = settings.width or components
     # W has one weight per text feature if there is a single output, or if each feature affects only the output of its

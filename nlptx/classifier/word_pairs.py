@@ -4,8 +4,8 @@ For the log-odds L of a label, the text x, and two of its words a and b, the int
 
     L(x) - L(x without a) - L(x without b) + L(x without both)
 
-This is the effect of b in the presence of a, L(x) - L(x without b), minus its effect in the absence of a, which is
-L(x without a) - L(x without both). The interaction is symmetric in a and b, and 0 if the words contribute
+The interaction is the effect of b in the presence of a, L(x) - L(x without b), minus the effect of b in the absence of
+a, L(x without a) - L(x without both). The interaction is symmetric in a and b, and 0 if the words contribute
 independently. Log-odds are used because the probability of an almost certain label hardly changes when any single word
 is left out. If probabilities were used instead, all words would seem to depend on each other.
 

@@ -20,8 +20,8 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Number of bytes needed to count a block, per token and per padding position between documents. These are twice the
-# measured values, so that a block uses only half of the memory limit.
+# Number of bytes needed to count a block, per token and per padding position between documents. Both numbers are twice
+# the measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A segment is the part of a block whose positions one thread groups by word. A segment has about _SEGMENT tokens, or
 # _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one start index per word.
@@ -86,7 +86,7 @@ def count_stream(stream: TokenStream, settings: CountSettings, space: MemoryBudg
     known = known_words(stream, vocabulary)
     details = stream_details(stream, vocabulary)
     if stream.dropped:
-        # The memory limit determined which words were dropped, so it is needed to reproduce this result.
+        # The memory limit determined which words were dropped, so the limit is needed to reproduce the result.
         details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
     stream.numbers.clear()
     matrix = count_known(stream, known, len(vocabulary), settings, space, workers)
@@ -216,7 +216,7 @@ def _grouped(
     """Yield the lengths of the non-empty documents in groups.
 
     The cost of a document of n tokens is ``per_token`` * n + ``per_document``. The cost of a group is at most
-    ``limit``, unless it consists of a single document.
+    ``limit``, unless the group consists of a single document.
     """
     group: list[NDArray[np.int64]] = []
     cost = 0

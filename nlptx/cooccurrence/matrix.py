@@ -99,8 +99,8 @@ def count(
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
-        jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number does not
-            change the result. The workers are processes or threads; see :func:`nlptx.fit`.
+        jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number of workers
+            does not change the result. The workers are processes or threads; see :func:`nlptx.fit`.
         memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. If
             there are more distinct words than fit in memory, the rarest are dropped. The limit does not apply to the
             result, which is always in memory.

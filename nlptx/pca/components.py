@@ -36,8 +36,8 @@ def cosine_weights(
 
     X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs
     (k, w), and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, two words
-    with similar entries in w have a lower entry in X, but a higher dot product of their vectors. Such a component
-    therefore gets less weight.
+    with similar entries in w have a lower entry in X, but a higher dot product of their vectors. A component with
+    negative k therefore gets less weight.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.

@@ -55,8 +55,8 @@ class RowOperator:
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
     In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the diagonal
-    matrix of the standard deviations. This X is dense, so it is never computed. Only the sparse matrix S = D^-1 M and
-    the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
+    matrix of the standard deviations. A standardised X is dense, so it is never computed. Only the sparse matrix
+    S = D^-1 M and the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
