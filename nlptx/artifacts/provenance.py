@@ -41,7 +41,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the headers of all stages, from the first stage to this artifact, and the commands that make it.
 
     There is one command for each stage that was run by nlptx. The commands contain placeholders for the input files.
-    They omit options that depend on the format of these files, such as ``--delimiter``. If ``nlptx train`` without
+    Options that depend on the format of these files, such as ``--delimiter``, are omitted. If ``nlptx train`` without
     ``-e`` would make the same word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)

@@ -61,7 +61,7 @@ class Model:
             them are classified wrongly; used by :meth:`threshold`. None if these numbers are unknown.
         typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
         label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
-        regions: region classifier whose outputs are added to those of the network; None if there is none.
+        regions: region classifier whose outputs are combined with those of the network; None if there is none.
     """
 
     vocabulary: Vocabulary

@@ -41,7 +41,7 @@ Progress = Callable[[int], None]
 def merge_parts(
     paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus. Either all of them contain tokens, or all contain pairs.
+    """Add up all parts of a corpus. Either all parts contain tokens, or all parts contain pairs.
 
     Args:
         paths: files of the parts, in any order.

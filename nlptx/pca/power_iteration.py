@@ -139,7 +139,7 @@ def power_iteration(
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
         # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
-        # Keep it in the block.
+        # Such an eigenvector stays in the block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
