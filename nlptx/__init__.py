@@ -4,7 +4,7 @@
     >>> nlptx.Model.load().predict(["I loved it"])           # the model that comes with nlptx
     ['pos']
 
-You can also train your own model: with a scikit-learn estimator, in one step, or in three steps:
+There are three ways to train your own model: with a scikit-learn estimator, with a single function, or in three steps:
 
     >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
     >>> nlptx.TextClassifier(epochs=5, lr=0.01, warmup=0).fit(texts, labels).predict(["so good"])
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nlptx.settings import TrainSettings as TrainSettings
     from nlptx.training.fit import fit as fit
 
-# Public name -> the module that defines it, without the prefix ``nlptx.``.
+# Maps each public name to the module that defines it. The prefix ``nlptx.`` of the module is omitted.
 _MODULE_OF = {
     "Cooccurrence": "cooccurrence.matrix",
     "CountSettings": "settings",

@@ -3,7 +3,7 @@
 import gc
 import signal
 
-# The garbage collector runs after this number of new objects.
+# Number of new objects after which the garbage collector runs.
 _NEW_OBJECTS = 50_000
 
 
@@ -12,8 +12,8 @@ def main() -> None:
     # Let Ctrl-C end the program silently during the imports; otherwise it would print a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # The imports create many objects, and nearly all of them stay until the end. With the default threshold of 700 new
-    # objects, garbage collection would take a tenth of the start-up time.
+    # The imports create many objects, and nearly all of them are needed until the program ends. With the default
+    # threshold of 700 new objects, garbage collection would take a tenth of the start-up time.
     gc.set_threshold(_NEW_OBJECTS)
     from nlptx.runtime.allocator import save_address_space
     from nlptx.runtime.blas import use_one_blas_thread
@@ -25,7 +25,7 @@ def main() -> None:
     try:
         run()
     finally:
-        gc.freeze()  # so that the interpreter does not search all objects for garbage when it exits
+        gc.freeze()  # otherwise, the interpreter would search all objects for garbage when it exits
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The error classes. Each class defines the exit code of a command that fails with such an error.
+"""The error classes. Each class defines the exit code of a command that fails with an error of this class.
 
 NlptxError                1   something failed while running
 ├── OutputError           1   the result could not be written
@@ -15,8 +15,8 @@ NlptxError                1   something failed while running
 │   └── NewerFormatError  4   the file was written by a later version of nlptx
 └── QualityGateError      5   a required quality was not reached
 
-Messages use the Python names of arguments and settings, in backticks (`epochs`, `resume=True`); the command line
-replaces them with its options (--epochs, --resume).
+Messages contain the Python names of arguments and settings, in backticks (`epochs`, `resume=True`). The command-line
+tool replaces these names with the names of its options (--epochs, --resume).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class DivergenceError(NlptxError):
 class NotFittedError(NlptxError, ValueError, AttributeError):
     """An estimator was used before it was fitted.
 
-    Like scikit-learn's NotFittedError, it is also a ValueError and an AttributeError.
+    Like scikit-learn's NotFittedError, this error is also a ValueError and an AttributeError.
     """
 
 
@@ -93,7 +93,7 @@ class ArtifactError(NlptxError):
 
 
 class WrongKindError(ArtifactError):
-    """A file is an artifact, but of a different stage from the one that was expected."""
+    """A file is an artifact, but not of the stage that was expected."""
 
 
 class CorruptError(ArtifactError):
@@ -105,6 +105,6 @@ class NewerFormatError(ArtifactError):
 
 
 class QualityGateError(NlptxError):
-    """A required quality was not reached, such as the accuracy that ``--min-accuracy`` requires."""
+    """A required quality, for example the accuracy given by ``--min-accuracy``, was not reached."""
 
     exit_code = 5

@@ -141,14 +141,14 @@ def evaluate(
 
 
 def calibration(confidence: NDArray[np.float64] | None, correct: NDArray[np.bool_]) -> tuple[float, NoiseFloor]:
-    """Return the calibration error and its noise floor; both contain NaN if there are no confidences."""
+    """Return the calibration error and its noise floor; all values are NaN if ``confidence`` is None."""
     if confidence is None:
         return math.nan, NoiseFloor(math.nan, math.nan)
     return calibration_error(confidence, correct), calibration_noise_floor(confidence)
 
 
 def precision_recall_f1(hits: int, predicted: int, true: int) -> tuple[float, float, float]:
-    """Return precision, recall and F1, each 0 if undefined, given the numbers of hits, predictions and true cases."""
+    """Return precision, recall and F1 (0 if undefined), given the numbers of correct, predicted and true instances."""
     precision = hits / predicted if predicted else 0.0
     recall = hits / true if true else 0.0
     return precision, recall, 2 * hits / (predicted + true) if predicted + true else 0.0
@@ -207,7 +207,7 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error: the mean of |accuracy - mean confidence| over the bins, weighted by size.
 
-    With ``weights``, one per text, the size of a bin is the sum of its weights, and both means are weighted.
+    If ``weights`` of the texts are given, the size of a bin is the sum of its weights, and all means are weighted.
     """
     bin_of = confidence_bins(confidence, bins)
     total = float(len(confidence))
@@ -221,9 +221,9 @@ def calibration_error(
 def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, repeats: float = 1) -> NoiseFloor:
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
-    The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. In a bin
-    of n texts with mean confidence c, the number of correct predictions is binomial with parameters n and c. The error
-    is estimated from samples drawn with a fixed seed. With r = ``repeats`` predictions per text, n is divided by r.
+    The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. If a bin
+    has n predictions with mean confidence c, the number of correct ones is binomial with parameters n and c. The error
+    is estimated from samples drawn with a fixed seed. If each text has r = ``repeats`` predictions, n is divided by r.
     """
     bin_of = confidence_bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)
@@ -236,7 +236,7 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
 
 
 def confidence_bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
-    """Return the bin of each confidence, from 0, for bins of equal width. A confidence of 1 is in the last bin."""
+    """Return the index, from 0, of the bin of each confidence. Bins have equal widths; the last bin contains 1."""
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 

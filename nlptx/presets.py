@@ -6,16 +6,17 @@ Presets are the settings used in two articles:
   accompanied by the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
-Efforts trade training time for accuracy: ``fast`` trains only the linear models on n-grams; ``best`` trains a larger
-second classifier, a convolutional network (see :mod:`nlptx.regions`).
+Efforts trade training time for accuracy. The effort ``fast`` trains only the linear models on n-grams; ``default`` also
+trains the transformer and a small second classifier, a convolutional network (see :mod:`nlptx.regions`); ``best`` makes
+the second classifier larger.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-# The word vectors are 50 components of plain PCA on standardised raw counts. The network reads the first 12 words of a
-# text, has 2 blocks with 3 heads (each as wide as the model), and is trained by plain SGD.
+# The word vectors of ``goldstraw`` are 50 components of plain PCA on standardised raw counts. The network reads the
+# first 12 words of a text, has 2 blocks with 3 heads (each as wide as the model), and is trained by plain SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {
@@ -56,8 +57,8 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
     },
 }
 
-# The network reads the first 512 words of a text, has width 128 and 6 blocks with 8 heads, and is trained by Adam with
-# a long warm-up.
+# The network of ``bloem`` reads the first 512 words of a text, has width 128 and 6 blocks with 8 heads, and is trained
+# by Adam with a long warm-up.
 _BLOEM: dict[str, dict[str, Any]] = {
     "cooccur": {"min_count": 1, "max_words": 50_000},
     "pca": {"components": 128},
@@ -86,9 +87,9 @@ _BLOEM: dict[str, dict[str, Any]] = {
     },
 }
 
-# Preset -> command -> setting -> value.
+# Nested dictionaries: name of a preset -> command -> setting -> value.
 PRESETS = {"goldstraw": _GOLDSTRAW, "bloem": _BLOEM}
-# Effort -> command -> setting -> value.
+# Nested dictionaries: name of an effort -> command -> setting -> value.
 EFFORTS: dict[str, dict[str, dict[str, Any]]] = {
     "fast": {"train": {"epochs": 0}},
     "default": {},

@@ -1,1 +1,1 @@
-"""Artifacts, the output files of the stages: their .npz container, the checks on reading, and their provenance."""
+"""Artifacts, the output files of counting, PCA and training: file format, checks on reading, and provenance."""

@@ -3,7 +3,7 @@
 An array of any shape is cut into blocks of consecutive numbers, in C order. A block becomes integers q_k from -127 to
 127 and an exponent e, so that its values are about q_k 2^e. The exponent is the smallest one for which no absolute
 value exceeds 127 2^e, so the error is at most 2^(e - 1), less than a hundredth of the largest absolute value in the
-block. Converting the result again does not change it.
+block. Converting the restored numbers again does not change them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from nlptx.errors import CorruptError
 
 _BLOCK = 32
 _LARGEST = 127
-# Range of the exponents. Values that are too large for it are clipped, and values that are too small become 0.
+# Minimum and maximum exponent. Values that are too large for this range are clipped, and values that are too small
+# become 0.
 _EXPONENTS = (-100, 100)
 
 
@@ -45,7 +46,7 @@ def rounded(array: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def float_arrays(name: str, array: NDArray[np.float32], compact: bool) -> dict[str, NDArray]:
-    """Return what to store for an array: the array itself or, if ``compact``, its integers and exponents."""
+    """Return the arrays to store, by name: the given array or, if ``compact``, its integers and its exponents."""
     if not compact:
         return {name: array}
     numbers, exponents = to_block_floats(array)

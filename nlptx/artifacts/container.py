@@ -1,11 +1,11 @@
 """The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
 The header contains the format version, the kind of artifact, the nlptx version, the resolved settings and the names
-of the arrays. It also contains the header of the artifact from the previous stage, which in turn contains the header of
-the stage before it; the innermost header contains the digest of the corpus. No time, host, user or path is stored, so
-the same command always writes the same bytes. Nothing is pickled or compressed, so reading a file never takes more
-memory than its size on disk. The CRC-32 of every entry is checked before use. :mod:`nlptx.artifacts.validation` checks
-the values of the arrays and of the header.
+of the arrays. The header also contains the header of the artifact from the previous stage, which in turn contains the
+header of the stage before. The innermost header contains the digest of the corpus. The file contains no time, host
+name, user name or path, so the same command always writes the same bytes. Nothing is pickled or compressed, so reading
+a file never takes more memory than its size on disk. The CRC-32 of every entry is checked before the entry is used.
+:mod:`nlptx.artifacts.validation` checks the values of the arrays and of the header.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from nlptx.settings import SEED
 T = TypeVar("T")
 STDIN = "-"
 _HEADER = "header"
-# Values of errno for paths that cannot refer to a file, except ENOENT and EISDIR, which have exception classes.
+# Values of errno for paths that cannot refer to a file. ENOENT and EISDIR are not listed, because Python raises
+# FileNotFoundError and IsADirectoryError for them.
 _NO_FILE = (errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _ZIP = b"PK"
 # Number of bytes that are copied at a time.
@@ -120,9 +121,9 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
     Args:
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
-        large: names of one-dimensional arrays that stay in the file. Each becomes a :class:`StoredArray`.
+        large: names of one-dimensional arrays that stay in the file. Each of these becomes a :class:`StoredArray`.
         budget: memory budget that keeps the file open; required if ``large`` is given. If the path is a pipe, its
-            content is copied to a temporary file that lasts as long as the budget.
+            content is copied to a temporary file. Both files are closed when the budget's ``with`` block ends.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.
@@ -164,8 +165,8 @@ def _whole(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
     """Copy the entire content of a stream to memory, or to a temporary file if there is a ``budget``.
 
     Raises:
-        BadZipFile: the stream does not begin with the first bytes of a zip file. The rest is not read, because it may
-            be endless.
+        BadZipFile: the stream does not begin with the first bytes of a zip file. No further bytes are read, because the
+            stream may be endless.
     """
     start = stream.read(len(_ZIP))
     if start != _ZIP:

@@ -16,7 +16,7 @@ _LARGEST_HEADER = 64 << 20
 
 
 def parse_header(blob: NDArray) -> dict[str, Any]:
-    """Return the header, after checking its form and the form of all earlier headers that are nested in it.
+    """Check the form of a header and of all earlier headers nested in it, and return the header.
 
     Raises:
         CorruptError, NewerFormatError: the header is damaged, or was written by a later nlptx version.

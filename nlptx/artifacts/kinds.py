@@ -1,4 +1,4 @@
-"""The kinds of artifacts, the commands that make them, and the error for a kind that cannot be used."""
+"""The kinds of artifacts, the commands that make them, and the error for an artifact of an unexpected kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nlptx.errors import WrongKindError
 
-# Kinds of the parts from which `nlptx merge` makes a co-occurrence matrix.
+# Kinds of the artifacts that `nlptx merge` combines into a co-occurrence matrix.
 PARTS = ("tokens", "pairs")
 # Kind of artifact -> name of the command that makes it.
 KINDS = {
@@ -21,7 +21,7 @@ KINDS = {
 
 
 def check_kind(kind: str, expected: Sequence[str]) -> None:
-    """Raise WrongKindError if an artifact is of none of the expected kinds. An empty sequence allows all kinds."""
+    """Raise WrongKindError if ``kind`` is not one of the expected kinds. An empty sequence allows all kinds."""
     if kind in expected or not expected:
         return
     is_unfinished = kind in PARTS and tuple(expected) == ("cooccurrence",)

@@ -40,9 +40,9 @@ _LABEL_FIELDS = ("skip_bad", "label_map", "weight_column", "label_separator")
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the headers of all stages, from the first stage to this artifact, and the commands that make it.
 
-    There is one command for each stage that was run by nlptx. The commands contain placeholders for the inputs, and no
-    options that depend on how these store the texts, such as ``--delimiter``. If ``nlptx train`` without ``-e`` would
-    make the same word vectors and the same model in one step, only this command is returned.
+    There is one command for each stage that was run by nlptx. The commands contain placeholders for the input files.
+    Options that depend on the format of these files, such as ``--delimiter``, are omitted. If ``nlptx train`` without
+    ``-e`` would make the same word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)
     if artifact.kind in (*PARTS, "words"):
@@ -74,8 +74,8 @@ def _start_file(header: dict[str, Any]) -> str:
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    For a model without word vectors, there is no such file. If such a model has a tokenizer other than the default one,
-    the option names the configuration file that set it.
+    Training of a model without word vectors does not start from a file, so there is no such option. If such a model has
+    a tokenizer other than the default one, the option for the configuration file that set the tokenizer is returned.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -134,7 +134,7 @@ def chain(header: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _source(header: dict[str, Any]) -> dict[str, Any]:
-    """Return what a header records about the texts from which the artifact was made."""
+    """Return the information in a header about the texts from which the artifact was made."""
     source = header["details"].get("source", {}) if header["kind"] == "model" else header["details"]
     if not isinstance(source, dict):
         raise CorruptError("the record of its texts is damaged")
@@ -178,7 +178,7 @@ def command(
     Args:
         header: header of the artifact.
         corpus: placeholders for the inputs of ``nlptx cooccur``.
-        one_step: whether ``nlptx train`` makes the word vectors too, so that no ``-e`` is needed.
+        one_step: whether ``nlptx train`` also makes the word vectors, so that the option ``-e`` is not needed.
         output: name of the output file; by default, the usual name for the stage.
     """
     name, cls, default = _STAGES[header["kind"]]

@@ -21,7 +21,7 @@ _LOCAL_HEADER, _LENGTHS = 30, 26
 
 
 class StoredArray:
-    """An array in an artifact file. Its entries are read when they are needed.
+    """An array in an artifact file. The elements of the array are read from the file when they are needed.
 
     Args:
         container: the open artifact. The array's checksum is verified when this object is created.
@@ -53,7 +53,7 @@ class StoredArray:
         return self.shape[0]
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the entries ``start`` to ``stop`` (exclusive). Several threads may call this method at the same time.
+        """Return the elements ``start`` to ``stop`` (exclusive). Several threads may call this method at the same time.
 
         Raises:
             CorruptError: the file was cut short while it was in use.

@@ -12,12 +12,12 @@ upper bound on its error rate is at most E. Because the order of the tests is fi
 first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
 is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv 2017, "Selective
 Classification for Deep Neural Networks", describe the problem.) Thresholds that too few texts reach are skipped,
-because a few mislabelled or overconfidently answered texts among them would end the tests early. Because thresholds are
-skipped, the proof needs one more assumption: the error rate does not decrease when the threshold is lowered.
+because one or two wrong answers among so few texts would end the tests early. Because thresholds are skipped, the proof
+needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
 This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
-samples from one source. It does not hold for texts from another domain. The held-out texts were also used to choose the
-epoch and the temperature, so the model makes slightly fewer errors on them than on new texts.
+samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
+choose the epoch and the temperature, so the model makes slightly fewer errors on them than on new texts.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from nlptx.text.arguments import check_real
 
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05
-# A threshold is skipped if less than MIN_COVERAGE of the held-out texts reach it, or if so few texts reach it that the
-# test would fail with only MIN_ERRORS wrong answers.
+# A threshold is skipped if the fraction of the held-out texts that reach it is below MIN_COVERAGE, or if so few texts
+# reach it that the test would fail with only MIN_ERRORS wrong answers.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (

@@ -1,4 +1,7 @@
-"""Accuracy against coverage: for each fraction of the texts, the accuracy on those with the highest confidence."""
+"""Accuracy against coverage, which is the fraction of the texts that get a label.
+
+The texts with the highest confidence are labelled first.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have equal confidence, each of them
-            contributes their mean accuracy, so that their order does not matter.
+        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have the same confidence, the mean
+            accuracy of these texts is used for each of them, so that their order does not matter.
     """
 
     confidence: NDArray[np.float64]
@@ -60,8 +63,8 @@ class CoverageCurve:
     def at(self, coverage: float) -> CoveragePoint:
         """Return the result of labelling only the texts with the highest confidence.
 
-        ``coverage`` is the fraction of the texts to label. Texts whose confidence equals the lowest among these are
-        labelled too.
+        ``coverage`` is the fraction of the texts to label. Further texts are labelled too if their confidence equals
+        the lowest confidence in this fraction.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

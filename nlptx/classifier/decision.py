@@ -43,7 +43,7 @@ class Decision(Protocol):
     def main(self, p: NDArray[np.float64]) -> int:
         """Return the predicted class of a text, given its probabilities (C,).
 
-        For label sets, return the class with the largest ratio of probability to threshold.
+        For a multi-label model, return the class with the largest ratio of probability to threshold.
         """
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
@@ -54,9 +54,9 @@ class Decision(Protocol):
 class OneLabel:
     """Decision of a single-label model: each text gets one label, and its probabilities sum to 1.
 
-    The predicted class is the most probable one; this choice maximises accuracy. For a balanced model, it is the class
-    with the largest ratio of probability to prior; this choice maximises mean recall. If several classes have the same
-    largest ratio, the most probable of them is chosen.
+    The predicted class is the most probable one; this choice maximises accuracy. If the model was trained with balanced
+    class weights, the predicted class is the one with the largest ratio of probability to prior; this choice maximises
+    mean recall. If several classes have the same largest ratio, the most probable of them is chosen.
 
     Args:
         priors: (C,) fraction of the training texts with each label.
@@ -97,8 +97,8 @@ class LabelSets:
     """Decision of a multi-label model: a text gets any number of labels, each of which has a separate threshold.
 
     A text gets each label whose probability is at least the threshold of that label. The confidence is the probability
-    of exactly this set, assuming that labels are independent given the text: the product of p for the labels in the set
-    and 1 - p for the other labels.
+    of exactly this set, assuming that labels are independent given the text. If p is the probability of a label, the
+    confidence is the product of p over the labels in the set and of 1 - p over the other labels.
 
     Args:
         separator: string between the labels in a table cell.

@@ -29,7 +29,7 @@ from nlptx.settings import NetworkSettings
 class Encoder(Layer):
     """The layer that maps the word vectors (N, R) of N words to contextual vectors (N, D).
 
-    It consists of these steps, where the steps in parentheses are optional::
+    The encoder consists of these steps, where the steps in parentheses are optional::
 
         (projection, if R is not D) -> (positions) -> dropout -> blocks -> (layer norm, if the blocks are pre-norm)
 
@@ -88,8 +88,8 @@ class Encoder(Layer):
     def attention_weights(self, cache: Any) -> list[list[NDArray]]:
         """Return the attention weights of a call of :meth:`forward`, given its cache.
 
-        There is one list per block. It contains one array (n, H, T, T) for each stack of n windows of T words, where H
-        is the number of heads.
+        The result contains one list per block. Each list contains one array (n, H, T, T) for each stack of n windows of
+        T words, where H is the number of heads.
         """
         calls = zip(self.sublayers(), cache, strict=True)
         return [layer.attention_weights(c) for (_, layer), c in calls if isinstance(layer, EncoderBlock)]

@@ -28,8 +28,8 @@ class Explanation:
         label: index of the explained label among the model's labels.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
-            are the words that they attend to. The weight between words of different windows is 0. Empty if the matrices
-            were not requested.
+            are the words that they attend to. The weight between words of different windows is 0. The list is empty if
+            the matrices were not requested.
         received: for each block, the attention (T, H) that each word receives in each head, averaged over all query
             words.
     """
@@ -51,18 +51,19 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     """Explain the probability of a label for a text.
 
     The effect of a word is measured by scoring the text again without this word (leave-one-out). The attention weights
-    are returned as well, but they only show where information could flow, not how it affected the prediction (Jain &
+    are returned as well, but they show only where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
     If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
     move between windows. The time is therefore proportional to the number of words. If an n-gram occurs m times, each
     occurrence accounts for 1/m of the weight that the linear models give to the n-gram. Without this rule, a repeated
-    word would seem to have hardly any effect, because these models only use whether an n-gram occurs.
+    word would seem to have hardly any effect, because the linear models use only whether an n-gram occurs, and not how
+    often.
 
     Args:
         model: the classifier.
         text: a single text.
-        label: label to explain, one of the model's labels. By default, it is the predicted label or, for a multi-label
+        label: label to explain, one of the model's labels. The default is the predicted label or, for a multi-label
             model, the label whose probability is highest relative to its threshold.
         attention: whether to return the attention matrices, whose size is quadratic in the number of words.
 
@@ -92,8 +93,8 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
-    # Workers(1) limits BLAS to one thread, as in prediction, because with more threads BLAS may add in a different
-    # order. NumPy's warnings are turned off, because overflow is detected by checking the probabilities.
+    # Workers(1) limits BLAS to one thread, as in prediction, because BLAS with more threads may add numbers in a
+    # different order. NumPy's warnings are turned off, because overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
         probabilities = overflow_safe.probabilities([ids])[0]
         chosen = model.decision.main(probabilities) if column is None else column
@@ -106,7 +107,8 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
     """Return (T, C) probabilities for the text with each of its first T = ``count`` known words left out in turn.
 
-    The model reads at most ``count`` known words. If there are more, leaving out a word makes it read the next one.
+    The model reads at most ``count`` known words. If the text has more known words, the model reads one further word
+    when a word is left out.
     """
     if len(known) == 1:
         return model.probabilities([known[:0]])

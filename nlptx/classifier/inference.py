@@ -17,14 +17,15 @@ from nlptx.nn import Layout
 from nlptx.runtime.slices import slices_up_to
 from nlptx.settings import TrainSettings
 
-# Maximum number of words in one pass through the network. It is large enough for efficient NumPy calls, and small
-# enough for the arrays to fit in the cache of a core.
+# Maximum number of words in one pass through the network. This number is large enough for efficient NumPy calls, and
+# small enough for the arrays to fit in the cache of a core.
 CHUNK = 2048
-# Maximum number of words whose n-grams are looked up together. It is large enough that only a few passes over the known
-# n-grams are needed, and small enough for the arrays to fit in the cache.
+# Maximum number of words whose n-grams are looked up together. This number is large enough that only a few passes over
+# the known n-grams are needed, and small enough for the arrays to fit in the cache.
 SPAN = 1 << 14
 # Maximum absolute weight of a model that computes in float32. With larger weights, an overflow could go unnoticed,
-# because layer norm would turn its result into 0. Trained weights are far smaller, but a file may contain any weights.
+# because layer norm would turn an infinite variance into outputs of 0. Trained weights are far smaller, but a file may
+# contain any weights.
 _LARGEST_WEIGHT = 1e4
 
 
@@ -96,8 +97,8 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
     """Return the network outputs (B, outputs) for B texts, each of which has at least one known word.
 
     Because words attend only to words in the same window, the windows of all texts can be sorted by length, and the
-    encoder processes windows of equal length together. The pooling layer then merges the window vectors of each text.
-    No bit of the outputs for a text depends on the other texts.
+    encoder processes windows of equal length together. The pooling layer then merges the vectors of the windows of each
+    text. The outputs for a text are bit for bit the same, whatever the other texts are.
     """
     network, settings, ngram_features = model.network, model.settings, model.ngram_features
     texts = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window)

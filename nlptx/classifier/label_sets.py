@@ -30,11 +30,11 @@ def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels")
 
     Args:
         labels: a list, tuple, set or frozenset of str for each text; empty for a text with none of the labels.
-        separator: string between labels in a table. No label may contain it.
+        separator: string between labels in a table. No label may contain the separator.
         name: name of the argument, for messages.
 
     Raises:
-        InputTypeError: an element is not such a collection, or a label is not a str.
+        InputTypeError: an element is not a list, tuple, set or frozenset, or a label is not a str.
         LabelError: a label is empty, or contains extra white space or the separator.
 
     >>> list_label_sets([["b", "a", "b"], set()], ";")

@@ -11,7 +11,8 @@ from nlptx.classifier.label_types import as_number
 
 # Pairs of labels that mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
-# Pairs of numbers that mean negative and positive if both occur in the data. One of them alone may mean something else.
+# Pairs of numbers that mean negative and positive if both numbers occur in the data. A single number may mean something
+# else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 # If a model has one of these pairs of labels, it distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
@@ -20,10 +21,10 @@ _WORDS = (("neg", "pos"), ("negative", "positive"))
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
     """Map each label in the data to the model label with the same meaning. Return None if the meaning is uncertain.
 
-    Labels may differ in case, unless two model labels differ only in case. If the model labels are neg and pos, or
-    negative and positive, the labels in the data may be any of these pairs: neg and pos, negative and positive, false
-    and true, 0 and 1, -1 and 1. If they are numbers, both numbers of the pair must occur in the data, because a 1
-    without the other number may be the lowest of several grades.
+    Case is ignored, unless two model labels differ only in case. If the model labels are neg and pos, or negative and
+    positive, the labels in the data may be any of these pairs: neg and pos, negative and positive, false and true, 0
+    and 1, -1 and 1. If the labels in the data are numbers, both numbers of the pair must occur, because a 1 without the
+    other number may be the lowest of several grades.
 
     Args:
         found: distinct labels in the data.

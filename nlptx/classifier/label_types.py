@@ -1,8 +1,8 @@
 """Converts labels of any supported type to names and back.
 
 A label is a str, bool, int or float, or a NumPy scalar of such a type. The name of a label is the label as a str.
-Training and files use only names, and a model stores the type of each label, so that predictions have the type that was
-used in training.
+Training and files use only the names of labels. A model also stores the type of each label, so that its predictions
+have the same types as the training labels.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _NUMPY = (
     *(np.str_, np.bool_, np.float16, np.float32, np.float64),
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
 )
-# Names under which types are stored in a file. They do not depend on the NumPy version: NumPy's bool is always stored
-# as numpy.bool, although some versions call this type bool_.
+# Names under which types are stored in a file. The names do not depend on the NumPy version: NumPy's bool is always
+# stored as numpy.bool, although some versions call this type bool_.
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, bool, int, float)}
 _TYPES |= {f"numpy.{np.dtype(kind).name}": kind for kind in _NUMPY}
 _TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
@@ -74,7 +74,7 @@ def label_name(label: Label) -> str:
 def as_number(label: str) -> float | None:
     """Return the value of a label that is a finite number; None for any other label.
 
-    Labels such as ``1_2`` are names, although Python reads them as numbers.
+    A label such as ``1_2`` does not count as a number, although Python converts it to one.
 
     >>> as_number("-0.5"), as_number("1_2"), as_number("nan")
     (-0.5, None, None)

@@ -45,8 +45,8 @@ class Model:
         table: (V, R) word vectors.
         labels: the C labels, in order, with the same types as in training.
         values: value of each label in [-1, 1], or None if the labels have no order.
-        priors: (C,) fraction of the training texts with each label. They are also the predicted probabilities for a
-            text without a known word.
+        priors: (C,) fraction of the training texts with each label. The priors are also the predicted probabilities for
+            a text without a known word.
         settings: training settings.
         network: the transformer.
         flat: (P,) parameters of the network.
@@ -58,10 +58,10 @@ class Model:
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
-            them are classified wrongly. :meth:`threshold` uses these numbers. None if unknown.
-        typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if unknown.
-        label_sets: how a multi-label model chooses and writes the labels of a text; None for a single-label model.
-        regions: region classifier whose outputs are added to those of the network; None if there is none.
+            them are classified wrongly; used by :meth:`threshold`. None if these numbers are unknown.
+        typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
+        label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
+        regions: region classifier whose outputs are combined with those of the network; None if there is none.
     """
 
     vocabulary: Vocabulary
@@ -150,7 +150,7 @@ class Model:
 
     @property
     def decision(self) -> Decision:
-        """How probabilities become labels."""
+        """The rule that converts probabilities to labels."""
         return OneLabel(self.priors, self.is_balanced) if self.label_sets is None else self.label_sets
 
     @property
@@ -190,8 +190,8 @@ class Model:
             jobs: as in :meth:`predict_proba`.
             abstain: minimum confidence, which is the probability of the predicted label or, for a multi-label model, of
                 the predicted set of labels. A text with a lower confidence, or without a known word, gets None instead
-                of a label. By default, every text gets a label, even a text without a known word, for which ``nlptx
-                predict`` prints ``?``.
+                of a label. By default, every text gets a label. This includes texts without a known word, for which
+                ``nlptx predict`` prints ``?`` instead.
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.

@@ -86,7 +86,7 @@ def _details_of_sets(label_sets: LabelSets) -> dict[str, Any]:
 
 
 def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
-    """Read what :func:`_details_of_sets` returned. Raises CorruptError if it is invalid."""
+    """Restore the label sets that :func:`_details_of_sets` stored. Raises CorruptError if they are invalid."""
     separator, thresholds = details["label_separator"], details.get("thresholds")
     if not isinstance(separator, str) or not separator or any(separator in name for name in names):
         raise CorruptError(f"its label separator is {separator!r}; expected a string that no label contains")
@@ -100,9 +100,9 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
 
 
 def round_like_file(model: Model) -> None:
-    """Round the numbers of a compact model, in place, to those that its file can store.
+    """Round the numbers of a compact model, in place, to values that its file can store.
 
-    Otherwise, the model in memory and the model that is read from the file would give different predictions.
+    Without rounding, the model in memory and the model that is read from the file would give different predictions.
     """
     if model.settings.compact:
         model.table = rounded(model.table)

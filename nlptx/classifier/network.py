@@ -21,10 +21,10 @@ class Network(Layer):
 
         x + token_features U -> encoder -> pool -> dropout -> linear -> outputs + text_features W
 
-    The features are optional. They come from n-grams; see :mod:`nlptx.ngrams`. Token features are multiplied by the
+    The features come from n-grams (see :mod:`nlptx.ngrams`) and are optional. Token features are multiplied by the
     learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
-    provides E numbers. They are multiplied by the learned matrix W and added to the outputs. Initially, W averages the
-    outputs of the linear models, so that the encoder learns to correct their errors.
+    provides E numbers. Text features are multiplied by the learned matrix W and added to the outputs. Initially, W
+    averages the outputs of the linear models, so that the encoder learns to correct their errors.
 
     If the model is multi-label, or if the n-gram features are sparse because there are many classes, each of the E
     numbers belongs to one class. W then connects each number only to the output of its class, so that the size of W is
@@ -37,8 +37,8 @@ class Network(Layer):
         rng: source of randomness for the initial weights.
         token_feature_width: number of features of a token; 0 for none.
         text_feature_width: M E, the number of features of a text; 0 for none.
-        per_class: whether a text feature affects only the output of its own class. In a multi-label network, this is
-            always the case, even if ``per_class`` is False.
+        per_class: whether a text feature affects only the output of its own class. In a multi-label network, every text
+            feature affects only the output of its own class, even if ``per_class`` is False.
 
     Raises:
         SettingsError: the settings are inconsistent, or contradict the number of classes.
@@ -130,7 +130,7 @@ class Network(Layer):
             return y
         return y + self.text_projection.apply(text_features, layout)
 
-    # y = x + features W gives dx = dy. The features are fixed, so their gradient is not used.
+    # From y = x + features W follows dx = dy. The features are fixed, so their gradient is not needed.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         if self.text_projection is not None and text_features is not None:
@@ -166,10 +166,11 @@ def unset_network(
         parameters: P, the number of parameters in the file.
 
     Raises:
-        CorruptError: the network needs a different number of parameters. This is checked before memory is allocated.
+        CorruptError: the network needs a different number of parameters; checked before memory is allocated.
     """
     width = settings.width or components
-    # Each text feature has one weight if there is a single output or if W is per class; otherwise, one per class.
+    # W has one weight per text feature if there is a single output, or if each feature affects only the output of its
+    # class. Otherwise, W has one weight per text feature and class.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights

@@ -52,7 +52,7 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadText:
-    """A text as input of the network: its words, n-grams and windows.
+    """A text as input to the network: its words, n-grams and windows.
 
     Args:
         model: trained network.
@@ -96,9 +96,9 @@ class ReadText:
 
 
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
-    """Yield the pooled vectors of a window with each of its words left out in turn, for a few such words at a time.
+    """Yield the pooled vectors of a window with each of its words left out in turn, several vectors at a time.
 
-    A window that consists of one word is empty without this word. Its weight is then 0, and it has no pooled vector.
+    A window that consists of one word is empty without this word. An empty window has weight 0 and no pooled vector.
     """
     length = span.stop - span.start
     if length == 1:
@@ -118,7 +118,7 @@ def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: s
 
 
 class _WindowMerger:
-    """Merges versions of one window, each of which lacks one word, with the other windows of the text.
+    """Merges a window with the other windows of its text, for several versions of the window that each lack one word.
 
     Args:
         pool: the pooling layer.
@@ -127,7 +127,7 @@ class _WindowMerger:
 
     def __init__(self, pool: Pool, windows: list[Parts]) -> None:
         self.pool = pool
-        self.before: list[Parts | None] = [None]  # the windows before each window, merged
+        self.before: list[Parts | None] = [None]  # for each window, the result of merging all windows before it
         for window in windows[:-1]:
             self.before.append(self._merged([self.before[-1], window]))
         self.after: list[Parts | None] = [None]
@@ -148,7 +148,7 @@ class _WindowMerger:
         return self._merged([around[0], own, around[1]]).vectors
 
     def _merged(self, sequence: list[Parts | None]) -> Parts:
-        """Merge the parts of n texts. Each item of the sequence contains one part per text."""
+        """Merge the vectors of n texts. Each item of the sequence contains one (possibly merged) window per text."""
         parts = [part for part in sequence if part is not None]
         log_weights = np.stack([part.log_weights for part in parts], axis=1)  # (n, parts)
         vectors = np.stack([part.vectors for part in parts], axis=1)  # (n, parts, width)

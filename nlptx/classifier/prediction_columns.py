@@ -14,13 +14,13 @@ V = TypeVar("V")
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
 ) -> dict[str, Any]:
-    """Return column name -> value, in order. Each value is for one text, or an array for several texts.
+    """Return the value of each column, by name. A value belongs to one text, or is an array for several texts.
 
     Args:
         label_names: names of the C labels.
         label: predicted label.
         confidence: probability of the predicted label.
-        score: expected label value in [-1, 1]. None if the labels have no order; the column is then left out.
+        score: expected label value in [-1, 1]. If the labels have no order, it is None, and the column is left out.
         probabilities: probabilities of the C labels.
 
     >>> prediction_columns(["neg", "pos"], "pos", 0.75, 0.5, [0.25, 0.75])
@@ -34,10 +34,10 @@ def prediction_columns(
 
 @lru_cache(maxsize=16)
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of new columns, preceded by ``predicted_`` as often as necessary to differ from those ``taken``.
+    """Return the names of new columns. The prefix ``predicted_`` is added, if necessary repeatedly, to ``taken`` names.
 
-    Names that differ only in case or in outer spaces count as equal, because the columns of a table are found without
-    regard to case and outer spaces. Otherwise, the predictions could later be taken for the true labels.
+    Names that differ only in case or in outer spaces count as equal, because case and outer spaces are ignored when the
+    columns of a table are looked up. Otherwise, the predictions could later be mistaken for the true labels.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')

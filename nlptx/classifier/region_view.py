@@ -1,6 +1,7 @@
 """A region classifier (:mod:`nlptx.regions`) as a part of the model.
 
-With the outputs x of the network and the outputs y of the region classifier, the outputs of the model are a x + b y.
+The outputs of the model are a x + b y, where x are the outputs of the network, y are the outputs of the region
+classifier, and a and b are two weights.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _LARGEST = 100.0
 
 
 def combined(regions: RegionView | None, outputs: NDArray, texts: Sequence[NDArray[np.integer]]) -> NDArray:
-    """Return the outputs (B, outputs) of a model, given those of its network and the word ids of each text."""
+    """Return the outputs (B, outputs) of a model, given its network's outputs and the word ids of each text."""
     return outputs if regions is None else regions.combine(outputs, texts)
 
 
@@ -34,14 +35,14 @@ class RegionView:
 
     Args:
         classifier: the region classifier.
-        weights: a and b.
+        weights: the weight a of the network's outputs and the weight b of the region classifier's outputs.
     """
 
     classifier: RegionClassifier
     weights: tuple[float, float]
 
     def combine(self, outputs: NDArray, texts: Sequence[NDArray[np.integer]]) -> NDArray:
-        """Return the outputs (B, outputs) of the model, given those of the network and the word ids of each text."""
+        """Return the outputs (B, outputs) of the model, given the network's outputs and the word ids of each text."""
         return self._sum(outputs, self.classifier.outputs(texts))
 
     def combine_without_each(self, outputs: NDArray, ids: NDArray[np.integer], count: int) -> NDArray:

@@ -20,7 +20,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 
-# Maximum number of texts that are scored together. It is large, because a short text takes little time.
+# Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
 BATCH = 2048
 
 
@@ -28,7 +28,7 @@ class Scored(NamedTuple):
     """Prediction for one text. A named tuple takes half as long as a dataclass to create and to send between processes.
 
     Args:
-        probabilities: probabilities of the C labels. For a single-label model, they sum to 1.
+        probabilities: probabilities of the C labels. For a single-label model, the probabilities sum to 1.
         chosen: indices of the predicted labels, as chosen by :meth:`nlptx.classifier.model.Model.choose`; exactly one
             for a single-label model.
         confidence: probability of the prediction.
@@ -37,10 +37,10 @@ class Scored(NamedTuple):
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
         surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
-            standard deviation among texts of the same length. None for a text without tokens, or if the model stores no
-            word counts.
+            standard deviation among texts of the same length. The surprise is None for a text without tokens, or if the
+            model stores no word counts.
         unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
-            known word. None if ``surprise`` is None.
+            known word. It is None if ``surprise`` is None.
     """
 
     probabilities: list[float]
@@ -76,7 +76,7 @@ class ScoringModel(TrainedNetwork, Protocol):
 
     @property
     def decision(self) -> Decision:
-        """How probabilities become labels."""
+        """The rule that converts probabilities to labels."""
 
     def scores(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return (B,) scores for probabilities (B, C), or None for labels without an order."""
@@ -93,16 +93,16 @@ def score(
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for later batches. Results therefore appear immediately even if texts arrive slowly. No bit of a
-    score depends on how texts are grouped into batches.
+    without waiting for later batches. Results therefore appear immediately even if texts arrive slowly. Scores are bit
+    for bit the same, however the texts are grouped into batches.
 
     Args:
         model: the classifier.
         pairs: (key, text) pairs, where a key may be any object.
         workers: threads or processes that score the texts; see :class:`Workers`.
         batch: maximum number of texts scored together.
-        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Otherwise, they
-            are read in the calling thread, and a batch is scored when it is full.
+        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Otherwise, the
+            pairs are read in the calling thread, and a batch is scored when it is full.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.

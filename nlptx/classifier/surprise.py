@@ -5,12 +5,12 @@ The surprise of a word w is a log-likelihood ratio:
     s(w) = log q(w) - log p(w)
 
 p is the distribution of the words in the training texts. An unknown word is treated as half as frequent as the rarest
-known word. q is a background distribution for any language. It gives symbols (tokens of punctuation marks, such as
-brackets) half of the probability, and words the other half. All symbols are equally probable, and all words are equally
-probable. Symbols are frequent in every language, so without q a line of program code would seem familiar. Only
-differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
-and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on its
-spelling; see :class:`nlptx.classifier.spelling.Spelling`.
+known word. q is a background distribution for any language. Under q, half of the probability belongs to symbols (tokens
+of punctuation marks, such as brackets), and the other half to words. All symbols are equally probable, and all words
+are equally probable. Symbols are frequent in every language, so without q a line of program code would seem familiar.
+Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
+and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on the
+spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`.
 
 For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
 the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
@@ -46,19 +46,19 @@ _LONGEST = 128
 # Minimum variance between the words of a text. If the training texts were repetitive, a smaller variance would make
 # every other text seem unlike them.
 _MIN_WITHIN = 1.0
-# Minimum threshold: the 99 % quantile of the normal distribution. It is needed because the threshold measured on a few
-# texts may be too low.
+# Minimum threshold: the 99 % quantile of the normal distribution. This minimum is needed because the threshold measured
+# on a few texts may be too low.
 _MIN_THRESHOLD = 2.33
 # Number of words whose spelling is examined together, to limit memory.
 _WORDS = 1 << 14
-# Maximum absolute value of a number in a model file. Measured values are below 100.
+# Maximum absolute value of the numbers that describe the distribution in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Variance between texts, and threshold, for models that store neither. They were measured on English reviews.
+# Variance between texts, and threshold, for models that store neither. Both values were measured on English reviews.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
 class WordSurprise:
-    """Computes s for known and unknown words.
+    """Computes the surprise s of known and unknown words.
 
     Args:
         vocabulary: known words and their counts. A word from a lexicon, which has no count, is as surprising as an
@@ -79,16 +79,16 @@ class WordSurprise:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Self | None:
-        """Build from a vocabulary. Return None if the vocabulary has no counts."""
+        """Return an object for a vocabulary, or None if the vocabulary has no counts."""
         return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
 
     @cached_property
     def _spelling(self) -> Spelling:
-        # created on first use, because it takes a few milliseconds, and many inputs have no unknown word
+        # computed on first use, because this takes a few milliseconds, and many inputs contain no unknown word
         return Spelling(self._words)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return s, in nats, of unknown words in UTF-8."""
+        """Return the surprise s of unknown words in UTF-8, (words,), in nats."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
         for start in range(0, len(spelled), _WORDS):
@@ -97,7 +97,7 @@ class WordSurprise:
         return surprise
 
     def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:
-        """Return s of each distinct word in ``tokens``, (W,), in nats."""
+        """Return the surprise s of each distinct word in ``tokens``, (W,), in nats."""
         surprise = self.known[tokens.known]
         new = np.flatnonzero(tokens.known < 0)
         surprise[new] = self.unknown([tokens.words[number] for number in new])

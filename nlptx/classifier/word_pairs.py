@@ -4,13 +4,13 @@ For the log-odds L of a label, the text x, and two of its words a and b, the int
 
     L(x) - L(x without a) - L(x without b) + L(x without both)
 
-This is the effect of b in the presence of a, L(x) - L(x without b), minus its effect in the absence of a, which is
-L(x without a) - L(x without both). It is symmetric in a and b, and 0 if the words contribute independently. Log-odds
-are used because the probability of an almost certain label hardly changes when any single word is left out, so that all
-words would seem to depend on each other.
+The interaction is the effect of b in the presence of a, L(x) - L(x without b), minus the effect of b in the absence of
+a, L(x without a) - L(x without both). The interaction is symmetric in a and b, and 0 if the words contribute
+independently. Log-odds are used because the probability of an almost certain label hardly changes when any single word
+is left out. If probabilities were used instead, all words would seem to depend on each other.
 
-Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions as such second
-differences.
+Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions by differences of
+this form.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _WORDS, _REACH = 8, 3
 _MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
 # Minimum distance of probabilities from 0 and 1, so that log-odds are finite.
 _MARGIN = 1e-12
-# Smaller interactions are not reported. They change a probability of one half by at most one percentage point.
+# Minimum absolute interaction that is reported. Smaller interactions change a probability of one half by at most one
+# percentage point.
 _SMALLEST = 0.04
 
 
@@ -60,7 +61,7 @@ class PairEffect(NamedTuple):
 
 
 def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> list[PairEffect]:
-    """Among pairs that contain an important word, return those with the strongest interactions, strongest first.
+    """Return the word pairs with the strongest interactions, strongest first. Each pair contains an important word.
 
     Args:
         model: the classifier.

@@ -1,4 +1,4 @@
-"""Checks the counts in an artifact."""
+"""Checks the co-occurrence counts in an artifact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum count. Counts come from sums of integers, which float64 represents exactly up to this value.
+# Maximum count in a valid artifact. Counts come from sums of integers, which float64 represents exactly up to 2^53.
 _LARGEST_COUNT = 2.0**53
 
 
@@ -29,8 +29,8 @@ def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
 def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     """Return the arrays of the matrix: indptr, (V + 1,); indices, (entries,) int32; and data, (entries,) float64.
 
-    The values of the indices and the data are not checked, because they may still be in the file;
-    :func:`check_entries` checks them.
+    The values in the arrays of indices and data are not checked here, because they may not have been read from the file
+    yet; :func:`check_entries` checks them.
 
     Raises:
         CorruptError: an array is missing or has another dtype or shape, or the row bounds are invalid.

@@ -20,16 +20,16 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Number of bytes needed to count a block, per token and per padding position between documents. These are twice the
-# measured values, so that a block uses only half of the memory limit.
+# Number of bytes needed to count a block, per token and per padding position between documents. Both numbers are twice
+# the measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# A segment is the part of a block whose positions one thread groups by word. It has about _SEGMENT tokens, or
+# A segment is the part of a block whose positions one thread groups by word. A segment has about _SEGMENT tokens, or
 # _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one start index per word.
-# It has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about 40 bytes per
-# token.
+# However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about
+# 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices (runs) that are summed in one pass. It is limited because each run has two open
-# files.
+# Maximum number of partial matrices (runs) that are summed in one pass. The number is limited because each run has two
+# open files.
 _FAN_IN = 16
 
 
@@ -55,8 +55,8 @@ def count_corpus(
         space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The limit
             does not change the counts, unless there are more distinct words than fit in memory; see
             :class:`TokenStream`.
-        workers: threads that read the corpus, and threads or processes that count. Their number does not change the
-            counts.
+        workers: threads that read the corpus, and threads or processes that count. The number of workers does not
+            change the counts.
         word_memory: maximum number of bytes for the distinct words; by default half of the memory limit.
 
     Raises:
@@ -86,7 +86,7 @@ def count_stream(stream: TokenStream, settings: CountSettings, space: MemoryBudg
     known = known_words(stream, vocabulary)
     details = stream_details(stream, vocabulary)
     if stream.dropped:
-        # The memory limit determined which words were dropped, so it is needed to reproduce this result.
+        # The memory limit determined which words were dropped, so the limit is needed to reproduce the result.
         details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
     stream.numbers.clear()
     matrix = count_known(stream, known, len(vocabulary), settings, space, workers)
@@ -111,8 +111,9 @@ def count_known(
         words: V, the number of words in the vocabulary.
         settings: settings of the stage.
         space: memory limit and folder for temporary files.
-        workers: threads or processes; their number does not change the counts.
-        in_units: whether to return integer numbers of units, which can be added to those of other texts.
+        workers: threads or processes; the number of workers does not change the counts.
+        in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for
+            other texts. Otherwise, the entries are counts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count
@@ -174,7 +175,11 @@ def choose_words(stream: TokenStream, settings: CountSettings) -> Vocabulary:
 
 
 def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabulary:
-    """Return the most frequent of these words. Raises DataError if no word occurs ``min_count`` times."""
+    """Return the most frequent words, given the count of each word.
+
+    Raises:
+        DataError: no word occurs ``min_count`` times.
+    """
     words = rank_words(counts, settings.min_count, settings.max_words)
     if not words:
         if not counts:
@@ -211,7 +216,7 @@ def _grouped(
     """Yield the lengths of the non-empty documents in groups.
 
     The cost of a document of n tokens is ``per_token`` * n + ``per_document``. The cost of a group is at most
-    ``limit``, unless it consists of a single document.
+    ``limit``, unless the group consists of a single document.
     """
     group: list[NDArray[np.int64]] = []
     cost = 0

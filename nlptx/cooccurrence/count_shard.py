@@ -25,17 +25,17 @@ def count_shard(
     space: MemoryBudget,
     workers: Workers,
 ) -> Artifact:
-    """Return a part with the tokens of a shard, or with the pairs of its words if a word list is given.
+    """Return a part with the tokens of a shard or, if a word list is given, with the counts of its word pairs.
 
     Args:
         blocks: the whole corpus as blocks of lines.
         shard: which documents to use.
         words: the words whose pairs are counted; None for a part with tokens.
         settings: settings of the stage.
-        corpus: function that returns facts about the whole corpus: number of documents, digest, options. It is called
-            after all blocks have been read.
+        corpus: function that returns facts about the whole corpus: number of documents, digest, options. The function
+            is called after all blocks have been read.
         space: memory limit, and folder for temporary files. The part is valid until ``space`` is closed.
-        workers: threads or processes. Their number does not change the part.
+        workers: threads or processes; the number of workers does not change the part.
 
     Raises:
         DataError: the word list belongs to another corpus, or there are more distinct words than fit in memory.

@@ -39,7 +39,7 @@ class InvertedIndex:
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return the starts of the windows around word ids ``first`` to ``after`` (exclusive), in segment order."""
+        """Return where the windows around the words with ids ``first`` to ``after`` (exclusive) begin, by segment."""
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
         return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
 
@@ -61,7 +61,7 @@ def build_index(
         segments: one int64 array per segment, with the number of tokens of each document (at least 1).
         known: int32 vocabulary id of each word id of the token stream; -1 for a word outside the vocabulary.
         words: V, the number of words in the vocabulary.
-        reach: number of positions on each side that belong to a window.
+        reach: number of positions on each side of a word that belong to its window.
         workers: threads that index the segments.
     """
     tokens = [int(lengths.sum()) for lengths in segments]
@@ -75,8 +75,7 @@ def build_index(
     def index_segment(number: int) -> None:
         first, after = edges[number], edges[number + 1]
         kept, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
-        # For each position, the index where the window around it begins, within the part of the text that belongs to
-        # this segment.
+        # `local` contains, for each position, where the window around it begins in the text of this segment.
         dtype: type[np.signedinteger] = np.int32 if sizes[number] < 1 << 31 else np.int64
         padding = np.arange(0, reach * len(lengths), reach, dtype=dtype)
         local = np.arange(len(kept), dtype=dtype) + np.repeat(padding, lengths)

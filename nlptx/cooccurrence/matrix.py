@@ -1,7 +1,7 @@
 """Stage 1: turns texts into a sparse matrix of word-by-word co-occurrence counts.
 
-The words in a window are counted, as in Lund & Burgess (1996), by default with the weights 1/d of Pennington et al.
-(2014, GloVe).
+Counting the words in a window around each word is the method of Lund & Burgess (1996). The default weight 1/d of a word
+at distance d comes from Pennington et al. (2014, GloVe).
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def count(
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
         settings: see :class:`CountSettings`.
-        jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number does not
-            change the result. The workers are processes or threads; see :func:`nlptx.fit`.
+        jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number of workers
+            does not change the result. The workers are processes or threads; see :func:`nlptx.fit`.
         memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. If
             there are more distinct words than fit in memory, the rarest are dropped. The limit does not apply to the
             result, which is always in memory.

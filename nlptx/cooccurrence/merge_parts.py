@@ -34,19 +34,19 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import EncodedChunk
 
-# Called with the number of parts that have been read.
+# Callback that receives the number of parts that have been read.
 Progress = Callable[[int], None]
 
 
 def merge_parts(
     paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus. Either all of them contain tokens, or all contain pairs.
+    """Add up all parts of a corpus. Either all parts contain tokens, or all parts contain pairs.
 
     Args:
         paths: files of the parts, in any order.
         space: memory limit, and folder for temporary files. One part at a time must fit in memory.
-        workers: threads or processes. Their number does not change the counts.
+        workers: threads or processes; the number of workers does not change the counts.
         on_part: called after each part with the number of parts that have been read.
 
     Raises:
@@ -90,7 +90,7 @@ def merge_words(
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(space)
-    artifact: Artifact  # as in merge_parts
+    artifact: Artifact  # after the loop, this is the last part; there is at least one
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))

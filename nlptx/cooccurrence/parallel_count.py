@@ -1,7 +1,8 @@
 """Counts the pairs of nearby words with several workers.
 
-Tasks are combined into groups that take about the same time, and each worker receives one group after another. Rows
-are returned through a ring of shared buffers, so that no large data passes through the pipes of worker processes.
+A task is to count a range of rows. Tasks are combined into groups that take about the same time, and each worker
+receives one group after another. Rows are returned through a ring of shared buffers, so that no large data passes
+through the pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, several at a time. Rows may be overwritten once the next ones are requested.
+    """Yield all V rows in order, several at a time. Yielded rows may be overwritten when the next rows are requested.
 
     Args:
-        counter: counter for the documents of one block; it defines the tasks.
-        workers: threads or processes. Their number does not change the counts.
+        counter: counter for the documents of one block, which also defines the tasks.
+        workers: threads or processes; the number of workers does not change the counts.
     """
-    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # about the number of groups
-    size = workers.jobs + 1  # one for each group in progress, and one for the group that the caller is using
+    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # at most about one worker per group
+    size = workers.jobs + 1  # a buffer for each group in progress, and one for the group that the caller is using
     ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)
 
     def work(numbered: tuple[int, list[Task]]) -> tuple[int, int]:

@@ -17,8 +17,8 @@ class SpilledMatrix:
 
     Args:
         words: V, the number of words.
-        budget: folder for temporary files, and memory limit, of which the matrix may use a quarter.
-        units_per_count: number of units in a weight of 1, by which the sums are divided.
+        budget: folder for temporary files, and memory limit. The matrix may use a quarter of this memory.
+        units_per_count: number by which the sums are divided, which is the number of units in a weight of 1.
     """
 
     def __init__(self, words: int, budget: MemoryBudget, units_per_count: int = 1) -> None:
@@ -37,7 +37,7 @@ class SpilledMatrix:
         return matrix
 
     def append(self, rows: SparseRows) -> None:
-        """Append the next rows, whose sums are divided by ``units_per_count``. The arrays are copied."""
+        """Append the next rows, after dividing their sums by ``units_per_count``. The arrays are copied."""
         self.columns.append(rows.columns.copy())
         # Dividing rounds once, whereas multiplying by the reciprocal would round twice.
         self.values.append(rows.sums / self.units_per_count)

@@ -21,7 +21,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class StoredMatrix:
-    """A (V, V) sparse matrix in a file. Its rows are checked whenever they are read.
+    """A (V, V) sparse matrix in a file. The rows are checked whenever they are read from the file.
 
     Args:
         indptr: (V + 1,) row bounds, as in a ``csr_matrix``.

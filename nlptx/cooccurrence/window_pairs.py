@@ -27,7 +27,7 @@ _CACHE_LINE = 16
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Adding up the pairs of a row in a dense vector of V words takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS
-# pairs. Rows with fewer pairs are therefore sorted.
+# pairs. If a row has fewer pairs, they are therefore sorted.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -35,9 +35,9 @@ Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
-    """Return the weights of distances 1..window as whole numbers of units, and the number of units that make up 1.
+    """Return the weights of distances 1..window as integer numbers of units, and the number of units in a weight of 1.
 
-    Harmonic weights 1/d are exact for windows up to 20. For longer windows, they are rounded to multiples of 2^-26.
+    Harmonic weights 1/d are exact for windows up to 20. For longer windows, 1/d is rounded to multiples of 2^-26.
     Sums of units are exact in float64 up to 2^53 units.
 
     >>> unit_weights("harmonic", 3)
@@ -126,7 +126,7 @@ class PairCounter:
         for start in range(0, len(positions), self.step):
             batch = positions[start : start + self.step]
             for line in self.lines:
-                # This loads many cache lines in parallel. The copy below alone would load them one after another.
+                # This loads many cache lines in parallel. Without it, the copy below would load them one by one.
                 line.take(batch, mode="wrap")
             yield self.windows[batch].view(np.int32)
 

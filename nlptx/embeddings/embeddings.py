@@ -34,12 +34,12 @@ class Embeddings:
     Args:
         vectors: (V, R) float32 vectors, one row per word.
         vocabulary: the V words.
-        eigenvalues: (R,) float64 eigenvalues of the PCA. This array and the next two are empty if the vectors were not
-            made by PCA in nlptx.
+        eigenvalues: (R,) float64 eigenvalues of the PCA. The arrays ``eigenvalues``, ``residuals`` and ``explained``
+            are empty if the vectors were not made by PCA in nlptx.
         residuals: (R,) float64 relative residuals of the eigenpairs.
         explained: (R,) float64 fraction of the sum of squares that each component explains; see :func:`nlptx.fit_pca`.
         column_weights: (R,) float64 positive factors by which PCA multiplied the columns of the vectors to improve
-            cosine similarities. The array is empty if there are none.
+            cosine similarities. The array is empty if there are no such factors.
         settings: settings of the stage that made the vectors.
         details: other information, such as the digest of the corpus.
         made_from: header of the artifact from which the vectors were made, or None.

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 
 # Groups are chosen from the most frequent quarter of the vocabulary, but from at least 4 * STOP_WORDS and at most
-# MAX_WORDS words, because the vectors of rare words are noisy. Of these words, the STOP_WORDS most frequent (at most a
-# tenth) are left out, because they carry little meaning.
+# MAX_WORDS words, because the vectors of rare words are noisy. The STOP_WORDS most frequent words (at most a tenth of
+# these words) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
-# English words that occur in all contexts, so that a group of them would say nothing about the corpus. They are left
-# out by name too, because in a small corpus the most frequent words do not include all of them.
+# English words that occur in all contexts, so that a group of them would say nothing about the corpus. These words are
+# always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of them.
 _FUNCTION_WORDS = """
     about above actually after again against all almost along already also although always among and another any anyone
     anything are around away back because been before behind being below beside between beyond both but came can cannot
@@ -28,11 +28,11 @@ _FUNCTION_WORDS = """
     yourself
 """
 
-# In a small corpus, only the leading principal components are more than noise. Therefore one component is used for
-# every _WORDS_PER_COMPONENT words to choose from, but at least _MIN_COMPONENTS are used.
+# In a small corpus, only the leading principal components are more than noise. Therefore the number of components used
+# is the number of candidate words divided by _WORDS_PER_COMPONENT, but at least _MIN_COMPONENTS.
 _WORDS_PER_COMPONENT, _MIN_COMPONENTS = 16, 8
-# By default, a group has one word for every _WORDS_PER_MEMBER words to choose from, but at least _MIN_SIZE and at most
-# _MAX_SIZE words.
+# By default, the number of words in a group is the number of candidate words divided by _WORDS_PER_MEMBER, but at least
+# _MIN_SIZE and at most _MAX_SIZE.
 _WORDS_PER_MEMBER, _MIN_SIZE, _MAX_SIZE = 40, 5, 12
 
 
@@ -49,7 +49,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = Non
             there are not enough words.
 
     Returns:
-        The word ids of each group, the central word first.
+        The word ids of each group. The first word of a group is its central word.
     """
     ids = _content_words(embeddings)
     size = size or min(max(len(ids) // _WORDS_PER_MEMBER, _MIN_SIZE), _MAX_SIZE)
@@ -93,7 +93,7 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the vectors of the words ``ids``, normalised to length 1, centred, and normalised again.
 
-    Of vectors that were made by PCA, only the leading components are used.
+    If the vectors were made by PCA, only their leading components are used.
     """
     vectors = embeddings.vectors
     if len(embeddings.eigenvalues):  # the vectors were made by PCA, so their components are in order of importance
@@ -110,7 +110,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
     r"""Return (n, 2) positions of the n words ``ids`` in the plane. The distances between them approximate 1 - cosine.
 
-    The method is multidimensional scaling by majorisation. It starts from the first two principal components. Each step
+    The method is multidimensional scaling by majorisation, starting from the first two principal components. Each step
     decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the
     weight w_ij is 1/d_ij^2, so that close pairs have the largest weights.
 

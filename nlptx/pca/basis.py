@@ -22,7 +22,7 @@ class Basis:
         images: (V, F) product of A and these eigenvectors.
         capacity: maximum width of the basis.
         recent: maximum number of columns in the last two blocks together.
-        workers: threads to use; their number does not change the result.
+        workers: threads to use; the number of threads does not change the result.
     """
 
     def __init__(self, eigenvectors: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:

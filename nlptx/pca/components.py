@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 def scales(values: NDArray, weight: float) -> NDArray:
     """Return the factors by which to multiply the columns of X W, (R,): l_i^((p-1)/2).
 
-    The mean square of component i becomes l_i^p: with p = 0, all mean squares are equal, and p = 1 is plain PCA. If an
-    eigenvalue is only a rounding error, its factor is 0, because scaling its component up would amplify noise.
+    The mean square of component i becomes l_i^p. With p = 0, all mean squares are equal; p = 1 is plain PCA. If an
+    eigenvalue is only a rounding error, its factor is 0, because scaling up its component would amplify noise.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.
@@ -36,8 +36,8 @@ def cosine_weights(
 
     X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs
     (k, w), and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, two words
-    with similar entries in w have a lower entry in X, but a higher dot product of their vectors. Such a component
-    therefore gets less weight.
+    with similar entries in w have a lower entry in X, but a higher dot product of their vectors. A component with
+    negative k therefore gets less weight.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.

@@ -49,15 +49,16 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). Training divides the vectors by these weights, because it learns
-    weights of its own.
+    :func:`nlptx.pca.components.cosine_weights`). Before training, the vectors are divided by these weights, because
+    training learns such weights itself.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
             matrix is read in parts.
         settings: see :class:`PcaSettings`.
         seed: seed for the random starting block.
-        jobs: number of threads, or a Workers object; by default one thread per core. It does not change the result.
+        jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of
+            threads does not change the result.
         memory: maximum number of bytes for the transformed matrix and the vectors together. If they do not fit, the
             matrix goes to a temporary file, which is read again for each product. The vectors always stay in memory,
             even if they alone exceed the limit. The limit does not change the result.
@@ -100,7 +101,7 @@ def fit_pca(
             if vectors_size > memory:
                 on_note(
                     f"the vectors need up to {vectors_size >> 20:,} MB, more than `memory` ({memory >> 20:,} MB); only"
-                    " the matrix goes to disk. Fewer `components`, or fewer words in the counts, need less"
+                    " the matrix goes to disk. To use less memory, set fewer `components`, or count fewer words"
                 )
             matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
             slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)
@@ -125,7 +126,7 @@ def fit_operator(
         settings: see :class:`PcaSettings`.
         make_operator: function that returns the operator of the transformed counts in a given dtype.
         seed: seed for the random starting block.
-        workers: threads for everything except the products; they do not change the result.
+        workers: threads for everything except the products; the number of threads does not change the result.
         on_round: callback for progress; see :func:`power_iteration`.
     """
     words = len(counts.vocabulary)

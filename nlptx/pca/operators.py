@@ -37,13 +37,13 @@ class Slice:
         return f"rows {self.rows.start + 1:,} to {self.rows.stop:,}"
 
     def forward(self, scaled: sp.csr_matrix, block: NDArray) -> NDArray:
-        """Return X b, (rows, k), for b (V, k); ``scaled`` is what ``load`` returns."""
+        """Return X b, (rows, k), for b (V, k); ``scaled`` is the result of ``load``."""
         product = scaled @ block
         product -= np.multiply.outer(self.shift, block.sum(axis=0))
         return product
 
     def transposed(self, scaled: sp.csr_matrix, block: NDArray) -> NDArray:
-        """Return X^T b, (V, k), for b (rows, k); ``scaled`` is what ``load`` returns."""
+        """Return X^T b, (V, k), for b (rows, k); ``scaled`` is the result of ``load``."""
         product = scaled.T @ block
         product -= self.shift @ block
         return product
@@ -55,13 +55,13 @@ class RowOperator:
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
     In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the diagonal
-    matrix of the standard deviations. This X is dense, so it is never computed. Only the sparse matrix S = D^-1 M and
-    the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
+    matrix of the standard deviations. A standardised X is dense, so it is never computed. Only the sparse matrix
+    S = D^-1 M and the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and each slice contributes some rows
-    to both products. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for both
+    The rows of X are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and each slice contributes some
+    rows to both products. Otherwise, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is enough for both
     products. The slices determine the order of all additions.
 
     Args:
@@ -70,7 +70,8 @@ class RowOperator:
         squares: sum of all squared entries of X.
         slices: the slices of X, in order. If a cluster computes the products, its workers must be able to load the
             slices.
-        workers: threads, or a cluster, which compute the products of the slices; they do not change the result.
+        workers: threads, or a cluster, which compute the products of the slices. The choice of workers does not change
+            the result.
         symmetric: whether X is exactly symmetric.
     """
 
@@ -102,10 +103,10 @@ class RowOperator:
         """Return the operator of a matrix.
 
         Args:
-            matrix: (n, V) sparse M. Its rows are read once.
+            matrix: (n, V) sparse M. Each row is read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
-            workers: threads; their number does not change the result.
+            workers: threads; the number of threads does not change the result.
             store: function that stores a slice of S, and returns a function that loads the slice.
             symmetric: whether M is exactly symmetric.
 

@@ -17,7 +17,7 @@ def pairwise_sum(arrays: Iterable[NDArray]) -> NDArray:
 
     Source: Higham (1993), "The accuracy of floating point summation".
     """
-    sums: list[tuple[int, NDArray]] = []  # (number of arrays in the sum, sum), in order
+    sums: list[tuple[int, NDArray]] = []  # pairs (number of arrays in the sum, sum), in order
     for array in arrays:
         count, total = 1, array
         while sums and sums[-1][0] == count:

@@ -29,7 +29,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import PcaSettings
 
 Product = Callable[[NDArray], NDArray]
-# Vectors per block: enough for an efficient product. A wider block would take more work to reach the same degree.
+# Number of vectors in a block. A block is large enough for an efficient product. A wider block would take more work to
+# reach the same degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
@@ -83,7 +84,7 @@ def power_iteration(
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
-        workers: threads for everything except ``product``; they do not change the result.
+        workers: threads for everything except ``product``; the number of threads does not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
             largest relative residual of the remaining ones.
 
@@ -138,7 +139,7 @@ def power_iteration(
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
         # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
-        # Keep it in the block.
+        # Such an eigenvector stays in the block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
@@ -165,8 +166,8 @@ def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> i
 def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
     """Return which eigenpairs have converged, (k,), and their relative residuals, (k,).
 
-    An eigenpair has also converged if its absolute residual is within rounding error. This is needed for an eigenvalue
-    that is 0 up to rounding, whose relative residual is not meaningful.
+    An eigenpair has also converged if its absolute residual is within rounding error. This second criterion is needed
+    for an eigenvalue that is 0 up to rounding, because the relative residual is not meaningful in this case.
 
     Args:
         values: (k,) eigenvalues l, largest first.

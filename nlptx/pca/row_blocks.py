@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Rows per block: enough work for a thread, but few enough for several blocks per thread with a typical vocabulary.
+# Number of rows in a block. A block is enough work for a thread, and for a typical vocabulary, each thread gets several
+# blocks.
 _ROWS = 4096
 
 
@@ -28,7 +29,7 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, worke
         work: function that returns an array (rows of the block, columns) for a slice of rows.
         like: (V, ...) array with the number of rows and the dtype of the result.
         columns: number of columns of the result.
-        workers: threads; their number does not change the result.
+        workers: threads; the number of threads does not change the result.
 
     Returns:
         (V, columns), in the dtype of ``like``.

@@ -26,7 +26,7 @@ class SpilledSlices:
         dtype: dtype of the entries.
         memory: number of bytes that the slices may occupy in memory. If they need more, all slices go to temporary
             files.
-        budget: opens the temporary files.
+        budget: memory budget, which opens the temporary files.
 
     Raises:
         OutputError: there is not enough disk space.

@@ -1,4 +1,4 @@
-"""Transforms co-occurrence counts. PPMI and log compress their range, so that a few large counts do not dominate.
+"""Transforms co-occurrence counts. PPMI and log compress the range of the counts, so that large counts do not dominate.
 
 Transformed rows are computed when they are needed, so the matrix of counts may be larger than memory.
 V is the number of words.
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Minimum number of slices into which a matrix is cut, and maximum number of entries in a slice (apart from its last
-# row). The slices determine the order of summation, so they depend only on the matrix.
+# Minimum number of slices into which a matrix is cut, and maximum number of entries in a slice (not counting its last
+# row). The slices depend only on the matrix, because they determine the order of summation.
 _SLICES = 8
 _SLICE_ENTRIES = 8 << 20
 
@@ -61,7 +61,7 @@ def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERI
         counts: (V, V) sparse co-occurrence counts.
         name: ``ppmi``, ``log`` for log(1 + x), or ``none``.
         smoothing: see :func:`ppmi`.
-        workers: threads; their number does not change the result.
+        workers: threads; the number of threads does not change the result.
     """
     return transform_with(counts, name, smoothing, row_totals(counts, workers) if name == "ppmi" else None)
 
@@ -113,7 +113,8 @@ def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
     def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
         pmi = np.log(part.data)
         pmi += log_sum
-        # The sum of both logarithms is subtracted, so that rounding errors are symmetric without smoothing.
+        # The two logarithms are added first, and then their sum is subtracted. Without smoothing, the result is exactly
+        # symmetric for this reason.
         pmi -= log_context[part.indices] + np.repeat(log_word[rows], np.diff(part.indptr))
         kept = pmi > 0
         before = np.concatenate([[0], np.cumsum(kept)])

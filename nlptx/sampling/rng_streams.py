@@ -1,7 +1,7 @@
 """Random numbers for training: one independent stream per purpose.
 
 A stream depends only on the seed, the purpose and an index (the epoch or step). Therefore no two purposes share random
-numbers, and the numbers for a step can be generated without those for earlier steps, so training can be resumed.
+numbers. To resume training at some step, the numbers for earlier steps need not be generated again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Purposes that need random numbers. Append new ones at the end, because the values determine the results."""
+    """Purposes that need random numbers. Append new purposes at the end, because the values determine the results."""
 
     WEIGHTS = 0  # initial weights of the classifier
     SPLIT = 1  # which texts are held out
@@ -20,14 +20,14 @@ class Stream(IntEnum):
     ORDER = 3  # order of the texts, by epoch
     WORDS = 4  # words dropped from the texts, by step
     DROPOUT = 5  # entries dropped in the network, by step
-    NEXT_WORD_WEIGHTS = 6  # pre-training: initial weights of its output layer
+    NEXT_WORD_WEIGHTS = 6  # pre-training: initial weights of the output layer
     NEXT_WORD_ORDER = 7  # pre-training: order of the texts, by epoch
     NEXT_WORD_DROPOUT = 8  # pre-training: entries dropped in the network, by step
     DISTILLATION_ORDER = 9  # distillation: order of the texts, by epoch
     DISTILLATION_WORDS = 10  # distillation: words dropped from the texts, by step
     DISTILLATION_DROPOUT = 11  # distillation: entries dropped in the network, by step
     PASSAGES = 12  # passages drawn from long texts
-    REGION_VECTORS = 13  # vectors of n-grams for the region classifier: start of the power iteration
+    REGION_VECTORS = 13  # region classifier: start of the power iteration that computes the vectors of n-grams
     REGIONS = 14  # region classifier, by group of filters: initial weights, order of the texts, dropout
 
 

@@ -2,8 +2,8 @@
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
 different parts, a model trained on one part would score better on the other part than on new texts. Therefore each run
-of consecutive texts stays in one part. In all parts, the labels have about the same proportions; for the validation
-part, runs are formed within each label.
+of consecutive texts stays in one part. In all parts, the labels have about the same proportions. When a validation part
+is split off, runs are formed separately among the texts of each label.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 # Maximum length of a run, and minimum number of runs in a part (unless the part has fewer texts).
 _LONGEST_RUN = 100
 _RUNS_PER_PART = 10
-# Number of folds for features that are computed out of fold.
+# Number of folds for features that are computed out of fold, that is, by models fitted on the other folds.
 FOLDS = 5
 
 
@@ -71,7 +71,7 @@ def _most_frequent_label(run: NDArray[np.int64], targets: NDArray) -> NDArray[np
 
 
 def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
-    """Return arrays of text indices: first one with all texts, then one per fold with the texts outside this fold.
+    """Return a list of arrays of text indices: all texts, and then, for each fold, the texts outside the fold.
 
     Args:
         fold: (texts,) fold of each text.

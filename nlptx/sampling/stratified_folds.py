@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nlptx.errors import DataError, SettingsError
 from nlptx.sampling.splits import shuffled_runs
 
-# Number of parts that a sample of whole groups consists of. With more parts, the sample is closer to the wanted size,
-# but its label fractions are less exact.
+# Number of parts that make up a sample of whole groups. With more parts, the sample is closer to the wanted size, but
+# its label fractions are less exact.
 _PARTS_PER_SAMPLE = 10
 
 
@@ -90,9 +90,10 @@ def grouped_folds(
 def sample_groups(
     strata: NDArray[np.int64], groups: Sequence[str], count: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return the indices of at most ``count`` texts, as many whole groups as fit, with about the same label fractions.
+    """Return the indices of at most ``count`` texts: whole groups, with about the same label fractions as all texts.
 
-    The groups are cut into small parts with equal label fractions (:func:`grouped_folds`), of which some are drawn.
+    The groups are divided into small parts with about equal label fractions (:func:`grouped_folds`). In random order,
+    each part is added to the sample if it still fits.
 
     Args:
         strata: (texts,) integer from 0 that identifies the label of each text.

@@ -22,17 +22,17 @@ class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
     window: int = setting(10, "Number of context words on each side of a word.", MAIN, low=1, high=1000)
-    min_count: int = setting(5, "Drop words that occur less often than this.", MAIN, low=1)
+    min_count: int = setting(5, "Drop words that occur fewer than N times.", MAIN, low=1)
     max_words: int = setting(50_000, "Maximum vocabulary size; the most frequent words are kept.", MAIN, low=1)
     weighting: str = setting(
         "harmonic",
-        "Weight of a context word at distance d: 1/d, 1 or 1 - d/window.",
+        "Weight of a context word at distance d: 1/d (harmonic), 1 (uniform) or 1 - d/window (linear).",
         "Counting",
         choices=("harmonic", "uniform", "linear"),
     )
     tokenizer: str = setting(
         "expressive",
-        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: text already tokenized.",
+        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: for text already tokenized.",
         "Counting",
         choices=("expressive", "words", "spaces"),
     )
@@ -67,7 +67,7 @@ class PcaSettings(Settings):
     )
     equalize: float = setting(
         0.15,
-        "Fraction of components, largest first, that get the same scale; 0: none.",
+        "Fraction of the components, from the largest, that get the same scale; 0: none.",
         "Transform",
         low=0,
         high=1,
@@ -75,7 +75,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor for components that belong to negative eigenvalues of the matrix; 1: no change.",
+        "Factor for components with a negative eigenvalue of the transformed matrix; 1: no change.",
         "Transform",
         low=1e-6,
         high=1,
@@ -93,7 +93,7 @@ class PcaSettings(Settings):
     )
     deflation: str = setting(
         "projection",
-        "Remove eigenvectors by projection, or by subtracting l v v'.",
+        "How to remove an eigenpair (l, v): by projection, or by subtraction of l v v' from the matrix.",
         "Power iteration",
         choices=("projection", "subtraction"),
     )
@@ -104,12 +104,14 @@ class PcaSettings(Settings):
 
 @dataclass(frozen=True, repr=False)
 class NetworkSettings(Settings):
-    """Settings that define the transformer; they are part of the settings of ``train``."""
+    """Settings that define the transformer, which are part of the settings of ``train``."""
 
     width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
     blocks: int = setting(1, "Number of encoder blocks.", "Network", low=0, high=1000)
     heads: int = setting(4, "Number of attention heads per block.", "Network", low=1, high=1024)
-    head_width: str = setting("narrow", "Width of each head: d/heads, or d.", "Network", choices=("narrow", "wide"))
+    head_width: str = setting(
+        "narrow", "Width of a head; narrow: d/heads, wide: d.", "Network", choices=("narrow", "wide")
+    )
     attention: str = setting(
         "scaled",
         "Scores: Q K'/sqrt(head width), Q K', or x x'.",
@@ -121,7 +123,7 @@ class NetworkSettings(Settings):
         "split", "Split or truncate texts longer than a window.", "Network", choices=("split", "head")
     )
     causal: bool = setting(False, "A word attends only to itself and earlier words.", "Network")
-    hidden: int = setting(0, "Width of the feed-forward network; 0: 4 d.", "Network", low=0, high=65_536)
+    hidden: int = setting(0, "Width of the feed-forward network; 0: 4 times d.", "Network", low=0, high=65_536)
     activation: str = setting(
         "relu",
         "Activation function: relu, gelu, tanh, sigmoid.",
@@ -176,7 +178,7 @@ class TrainSettings(NetworkSettings):
     label_order: str = setting("auto", "auto: treat numeric labels as ordered.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
         "none",
-        "balanced gives all labels equal total weight.",
+        "balanced: all labels have equal total weight.",
         "Data",
         choices=("none", "balanced"),
     )
@@ -211,7 +213,7 @@ class TrainSettings(NetworkSettings):
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(32, "Maximum words of a text used per step; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Maximum number of words of a text per step; 0: all.", "Training", low=0)
     word_dropout: float = setting(
         0.1, "Fraction of words dropped from each training text.", "Training", low=0, high=0.95
     )
@@ -219,7 +221,7 @@ class TrainSettings(NetworkSettings):
         0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
     )
     patience: int = setting(2, "Stop after N epochs without improvement; 0: never.", "Training", low=0)
-    calibrate: bool = setting(True, "Fit a temperature on the held-out texts.", "Training")
+    calibrate: bool = setting(True, "Calibrate probabilities on the held-out texts.", "Training")
     compact: bool = setting(False, "Store word vectors and n-grams in 8 bits per number.", "Output")
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The settings of training without a network (``epochs=0``), and the settings that have no effect."""
+"""The settings of training without a network (``epochs=0``), and notes about settings that have no effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_NGRAMS = ("ngram_min_texts", "lsa_components", "distill")
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings with the shape of an empty encoder and the defaults of all unused settings."""
+    """Return the settings for an empty encoder, with the default of every other setting that has no effect."""
     changes: dict[str, Any] = {name: _DEFAULTS[name] for name in UNUSED}
     return replace(settings, **changes | dict(SHAPE))
 
@@ -40,8 +40,8 @@ def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool) ->
 
     Args:
         settings: training settings.
-        started: whether training starts from a model. The shape of the network is then that of the model, and is not
-            named.
+        started: whether training starts from a model. The network then has the shape of this model, and the settings of
+            the shape are not named in the notes.
         unlabelled: whether there are texts without labels.
     """
     notes = []

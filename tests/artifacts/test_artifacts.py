@@ -343,7 +343,7 @@ def test_arrays_that_differ_from_the_list_in_the_header_are_rejected(path, names
 
 
 def test_two_entries_for_the_same_array_are_rejected(path):
-    # `x.npy` and a bare `x` would both be the array x.
+    # Both entry names, `x.npy` and `x`, would stand for the array x.
     rejected(container(path, {"x.npy": npy((1,), data=bytes(8)), "x": npy((1,), data=bytes(8))}))
 
 

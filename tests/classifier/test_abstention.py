@@ -169,7 +169,7 @@ def test_training_stores_the_errors_on_the_held_out_texts(model):
     assert model.held_out.texts == 401  # one of these texts has no known word
     expected = ErrorCurve.of(probabilities.max(axis=1), correct, 401)
     assert model.held_out.thresholds == expected.thresholds
-    assert_allclose(model.held_out.answered, expected.answered, atol=1)  # rounding near a threshold
+    assert_allclose(model.held_out.answered, expected.answered, atol=1)  # a confidence near a threshold may be rounded
     assert_allclose(model.held_out.wrong, expected.wrong, atol=1)
 
 

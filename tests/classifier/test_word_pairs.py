@@ -36,7 +36,7 @@ def test_the_effect_is_the_second_difference_of_the_log_odds():
 
 def test_words_that_contribute_independently_form_no_pairs():
     model = small_fit(ngrams=1)
-    model.flat[:] = 0  # without the network and the linear models, all words are worth nothing
+    model.flat[:] = 0  # without the network and the linear models, no word has an effect
     assert strongest_pairs(model, explain(model, "good1 w1 w2 bad3")) == []
 
 

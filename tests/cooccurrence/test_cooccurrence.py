@@ -276,7 +276,8 @@ def count_in(space, documents, jobs=1, **options):
 @pytest.mark.parametrize("memory", [200, 5_000, 50_000])
 @pytest.mark.parametrize("weighting", WEIGHTS)
 def test_a_corpus_counted_in_blocks_gives_the_same_bytes(tmp_path, monkeypatch, memory, weighting):
-    # With the smallest budget, almost every document is a block, and there are more spilled runs than one merge takes.
+    # With the smallest budget, almost every document is a block, and there are more partial matrices in files than are
+    # summed in one pass.
     documents = sample()
     options = {"window": 4, "min_count": 2, "weighting": weighting}
     write(str(tmp_path / "whole.npz"), count_words(documents, **options).to_artifact())

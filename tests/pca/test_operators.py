@@ -108,7 +108,7 @@ def test_products_have_the_requested_dtype(dtype):
 
 @pytest.mark.parametrize("jobs", [2, 3, 8, 50])
 def test_jobs_do_not_change_one_bit(jobs):
-    # More jobs than rows leave some of them without work.
+    # If there are more jobs than rows, some jobs have no work.
     block = np.random.default_rng(1).standard_normal((30, 4)).astype(np.float32)
     one, many = (RowOperator.of(sparse(30, 30), True, np.float32, Workers(n)) for n in (1, jobs))
     assert one.moments(block).tobytes() == many.moments(block).tobytes()

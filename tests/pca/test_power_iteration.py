@@ -251,7 +251,8 @@ def test_the_textbook_method_multiplies_one_vector_at_a_time_and_keeps_no_basis(
 
 
 def test_the_default_needs_few_products_if_the_spectrum_decays_slowly():
-    # For 40 of 1500 eigenvalues with small gaps, keeping the basis needs fewer products than restarting.
+    # To find 40 of 1500 eigenvalues with small gaps, a single round with a large basis needs fewer products than
+    # several rounds with a small basis.
     size, count = 1500, 40
     spectrum = 1 / np.sqrt(np.arange(1.0, size + 1))
     product = lambda block: spectrum[:, None] * block  # noqa: E731

@@ -25,7 +25,7 @@ def test_parts_are_about_equally_large(count, parts):
 def test_consecutive_texts_stay_together():
     targets = np.random.default_rng(2).integers(0, 3, 20_000)
     folds = assign_folds(targets, 5, np.random.default_rng(1))
-    assert 130 < runs(folds) <= 200  # about 100 texts each
+    assert 130 < runs(folds) <= 200  # runs of about 100 texts
     assert_array_equal(folds, assign_folds(targets, 5, np.random.default_rng(1)))
     assert (folds != assign_folds(targets, 5, np.random.default_rng(2))).any()
 
