@@ -116,7 +116,7 @@ class NgramFeatures:
         return self.slopes[grams]
 
     def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the ratios (N, order E) of the n-grams ``found`` by :meth:`find`, (N, order); 0 for unknown n-grams."""
+        """Return the ratios (N, order E) of the n-grams that :meth:`find` returned; 0 for unknown n-grams."""
         unknown = found == len(self.keys)
         if unknown.all():
             return np.zeros((len(found), self.order * self.width), np.float32)

@@ -137,7 +137,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, of_texts: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a, (G, columns), where a is (texts, columns). ``of_texts`` returns the rows of a in a given slice."""
+        """Return N' a, (G, columns), for a matrix a (texts, columns), whose rows in a slice ``of_texts`` returns."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
             total += part
