@@ -103,7 +103,7 @@ def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = Fals
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function that, as the argument ``values`` of :func:`.occurrences.presence`, makes rows of length 1.
+    """Return a function to pass to :func:`.occurrences.presence` as ``values``, so that each row has the length 1.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.

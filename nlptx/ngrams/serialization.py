@@ -35,7 +35,7 @@ def feature_arrays(known: NgramFeatures, compact: bool) -> dict[str, NDArray]:
 
 
 def rounded_features(known: NgramFeatures) -> NgramFeatures:
-    """Return n-gram features with rounded numbers, as if the features had been stored with ``compact`` and read again."""
+    """Return n-gram features with the rounded numbers that they would have after being stored with ``compact``."""
     names = ["ratios", "slopes"] + (["latent", "importance"] if known.latent is not None else [])
     changes: dict[str, Any] = {name: rounded(getattr(known, name)) for name in names}
     return replace(known, **changes)

@@ -97,7 +97,7 @@ def text_rows(
     more = ngrams_of_texts(counted(unlabelled, on_count, texts), settings.order, settings.words, workers, budget)
     sizes = sizes_of([*sets, *more])
     others = len(sizes) - texts
-    total = others + (texts if text_weights is None else text_weights.sum())  # each text without a label has the weight 1
+    total = others + (texts if text_weights is None else text_weights.sum())  # a text without a label has the weight 1
     min_texts = min_texts_of_components(total)
     # N-grams in fewer than `low` labelled texts become known only if they occur in many unlabelled texts.
     low = min(settings.min_texts, min_texts)
