@@ -106,7 +106,11 @@ def _with_components(
     loss: TextLoss,
     importance: NDArray[np.float32],
 ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Add the fitted model on the components to features. Also return the contribution of each text to its own output."""
+    """Fit the model on the components, and add it to the features. Also return the texts' contributions to themselves.
+
+    Returns:
+        The features with both models, and the contribution of each text to its own output in the new model, (texts, E).
+    """
     slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
     of_rows, offset = components.to_ngrams(slopes)
     latent = np.zeros((len(importance), loss.width), np.float32)

@@ -17,7 +17,7 @@ WORDS, LABELS = 40, 6
 
 
 def make_texts(count, seed=1):
-    """Return word ids and labels; label c makes the words 5 c to 5 c + 4 likely."""
+    """Return word ids and labels. A text with label c is likely to contain the words 5 c to 5 c + 4."""
     rng = np.random.default_rng(seed)
     targets = rng.random((count, LABELS)) < 0.25
     texts = []
