@@ -27,7 +27,7 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
     and after the change, so sorted keys remain sorted.
 
     Args:
-        keys: the keys.
+        keys: keys of the n-grams before the change.
         order: length of the longest n-gram.
         before: number of words in the vocabulary before the change.
         words: number of words in the vocabulary after the change.

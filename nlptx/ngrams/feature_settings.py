@@ -72,5 +72,12 @@ def groups_of(texts: RaggedArray, members: NDArray[np.intp]) -> list[NDArray[np.
 
 
 def step_counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
-    """Return a function that receives the number of completed items, and reports how many of ``total`` they are."""
+    """Return a function that is called with the number of completed items, and reports the progress of a step.
+
+    Args:
+        step: name of the step.
+        total: total number of items.
+        on_progress: callback for progress; see OnProgress.
+        things: what the items are, in the plural.
+    """
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")

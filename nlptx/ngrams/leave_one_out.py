@@ -14,7 +14,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and the text features of a text of T words, with each word left out in turn.
+    """The n-grams and the text features of a text of T words, each time without another one of its words.
 
     Args:
         next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the

@@ -42,7 +42,7 @@ ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. They are
 # the most frequent n-grams, which make up a quarter of the entries of X, but leaving them out hardly changes the rows.
 # In long texts, even more n-grams can be left out, so the second fraction is larger. With few texts, no n-grams are
-# left out, because most words may be equally frequent.
+# left out, because almost all of them may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, it is also the block width of the power iteration:
 # blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.
@@ -134,7 +134,7 @@ def find_components(
     b.
 
     Args:
-        rows: (texts, G) float32 rows of the texts.
+        rows: (texts, G) float32 matrix X with one row per text.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; their number does not change the result.

@@ -89,7 +89,7 @@ def minimise(
 
     width, extra = loss.width, 0 if dense is None else dense.shape[1]
     size = len(units) - extra
-    unit_of = np.append(units, 1)[:, None]  # the last row is the bias
+    unit_of = np.append(units, 1)[:, None]  # the last row belongs to the bias
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         parameters = flat.reshape(-1, width) * unit_of

@@ -21,7 +21,7 @@ class SparseNgramFeatures(NgramFeatures):
 
     Args:
         order, words, keys: as in :class:`NgramFeatures`.
-        ratios: (G, 0) an array without columns, because tokens have no features.
+        ratios: (G, 0), an array without columns, because tokens have no features.
         slopes: (Z,) float32 weights that are not 0, sorted by n-gram.
         bias: (E,) float32 biases of the linear models, one per label.
         starts: (G + 1,) int64 index in ``slopes`` of the first weight of each n-gram; the last entry is Z.

@@ -126,7 +126,7 @@ def glorot(rng: np.random.Generator, rows: int, columns: int, fan_out: int | Non
 
     Args:
         rng: source of randomness.
-        rows: number of rows, which is the fan-in.
+        rows: number of rows, which equals the fan-in.
         columns: number of columns.
         fan_out: fan-out, if it differs from ``columns``.
 
