@@ -189,7 +189,7 @@ def leading_eigenpairs(
         product: function that multiplies a block by the matrix.
         size: number of rows and columns of the matrix.
         count: number of eigenpairs to find.
-        tolerance: maximum relative residual.
+        tolerance: maximum relative residual of the eigenpairs.
         rng: source of randomness for the initial block.
         workers: threads to use; their number does not change the result.
         on_progress: called with the completed fraction and a description of the progress.

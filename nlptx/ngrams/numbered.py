@@ -146,7 +146,7 @@ class NumberIndex:
         self._others = KeyIndex(known[others])
 
     def find(self, group: NumberedSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the column of each n-gram of a group of texts, or G if it has no column; and return ``group.sizes``."""
+        """Return the column of each n-gram of a group of texts, and ``sizes``. The column is G for unknown n-grams."""
         numbers = group.load()
         found = self._of_listed[numbers]
         if len(self._of_others) > 1:

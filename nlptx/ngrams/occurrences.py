@@ -1,4 +1,4 @@
-"""Finds the n-grams of texts and the texts that contain each n-gram."""
+"""Finds the distinct n-grams of each text, and the texts that contain each n-gram."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def rows_of_columns(
             n-grams, and the number of n-grams of each text.
         columns: number of columns.
         workers: threads to use; their number does not change the result.
-        values: as for :func:`presence`.
+        values: function that returns the entries; see :func:`presence`.
     """
 
     def rows_of(group: G) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:

@@ -123,8 +123,8 @@ def _direction(gradient: Vector, steps: deque[tuple[Vector, Vector, float]], inv
     if steps:
         _, change, curvature = steps[-1]
         # The second derivative is at least 1 / C in the directions of the weights, and can be smaller only in the
-        # direction of the bias. The factor is limited to C, because otherwise the component of a that K maps to 0,
-        # which affects no weight, would grow.
+        # direction of the bias. The factor is limited to C, because otherwise the component of the array a that K maps
+        # to 0, which affects no weight, would grow.
         direction = direction.times(min(curvature / change.dot(change), inverse_penalty))
     for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
         direction = direction.plus(factor - change.dot(direction) / curvature, step)

@@ -44,7 +44,7 @@ def read_region_classifier(artifact: Artifact, words: int, outputs: int, groups:
     """Return the region classifier stored by :func:`region_arrays`.
 
     Args:
-        artifact: the artifact.
+        artifact: artifact that contains the classifier.
         words: vocabulary size.
         outputs: number of outputs per text.
         groups: number of groups of filters.

@@ -59,7 +59,7 @@ def fit_vectors(
 
     Args:
         texts: word ids of each text.
-        ngrams: the G n-grams.
+        ngrams: the G n-grams whose vectors are computed.
         counts: (V,) number of occurrences of each word in the texts.
         weights: (V,) weights of the context words; 0 for other words.
         components: maximum number of components R.

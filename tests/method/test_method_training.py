@@ -91,7 +91,7 @@ def test_row_17_gradient_clipping():
     assert_allclose(result.row_gradient, rows / 13)
     assert clip(result, 1.0) == pytest.approx(1)
     assert_allclose(result.flat, flat / 13)
-    for max_norm in (20.0, 0.0):  # the limit is above the norm, and there is no limit
+    for max_norm in (20.0, 0.0):  # 20 is above the norm, and 0 means no limit
         result = BatchGradient(0.0, 0, flat.copy(), np.arange(2), rows.copy())
         clip(result, max_norm)
         assert_array_equal(result.flat, flat)
