@@ -6,8 +6,8 @@ n-gram. Otherwise, it is the importance of the n-gram,
     i_g = log((N + 1) / n_g)^2,
 
 where n_g is the number of texts, out of N, that contain n-gram g. Each row is then scaled to length 1. Let X be the
-matrix of these rows, and X = U S V' its truncated singular value decomposition. The components of the texts are F = X V
-= U S. A function that is linear in the components, with the weights b, is also linear in the n-grams:
+matrix of these rows, and X = U S V' its truncated singular value decomposition. Then F = X V = U S contains the
+components of the texts. A function that is linear in the components, with the weights b, is also linear in the n-grams:
 
     F b = X (V b) = X (X' U S^-1 b).
 
@@ -130,8 +130,8 @@ def find_components(
     """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
     A text of weight w counts as w equal rows. Let D be the diagonal matrix of the square roots of the weights. Then the
-    decomposition is D X = U S V', the components are F = X V, and a linear model F b has the n-gram weights X' D U S^-1
-    b.
+    decomposition is D X = U S V', and the components are F = X V. A linear model F b on the components has the n-gram
+    weights X' D U S^-1 b.
 
     Args:
         rows: (texts, G) float32 matrix X with one row per text.

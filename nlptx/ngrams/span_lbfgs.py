@@ -33,8 +33,8 @@ class Vector(NamedTuple):
     """A vector (X' a, b) of weights and biases.
 
     Args:
-        texts: (texts, E) the numbers a.
-        image: (texts, E) their image K a.
+        texts: (texts, E) the array a.
+        image: (texts, E) its image K a.
         bias: (E,) the biases b.
     """
 

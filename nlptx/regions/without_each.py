@@ -24,8 +24,8 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
     found = classifier.ngrams.find(ids, np.array([count]))
     responses = np.concatenate(list(classifier.responses_in_parts(found)))  # (T, F)
     lowest = np.full((1, responses.shape[1]), -np.inf, responses.dtype)
-    before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: largest of the first t rows
-    after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: largest from row t on
+    before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: maxima of rows 0 to t - 1
+    after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: maxima of row t and later
     maxima = np.empty_like(responses)
     for first in range(0, count, _TOGETHER):
         left_out = np.arange(first, min(first + _TOGETHER, count))
