@@ -1,13 +1,13 @@
-"""Corrects the outputs of a trained model with a logistic regression whose weights have a prior with mean 0.
+"""Corrects the outputs of a trained model by a logistic regression whose weights have a prior with mean 0.
 
-Let z0 be the outputs for a new text, computed by a model that was trained on other texts. The corrected outputs are
+Let z0 be the outputs that a model, trained on other texts, computes for a new text. The corrected outputs are
 
     z = z0 + b + f B + (sum of w_g i_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
 Here f is a vector that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
 divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors with mean 0,
-that is, their squares are penalised. So the more new texts there are, the more the corrected outputs may differ from
-z0. Axis letters: see :mod:`nlptx.ngrams`.
+that is, their squares are penalised. With few new texts, the priors keep the corrected outputs close to z0; with more
+texts, the outputs may differ more. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variance of the weights w. The variance of b and B is 1, so the influence of f depends on the scale of f.
+# Prior variance of the weights w. The prior variance of b and B is 1, so the influence of f depends on its scale.
 _NGRAM_VARIANCE = 10.0
 _MAX_ITERATIONS = 100
-# Candidates for the factor by which the correction is multiplied.
+# Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20
 
 Targets = NDArray[np.int64] | NDArray[np.bool_]
@@ -38,10 +38,10 @@ Targets = NDArray[np.int64] | NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Correction:
-    """A fitted correction.
+    """A fitted correction of the outputs of a model.
 
     Args:
-        products: (G, E) float32 products w_g i_g of the n-grams.
+        products: (G, E) float32 product w_g i_g of each n-gram.
         weights: (K, E) float64 matrix B.
         bias: (E,) float64 vector b.
     """
@@ -82,13 +82,13 @@ def ngram_rows(
     """Return the n-grams that occur in at least ``min_texts`` of the first ``counted`` texts, with rows for all texts.
 
     Args:
-        texts: (T,) word ids of each text.
-        counted: number of texts in which n-grams are counted. The other texts, such as passages, follow them in
-            ``texts``.
+        texts: word ids (T,) of each text.
+        counted: number of texts at the start of ``texts`` in which n-grams are counted. The texts after them, such as
+            passages, only get rows.
         order: length of the longest n-gram; 0 for none.
         words: vocabulary size V.
         min_texts: minimum number of texts in which an n-gram must occur.
-        text_weights: (counted,) weight of each counted text (a text with a weight of 2 counts as two), or None.
+        text_weights: (counted,) weight of each counted text (a text with the weight 2 counts as two texts), or None.
     """
     first, more = ngrams_of_texts(texts[:counted], order, words), ngrams_of_texts(texts[counted:], order, words)
     known, seen = count_occurrences(first, text_weights)
@@ -125,10 +125,10 @@ def cross_fit_correction(
         text_weights: (N,) weight of the loss of each text, or None.
 
     Returns:
-        The correction fitted on all texts; and the contribution of the n-grams to the outputs for each row of
-        ``ngrams``, (N + passages, E), computed by a correction that was fitted without the text of this row. Both are
-        multiplied by a factor from 0 to 1 that is chosen by the out-of-fold log-loss (:func:`_best_factor`), because
-        a correction of a good model can easily be too large.
+        The correction fitted on all texts; and, for each row of ``ngrams``, the contribution of its n-grams to the
+        outputs, (N + passages, E). This contribution comes from a correction that was fitted without the text of the
+        row. Both results are multiplied by a factor from 0 to 1, because a correction of a good model can easily be too
+        large. The factor is chosen by the out-of-fold log-loss; see :func:`_best_factor`.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -156,11 +156,18 @@ def cross_fit_correction(
 def _best_factor(
     outputs: NDArray[np.float64], change: NDArray[np.float64], targets: Targets, weights: NDArray[np.float64]
 ) -> np.float32:
-    """Return the factor of a correction, given its out-of-fold change (N, E) of the outputs (N, E).
+    """Return the factor by which a correction is multiplied.
 
-    The factor is 0 if no factor lowers the log-loss by more than the standard error. Otherwise it is 1 or, if a factor
-    of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because a
-    correction fitted on all texts is better than one fitted out of fold, without the neighbours of each text.
+    The factor is 0 if no factor lowers the log-loss by more than the standard error of the difference. Otherwise it is
+    1 or, if a factor of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred
+    because the final correction, which is fitted on all texts, is better than the out-of-fold corrections by which the
+    factors are compared: those are fitted without the neighbours of each text.
+
+    Args:
+        outputs: (N, E) outputs without the correction.
+        change: (N, E) change of the outputs by out-of-fold corrections, with a factor of 1.
+        targets: class or classes of each text, as for :func:`cross_fit_correction`.
+        weights: (N,) weight of each text.
     """
     losses = [_log_losses(outputs + factor * change, targets) for factor in _FACTORS]
     means = [float(np.average(loss, weights=weights)) for loss in losses]
@@ -234,5 +241,5 @@ def _losses_and_gradient(z: NDArray[np.float64], targets: Targets) -> tuple[NDAr
 
 
 def _scores(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return one score per class. Outputs of width 1 are the log-odds of the second of two classes."""
+    """Return one score per class. If z has only one column, it contains the log-odds of the second of two classes."""
     return np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def arrays_to_bytes(arrays: Sequence[NDArray]) -> bytes:
-    """Return the arrays in NumPy's file format, one after another."""
+    """Return the bytes of all arrays in NumPy's file format, one array after another."""
     file = io.BytesIO()
     for array in arrays:
         np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)

@@ -60,7 +60,7 @@ def fit_ngram_features(
     """Count the n-grams of labelled texts, and fit the n-gram features.
 
     Args:
-        texts: (T,) word ids of each training text.
+        texts: word ids (T,) of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         settings: settings of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
@@ -68,14 +68,16 @@ def fit_ngram_features(
         workers: threads to use; their number does not change the result.
         passages: passages of the training texts, which get features too.
         on_progress: callback for progress; see OnProgress.
-        text_weights: (texts,) weight of each text: a text with a weight of 2 counts as two. None if all weights are 1.
+        text_weights: (texts,) weight of each text. A text with the weight 2 counts as two texts. None means that all
+            weights are 1.
         lexicon: prior of the first linear model, or None.
         budget: memory limit; None for no limit. It does not change the result. The features of the training texts can
             be read until the budget is closed.
 
     Returns:
         The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
-        the features of each passage, all computed by models that were fitted without the fold of the text.
+        those of each passage. Each element of the sequence was computed by models that were fitted without the fold of
+        its text. (The text of a passage is the one that contains it.)
 
     Raises:
         OutputError: the temporary files cannot be written.
@@ -93,7 +95,7 @@ def fit_ngram_features(
     parts = training_parts(fold, folds)
 
     def built(arrays: bytes, members: NDArray[np.bool_]) -> _Fitted:
-        """Return the models that were fitted on the texts outside the mask ``members``, (texts,)."""
+        """Return the models that were fitted on the texts for which the mask ``members``, (texts,), is False."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
         features = NgramFeatures(settings.order, settings.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
@@ -111,7 +113,7 @@ def fit_ngram_features(
         return _Fitted(features, self_outputs, outputs + bias - self_outputs[members])
 
     def overlaps() -> NDArray[np.float32]:
-        """Return the dot products, (passages,), of the row of each passage and the row of its text."""
+        """Return the dot product of the row of each passage and the row of its text, (passages,)."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         of_passages = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
@@ -121,7 +123,7 @@ def fit_ngram_features(
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
-    importlib.import_module("scipy.optimize")  # slow, so imported here once, not in each forked process
+    importlib.import_module("scipy.optimize")  # slow to import, so imported once here, not in each forked process
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     data = ModelData(scaled, targets, settings, parts, of_lexicon, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))
@@ -161,8 +163,8 @@ class _Fitted(NamedTuple):
     Args:
         features: the n-gram features.
         self_outputs: (texts, M E) contribution of each training text to its own outputs.
-        outputs: (others, M E) outputs of the linear models for the other training texts. They are computed from the
-            matrices on which the models were fitted, so the n-grams of the texts need not be found again.
+        outputs: (others, M E) outputs of the linear models for the training texts outside this part. They are computed
+            from the matrix of all training texts, so the n-grams of these texts need not be looked up again.
     """
 
     features: NgramFeatures

@@ -22,7 +22,8 @@ class FeatureBatch(NamedTuple):
     Args:
         rows: (B,) indices of the examples.
         words: (B,) number of words of each example.
-        token_features: (N, W) float32 token features, one example after another; W is 0 if they are not needed.
+        token_features: (N, W) float32 token features, one example after another. W is 0 if the network does not need
+            them.
         text_features: (B, M E) float32 outputs of the linear models.
     """
 
@@ -45,9 +46,9 @@ def batch_of(
     Args:
         features: fitted n-gram features, which compute the features of each example.
         rows: (B,) indices of the examples.
-        ids: (T,) word ids of each example.
+        ids: word ids (T,) of each example.
         own: (B, M E) contribution of each example to its own text features, which is subtracted from them; or 0.
-        of_tokens: whether token features are needed.
+        of_tokens: whether token features are needed by the network.
     """
     token_features, text_features = features.arrays_of(ids, of_tokens=of_tokens)
     return FeatureBatch(rows, np.array([len(each) for each in ids]), token_features, text_features - own)
@@ -57,9 +58,9 @@ class ExampleFeatures(Sequence[TextFeatures]):
     """A sequence of :class:`TextFeatures`, stored without a Python object per example.
 
     Args:
-        records: for each example, the features of its words, one word after another, and then its text features.
+        records: for each example, the token features of its words, one word after another, and then its text features.
         words: (examples,) number of words of each example.
-        widths: number of features per word, and number of text features.
+        widths: number of token features per word, and number of text features per example.
     """
 
     def __init__(self, records: RaggedArray, words: NDArray[np.int32], widths: tuple[int, int]) -> None:
@@ -67,7 +68,11 @@ class ExampleFeatures(Sequence[TextFeatures]):
 
     @classmethod
     def collected(cls, batches: Iterable[FeatureBatch], examples: int, budget: MemoryBudget) -> Self:
-        """Store features that arrive in any order; they are valid until ``budget`` is closed. Raises OutputError."""
+        """Store batches of features, which may arrive in any order. They can be read until ``budget`` is closed.
+
+        Raises:
+            OutputError: the temporary file cannot be written.
+        """
         entries = budget.spilled_array(np.float32, budget.share)
         starts, (lengths, words) = np.zeros(examples, np.int64), np.zeros((2, examples), np.int32)
         widths = 0, 0

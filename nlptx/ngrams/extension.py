@@ -1,4 +1,4 @@
-"""Adds words and n-grams to the n-gram features of a trained model, and maps their outputs to other labels.
+"""Extends the n-gram features of a trained model by words and n-grams, and converts their outputs to other labels.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -27,7 +27,7 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
     and after the change, so sorted keys remain sorted.
 
     Args:
-        keys: the keys.
+        keys: keys of the n-grams before the change.
         order: length of the longest n-gram.
         before: number of words in the vocabulary before the change.
         words: number of words in the vocabulary after the change.
@@ -41,11 +41,11 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
 
 
 def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
-    """Return the same features, but with the outputs of linear model m multiplied by ``maps[m]``.
+    """Return the same features, but with the outputs of the linear model number m multiplied by the matrix ``maps[m]``.
 
     Args:
-        known: features to change; their ratios stay the same.
-        maps: one (E, E') matrix per linear model.
+        known: features whose linear models are changed. Their ratios stay the same.
+        maps: one matrix (E, E') per linear model, where E' is the new number of outputs.
     """
     biases = np.split(known.bias, len(maps))
     return replace(
@@ -57,14 +57,14 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 
 
 def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Return features with ``products`` (G', E) added to the weights of n-grams in the first linear model.
+    """Return features in which numbers are added to the weights of n-grams in the first linear model.
 
-    New n-grams have the ratio 0, and the second linear model ignores them.
+    N-grams that are not yet among the features get the ratio 0, and the second linear model ignores them.
 
     Args:
         known: features to extend.
-        keys: (G',) sorted keys of the n-grams to which the products belong.
-        products: (G', E) numbers to add to the weights.
+        keys: (G',) sorted keys of the n-grams whose weights are changed.
+        products: (G', E) numbers to add to the weights of these n-grams.
     """
     every = np.union1d(known.keys, keys)
     old, new = np.searchsorted(every, known.keys), np.searchsorted(every, keys)
@@ -80,7 +80,7 @@ def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray
 
 
 def _each_array(known: NgramFeatures, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> NgramFeatures:
-    """Apply the same change to all arrays with one row per n-gram, except the keys, and return the new features."""
+    """Apply the function ``change`` to each array with one row per n-gram, except the keys. Return the new features."""
 
     def changed(values: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
         return None if values is None else change(values)

@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.sampling.splits import FOLDS
 
-# Number of words whose features are computed together.
+# Approximate number of words in a group of texts whose features are computed together.
 _TOGETHER = 1 << 14
-# Callback for progress. Arguments: name of a step, its completed fraction, and a description of the progress. Other
-# threads may call it.
+# Callback for progress. Its arguments are the name of a step, the completed fraction of this step, and a description of
+# the progress. It may be called by other threads.
 OnProgress = Callable[[str, float, str], None]
-# The components use the n-grams that occur in at least 1 / _TEXTS_PER_OCCURRENCE of the texts, and in at least two
-# texts.
+# The LSA components are computed from the n-grams that occur in at least the fraction 1 / _TEXTS_PER_OCCURRENCE of the
+# texts, and in at least two texts.
 _TEXTS_PER_OCCURRENCE = 3500
-# A text is used for the components only if it has at least _MIN_NGRAMS distinct n-grams (a text of six words has at
-# most 17). Shorter texts contain hardly any co-occurrences, and texts of one phrase would distort components that are
-# computed mainly from long texts. If most texts are short, the minimum is lower: the fraction
+# A text is used for the LSA components only if it has at least _MIN_NGRAMS distinct n-grams (a text of six words has at
+# most 17). Shorter texts contain hardly any co-occurrences, and texts that consist of one phrase would distort
+# components that are computed mainly from long texts. If most texts are short, the minimum is lower: it is the fraction
 # _MIN_FRACTION_OF_MEDIAN of the median number of distinct n-grams.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 
 @dataclass(frozen=True)
 class FeatureSettings:
-    """Settings that determine the number of n-gram features and how they are fitted.
+    """Settings that determine the number of n-gram features, and how they are fitted.
 
     Args:
         classes: number of classes C.
@@ -36,9 +36,9 @@ class FeatureSettings:
         words: vocabulary size V.
         min_texts: minimum number of labelled texts in which an n-gram must occur.
         components: maximum number of LSA components; 0 for none.
-        folds: number of folds. The features of a training text come from models fitted on the other folds.
+        folds: number of folds. The features of a training text come from models that were fitted on the other folds.
         of_tokens: whether the network needs the token features.
-        may_drop: whether ``min_texts`` may be raised if there are too many n-grams.
+        may_drop: whether ``min_texts`` may be raised, so that rare n-grams are dropped, if there are too many n-grams.
     """
 
     classes: int
@@ -52,7 +52,7 @@ class FeatureSettings:
 
 
 def min_texts_of_components(texts: float) -> int:
-    """Return the minimum number of texts, out of ``texts``, that must contain an n-gram used for the LSA components."""
+    """Return in how many of ``texts`` texts an n-gram must occur to be used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 
@@ -66,11 +66,18 @@ def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def groups_of(texts: RaggedArray, members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split the text indices ``members`` into runs, such that the texts of a run have about _TOGETHER words."""
+    """Split the text indices ``members`` into groups whose texts have about _TOGETHER words in total."""
     group = np.cumsum(texts.lengths[members]) // _TOGETHER
     return np.split(members, np.flatnonzero(np.diff(group)) + 1)
 
 
 def step_counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
-    """Return a function that reports how many of ``total`` items are done."""
+    """Return a function that is called with the number of completed items, and reports the progress of a step.
+
+    Args:
+        step: name of the step.
+        total: total number of items.
+        on_progress: callback for progress; see OnProgress.
+        things: what the items are, in the plural.
+    """
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")

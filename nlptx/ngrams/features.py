@@ -1,4 +1,4 @@
-"""The fitted ratios and weights of n-grams, and the features of a text computed from them.
+"""The fitted ratios and weights of n-grams, and the features of texts that are computed from them.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -46,13 +46,14 @@ class NgramFeatures:
         order: length of the longest n-gram.
         words: vocabulary size V.
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
-        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the number of
-            ratios per n-gram is the same as in that model, instead of E.
-        slopes: (G, E) float32 weights of the n-grams in the first model. Their sum over a text is divided by the square
-            root of its number of words.
+        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, there are as many
+            ratios per n-gram as in that model, instead of E.
+        slopes: (G, E) float32 weights of the n-grams in the first model. The sum of the weights over the distinct
+            n-grams of a text is divided by the square root of its number of words.
         bias: (M E,) float32 biases of the linear models.
-        latent: (G, E) float32 weights of the n-grams in the second model. Their sum over a text is divided by the norm
-            of the importances of its n-grams. None if there is no second model.
+        latent: (G, E) float32 weights of the n-grams in the second model. The sum of the weights over the distinct
+            n-grams of a text is divided by the norm of the importances of these n-grams. None if there is no second
+            model.
         importance: (G,) float32 importance of each n-gram in the second model; None if there is no second model.
     """
 
@@ -74,7 +75,7 @@ class NgramFeatures:
 
     @property
     def width(self) -> int:
-        """Number of ratios per n-gram: E, or the number in the model from which training started."""
+        """Number of ratios per n-gram: E or, if training started from another model, their number in that model."""
         return self.ratios.shape[1]
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:
@@ -82,7 +83,7 @@ class NgramFeatures:
         return self.of_texts([ids])[0]
 
     def of_texts(self, texts: Sequence[NDArray[np.integer]]) -> list[TextFeatures]:
-        """Return the features of each text; a text is given as word ids (T,)."""
+        """Return the features of each text. Each text is given as word ids (T,)."""
         lengths = np.array([len(ids) for ids in texts])
         token_features, text_features = self.arrays_of(texts)
         return list(map(TextFeatures, in_lengths(token_features, lengths), text_features))
@@ -90,11 +91,11 @@ class NgramFeatures:
     def arrays_of(
         self, texts: Sequence[NDArray[np.integer]], *, of_tokens: bool = True
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the token features of all texts, one text after another, and the text features.
+        """Return the token features of all texts, one text after another, and the text features of each text.
 
         Args:
             texts: (T,) word ids of each text.
-            of_tokens: whether token features are needed; otherwise they have the width 0.
+            of_tokens: whether token features are needed. If not, the array of token features has no columns.
         """
         lengths = np.array([len(ids) for ids in texts])
         found = self.find(np.concatenate(texts), lengths)
@@ -102,7 +103,7 @@ class NgramFeatures:
         return token_features, self.text_features_of(found, lengths)
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int32]:
-        """Return (N, order) indices in ``keys`` of the n-grams that end at each word; G for unknown n-grams.
+        """Return the indices (N, order) in ``keys`` of the n-grams that end at each word; G for unknown n-grams.
 
         Args:
             ids: (N,) word ids of the texts, concatenated.
@@ -115,7 +116,7 @@ class NgramFeatures:
         return self.slopes[grams]
 
     def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the ratios (N, order E) of n-grams (N, order) from :meth:`find`; 0 for unknown n-grams."""
+        """Return the ratios (N, order E) of the n-grams that :meth:`find` returned; 0 for unknown n-grams."""
         unknown = found == len(self.keys)
         if unknown.all():
             return np.zeros((len(found), self.order * self.width), np.float32)
@@ -144,7 +145,7 @@ class NgramFeatures:
             found: indices of n-grams: either (N, order) for all positions of the texts, as returned by :meth:`find`, or
                 (N, 1) for only the distinct n-grams of each text.
             lengths: (B,) number of rows of ``found`` that belong to each text.
-            words: (B,) number of words in each text; equal to ``lengths`` by default.
+            words: (B,) number of words in each text; by default, they equal ``lengths``.
         """
         text, gram = self.distinct(found, lengths)
 

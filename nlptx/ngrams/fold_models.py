@@ -29,12 +29,13 @@ class ModelData:
             elsewhere.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         settings: settings of the n-gram features.
-        parts: indices of the texts of each part.
+        parts: for each part, the indices of its texts.
         of_lexicon: (texts, 1) lexicon feature of each text, or None.
         text_weights: (texts,) weight of each text, or None.
         components: LSA components of the long texts, or None.
-        row_of: (texts,) row of each text in the components; -1 for a text that is too short.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 if unused.
+        row_of: (texts,) row of each text in the components; -1 for a text that is too short to have one.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 for n-grams that
+            the components do not use.
     """
 
     scaled: sp.csr_matrix
@@ -49,7 +50,7 @@ class ModelData:
 
 
 def fit_part(data: ModelData, part: int) -> bytes:
-    """Fit both linear models on a part of the texts.
+    """Fit both linear models, on the ratios and on the components, on a part of the texts.
 
     Returns:
         The arrays of the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`), then those of the second one:
@@ -72,7 +73,7 @@ def fit_part(data: ModelData, part: int) -> bytes:
 
 
 def _fit_components(data: ModelData, components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
-    """Fit the second model; see :func:`fit_part`."""
+    """Fit the model on the components, and return its arrays; see :func:`fit_part`."""
     width = feature_width(data.settings.classes, independent=data.targets.ndim == 2)
     long = rows[data.row_of[rows] >= 0]
     of_long = None if data.text_weights is None else data.text_weights[long]

@@ -1,7 +1,7 @@
 """Converts the keys of n-grams, which are sorted int64 numbers, to the arrays in a model file and back.
 
-The keys are stored in two parts if this takes less space: the lower 32 bits of each key, as an int32; and each distinct
-value of the upper bits, with the number of keys that have this value.
+If it takes less space, the keys are stored in two arrays. One contains the lower 32 bits of each key, as an int32. The
+other contains each distinct value of the upper bits, with the number of keys that have this value.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from nlptx.artifacts.validation import need_array
 from nlptx.errors import CorruptError
 
 _LOWER_BITS = 32
-# Prefix of the names of the arrays.
+# Default prefix of the names of the arrays that contain keys.
 NGRAMS = "ngrams"
 
 
 def key_arrays(keys: NDArray[np.int64], name: str = NGRAMS) -> dict[str, NDArray]:
-    """Return sorted keys (G,) as arrays whose names start with ``name``, in the form that takes less space."""
+    """Return sorted keys (G,) as one or two arrays, whichever take less space. Their names start with ``name``."""
     upper, counts = np.unique(keys >> _LOWER_BITS, return_counts=True)
     parts = {f"{name}_lower": keys.astype(np.int32), f"{name}_upper": np.stack([upper, counts], axis=1)}
     return parts if sum(part.nbytes for part in parts.values()) < keys.nbytes else {name: keys}

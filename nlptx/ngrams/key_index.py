@@ -1,4 +1,4 @@
-"""Finds the n-grams of texts among many known n-grams."""
+"""Looks up the keys of the n-grams of texts among the sorted keys of many known n-grams."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 # Odd number by which keys are multiplied. The high bits of the product select the slot (multiplicative hashing, Knuth).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-# The hash table has at least this many slots per key.
+# Minimum number of slots per key in the hash table.
 _SLOTS_PER_KEY = 2
-# The table is made once the number of lookups per known n-gram exceeds this value. Until then, a binary search is
-# faster.
+# The hash table is built when the number of lookups per known key exceeds this value. With fewer lookups, binary search
+# is faster than building the table.
 _MIN_LOOKUPS = 1 / 8
 
 
 class KeyIndex:
-    """Index of sorted keys that looks up whole arrays of keys, at first by binary search, then in a hash table.
+    """Index of sorted keys. It looks up whole arrays of keys: at first by binary search, later in a hash table.
 
     Args:
         keys: (G,) int64 keys of the known n-grams, sorted, distinct and not negative.
@@ -27,7 +27,7 @@ class KeyIndex:
         self._slots: NDArray[np.int32] | None = None
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the indices of keys, in an array of the same shape. Unknown keys, such as -1, have the index G."""
+        """Return the index of each key, in an array of the same shape. Unknown keys, such as -1, have the index G."""
         count, flat = len(self._known), keys.ravel()
         if not count:
             return np.zeros(keys.shape, np.int64)
@@ -63,13 +63,13 @@ def hash_keys(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
 
 
 def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return a table with the index of the key in each slot, or -1 for empty slots."""
+    """Return the hash table: an array that contains, for each slot, the index of a key, or -1 if the slot is empty."""
     slots = np.full(max(2, 1 << (_SLOTS_PER_KEY * len(keys) - 1).bit_length()), -1, np.int32)
     waiting = np.arange(len(keys), dtype=np.int32)
     slot = hash_keys(keys, len(slots))
     while len(waiting):
         free = slots[slot] < 0
-        slots[slot[free]] = waiting[free]  # if several keys have the same slot, one of them gets it
+        slots[slot[free]] = waiting[free]  # if several keys have the same slot, it is assigned to one of them
         left = slots[slot] != waiting
         waiting, slot = waiting[left], (slot[left] + 1) % len(slots)
     return slots

@@ -1,4 +1,4 @@
-"""Computes, in linear time, the n-gram features of a text with each of its words left out in turn.
+"""Computes the n-gram features of a text with each of its words left out in turn, in time linear in the text length.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -14,11 +14,11 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and the text features of a text of T words, with each word left out in turn.
+    """The n-grams and the text features of a text of T words, each time without another one of its words.
 
     Args:
-        next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the word
-            that is left out; see :meth:`NgramFeatures.find`.
+        next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the
+            left-out word; see :meth:`NgramFeatures.find`.
         text_features: (T, M E) float32 outputs of the M linear models.
     """
 
@@ -31,8 +31,8 @@ def features_without_each(
 ) -> FeaturesWithoutEach:
     """Return the n-gram features that a text would have if each of its words in turn were left out.
 
-    The linear models use only whether an n-gram occurs, not how often. If an n-gram occurs m times, each of its
-    occurrences gets 1/m of its weight; otherwise, leaving out one of several occurrences would change nothing.
+    The linear models use only whether an n-gram occurs, not how often, so leaving out one of several occurrences would
+    change nothing. Therefore, if an n-gram occurs m times, each of its occurrences counts for 1/m of its weight.
 
     Args:
         features: the n-gram features of the model.
@@ -64,8 +64,8 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
-    # These n-grams end at most `reach` words after the left-out word, and begin at most `reach` words before it. So a
-    # passage of `reach` words on either side, without the word itself, contains all of them.
+    # These n-grams end at most `reach` words after the left-out word, and begin at most `reach` words before it. So all
+    # of them are in the passage that consists of the `reach` words before and after the left-out word.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages
@@ -90,7 +90,7 @@ def _changes(
             words.append(np.arange(length - distance))
             ngrams.append(found[distance:, size - 1].astype(np.int64))
             steps.append(np.full(length - distance, -1))
-            if distance:  # an n-gram of the same size takes its place
+            if distance:  # after the word is left out, another n-gram of this size ends at the same position
                 words.append(np.arange(length))
                 ngrams.append(next_ngrams[:, distance - 1, size - 1])
                 steps.append(np.ones(length, np.int64))

@@ -1,9 +1,9 @@
 """Uses a lexicon as a prior for the first linear model of the n-gram features.
 
-If the lexicon gives an n-gram the value v, the prior mean of its weight is s v instead of 0. Here s is one number per
-output, which is fitted to the data. This is equivalent to an additional feature: the sum of the values in a text,
-divided, like all features, by the square root of the number of words. The lexicon also gives weights to words that no
-training text contains.
+If the value of an n-gram in the lexicon is v, the prior mean of its weight is s v instead of 0. There is one number s
+per output, which is fitted to the data. This is equivalent to an additional feature: the sum of the values of the
+n-grams in a text, divided, like all features, by the square root of the number of words. With a lexicon, even words
+that no training text contains have weights.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class LexiconPrior:
-    """The n-grams of a lexicon.
+    """The n-grams of a lexicon, and their values.
 
     Args:
         keys: (L,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
@@ -34,13 +34,13 @@ class LexiconPrior:
 
     @classmethod
     def of(cls, entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> LexiconPrior | None:
-        """Look up the entries of a lexicon, and leave out those with the value 0 or an unknown word.
+        """Return the prior for the entries of a lexicon, or None if no entry can be used.
 
-        Return None if no entry is left.
+        Entries with the value 0, and entries that contain an unknown word, are left out.
 
         Args:
             entries: word or phrase -> value.
-            vocabulary: words of the model.
+            vocabulary: vocabulary of the model.
             order: length of the longest n-gram; longer phrases are left out.
         """
         found = {}
@@ -57,7 +57,7 @@ class LexiconPrior:
         return cls(keys, (values / np.sqrt(np.mean(values**2))).astype(np.float32))
 
     def rows(self, sets: Sequence[NgramSets], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
-        """Return the lexicon feature of each text, (texts, 1) float32, given the distinct n-grams and the word ids."""
+        """Return the lexicon feature of each text, (texts, 1) float32, given its distinct n-grams and its word ids."""
         return sp.csr_matrix(divided_by_root(presence(sets, self.keys), words_of(texts)) @ self.values[:, None])
 
 

@@ -1,10 +1,11 @@
 """Two logistic regressions that classify texts: one on the log-count ratios, and one on the LSA components.
 
-The first one is NB-LR (Wang & Manning 2012; Mesnil et al. 2014), with ratios r and learned weights w:
+The model on the ratios is NB-LR (Wang & Manning 2012; Mesnil et al. 2014). With ratios r, learned weights w and a bias
+b, its output is
 
     z = b + (sum of w_g r_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
-Without the division by sqrt(T), the outputs for long texts would always be large, and one model could not fit both
+Without the division by sqrt(T), the outputs for long texts would always be large, and the same model could not fit both
 sentences and reviews. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
@@ -20,13 +21,13 @@ from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
-# The linear models minimise the summed log-loss plus |w|^2 / (2 C). These are the values of C for the model on the
-# ratios and for the model on the LSA components.
+# The linear models minimise the summed log-loss plus |w|^2 / (2 C), where C is called the inverse penalty. These are
+# the values of C for the model on the ratios and for the model on the LSA components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-# L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE. With at
-# least _MANY_TEXTS texts, the model on the ratios is fitted less exactly: this saves two fifths of the iterations and
-# hardly changes the model.
+# L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE of it.
+# With at least _MANY_TEXTS texts, the tolerance is larger for the model on the ratios. This saves two fifths of the
+# iterations and hardly changes the model.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
 
@@ -41,8 +42,9 @@ def fit_linear(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
-        ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means softmax over E classes.
-        targets: (texts,) class of each text; or (texts, E), True where a text has a class, for E logistic losses.
+        ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means a softmax over E classes.
+        targets: (texts,) class of each text; or (texts, E), True where a text has a class, which means E logistic
+            losses.
         text_weights: (texts,) weight of the loss of each text, or None.
 
     Returns:
@@ -69,12 +71,12 @@ def fit_dense(
     width: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the model on the components. Return its slopes (K, E) and bias (E,).
+    """Fit the model on the LSA components. Return its weights (K, E) and bias (E,).
 
     Args:
         features: (texts, K) LSA components of each text, with a mean square of 1.
         targets: class or classes of each text, as for :func:`fit_linear`.
-        width: E. Together with the targets, it determines the loss, as for :func:`fit_linear`.
+        width: E, the number of outputs. With the targets, it determines the loss, as for :func:`fit_linear`.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     return _minimise(
@@ -95,15 +97,15 @@ def _minimise(
     inverse_penalty: float,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty, found by L-BFGS.
+    """Return the weights (G, E) and bias (E,) that minimise the log-loss plus the penalty. L-BFGS finds them.
 
     Args:
-        forward: function that computes the outputs (texts, E), without the bias, for given weights.
+        forward: function that computes the outputs (texts, E) for given weights, without adding the bias.
         backward: function that converts the gradient with respect to the outputs, (texts, E) float32, to the gradient
             with respect to the weights, (G, E).
         shape: shape of the weights, (G, E).
         targets: class or classes of each text, as for :func:`fit_linear`.
-        inverse_penalty: C; see INVERSE_PENALTY.
+        inverse_penalty: the inverse penalty C; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     from scipy.optimize import minimize  # slow to import, so imported only when needed
@@ -157,6 +159,6 @@ def _weighted(
 
 def _logistic_loss(z: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
     """Return the loss of each text, (texts,), and its gradient (texts, 1), for outputs z (texts, 1)."""
-    # The loss is log(1 + exp(-s)), where the margin s is positive if the prediction is correct.
+    # The loss is log(1 + exp(-m)), where the margin m is positive if the prediction is correct.
     margins = z[:, 0] * (2 * targets - 1)
     return np.logaddexp(0, -margins), sigmoid(z) - targets[:, None]

@@ -1,17 +1,18 @@
 """LSA components of texts, computed without labels (latent semantic analysis, Deerwester et al. 1990).
 
-Each text is represented by a row vector, with one entry for each of its distinct n-grams. The entry is the importance
+Each text is represented by a row vector with one entry per n-gram. The entry is 0 if the text does not contain the
+n-gram. Otherwise, it is the importance of the n-gram,
 
-    i_g = log((N + 1) / n_g)^2
+    i_g = log((N + 1) / n_g)^2,
 
-of an n-gram that occurs in n_g of N texts, and the row is scaled to length 1. Let X be the matrix of these rows and
-X = U S V' its truncated singular value decomposition. Then the components of the texts are F = X V = U S. A function
-that is linear in the components is also linear in the n-grams:
+where n_g is the number of texts, out of N, that contain n-gram g. Each row is then scaled to length 1. Let X be the
+matrix of these rows, and X = U S V' its truncated singular value decomposition. Then F = X V = U S contains the
+components of the texts. A function that is linear in the components, with the weights b, is also linear in the n-grams:
 
     F b = X (V b) = X (X' U S^-1 b).
 
-So a linear model on the components gives a weight to every n-gram. If an n-gram occurs in no labelled text, its weight
-is derived from the n-grams with which it occurs. Axis letters: see :mod:`nlptx.ngrams`.
+So a linear model on the components determines a weight for every n-gram. If an n-gram occurs in no labelled text, its
+weight follows from the n-grams with which it occurs in other texts. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -29,18 +30,19 @@ from nlptx.runtime.workers import Workers
 
 # With at least this many texts, the components are computed less accurately, which saves time and changes little.
 _MANY_TEXTS = 10_000
-# Maximum relative residual of an eigenpair, with few texts and with many texts. Both limits are large, because coarse
-# components distinguish texts as well as accurate components.
+# Maximum relative residual of an eigenpair, for few texts and for many texts. Both limits are large, because inaccurate
+# components distinguish texts as well as accurate components do.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
-# Approximate number of basis vectors per eigenpair when the power iteration first checks the residuals.
+# The power iteration checks the residuals for the first time when its basis has about this many vectors per eigenpair.
 _FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# A result below this fraction of the numbers from which it was computed may be a float32 rounding error.
+# A result that is below this fraction of the numbers from which it was computed may be only a float32 rounding error.
 ROUNDING = 1e-5
-# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out: these
-# frequent n-grams make up a quarter of the entries, and hardly change the rows. Long texts need even fewer n-grams.
-# With few texts, no n-grams are left out, because most words may be equally frequent.
+# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. They are
+# the most frequent n-grams, which make up a quarter of the entries of X, but leaving them out hardly changes the rows.
+# In long texts, even more n-grams can be left out, so the second fraction is larger. With few texts, no n-grams are
+# left out, because almost all of them may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, it is also the block width of the power iteration:
 # blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.
@@ -53,11 +55,11 @@ class TextComponents:
 
     Args:
         rows: (texts, G) float32 matrix X of the texts.
-        scores: (texts, K) float32 components of the texts, centred and divided by a single number so that their mean
-            square is 1. The mean and the mean square are weighted by the text weights.
+        scores: (texts, K) float32 components of the texts, minus their mean, and divided by a single number so that
+            their mean square is 1. Both means are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
-        mean: (K,) float32 mean that was subtracted from the components, on the scale of the scores.
+        mean: (K,) float32 mean that was subtracted from the components, divided by the same number.
     """
 
     rows: sp.csr_matrix
@@ -66,15 +68,15 @@ class TextComponents:
     mean: NDArray[np.float32]
 
     def self_outputs(self, slopes: NDArray) -> NDArray:
-        """Return the contribution (texts, E) of each text to its own output in a model ``scores @ slopes``.
+        """Return the contribution (texts, E) of each text to its own output in a linear model ``scores @ slopes``.
 
-        With a = lift @ slopes, the output x_t' X' a of text t is a sum over all texts. Text t itself contributes
-        |x_t|^2 a_t. The output for a text that is not among the rows contains no such contribution.
+        With a = lift @ slopes, the output for text t is x_t' X' a, which is a sum over all texts. The term of text t
+        itself is |x_t|^2 a_t. The output for a text that is not in ``rows`` contains no such term.
         """
         return self.lift @ slopes
 
     def to_ngrams(self, slopes: NDArray) -> tuple[NDArray, NDArray]:
-        """Convert a model ``scores @ slopes`` with slopes (K, E) to a model ``rows @ weights + bias``.
+        """Convert a linear model ``scores @ slopes``, with slopes (K, E), to the model ``rows @ weights + bias``.
 
         Return the weights (G, E) and the bias (E,).
         """
@@ -84,14 +86,14 @@ class TextComponents:
 def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:
     """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
 
-    With many texts, the importance is also 0 for n-grams in more than about a thirteenth of the texts, or, if the texts
-    are long, in more than about a fortieth of them.
+    With many texts, the importance is also 0 for very frequent n-grams: those in more than about a thirteenth of the
+    texts or, if the texts are long, in more than about a fortieth of them.
 
     Args:
         seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
         texts: N, the total number of texts, or the sum of their weights.
         min_texts: minimum number of texts that must contain an n-gram.
-        long: whether the texts are long.
+        long: whether the texts are long, so that more of the frequent n-grams can be left out.
     """
     weights = np.where(seen >= min_texts, np.log((texts + 1) / np.maximum(seen, 1)) ** 2, 0)
     if texts >= _MANY_TEXTS:
@@ -101,7 +103,7 @@ def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = Fals
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return the argument ``values`` for which :func:`.occurrences.presence` returns rows of length 1.
+    """Return a function to pass to :func:`.occurrences.presence` as ``values``, so that each row has the length 1.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.
@@ -109,7 +111,7 @@ def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], ND
 
     def values(columns: NDArray, counts: NDArray) -> NDArray[np.float32]:
         data = weights[columns]
-        # Texts without n-grams have no entries, and `reduceat` would not return 0 for them.
+        # Texts without n-grams have no entries. They are left out here, because `reduceat` would not return 0 for them.
         some = counts[counts > 0]
         lengths = np.sqrt(np.add.reduceat(data * data, np.cumsum(some) - some)) if len(some) else np.ones(0)
         return (data / np.repeat(lengths, some)).astype(np.float32)
@@ -127,11 +129,12 @@ def find_components(
 ) -> TextComponents | None:
     """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
-    A text of weight w counts as w equal rows. With the diagonal matrix D of the roots of the weights, the decomposition
-    is D X = U S V'; the components are F = X V, and a linear model F b has the n-gram weights X' D U S^-1 b.
+    A text of weight w counts as w equal rows. Let D be the diagonal matrix of the square roots of the weights. Then the
+    decomposition is D X = U S V', and the components are F = X V. A linear model F b on the components has the n-gram
+    weights X' D U S^-1 b.
 
     Args:
-        rows: (texts, G) float32 rows of the texts.
+        rows: (texts, G) float32 matrix X with one row per text.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads to use; their number does not change the result.
@@ -184,9 +187,9 @@ def leading_eigenpairs(
 
     Args:
         product: function that multiplies a block by the matrix.
-        size: number of rows of the matrix.
+        size: number of rows and columns of the matrix.
         count: number of eigenpairs to find.
-        tolerance: maximum relative residual.
+        tolerance: maximum relative residual of the eigenpairs.
         rng: source of randomness for the initial block.
         workers: threads to use; their number does not change the result.
         on_progress: called with the completed fraction and a description of the progress.
@@ -200,7 +203,7 @@ def leading_eigenpairs(
     def reported_product(vectors: NDArray) -> NDArray:
         nonlocal multiplied
         multiplied += vectors.shape[1]
-        # The first half of the work is to build a basis of about twice as many vectors as there are components.
+        # Building the basis, of about twice as many vectors as there are components, is reported as half of the work.
         on_progress(max(converged / count, min(multiplied / (4 * count), 0.5)), f"{converged} of {count}")
         return product(vectors)
 
@@ -223,7 +226,7 @@ def leading_eigenpairs(
 
 
 def _scaled(rows: sp.csr_matrix, factors: NDArray[np.float32]) -> sp.csr_matrix:
-    """Return the rows, each multiplied by its factor."""
+    """Return the matrix, with each row multiplied by its factor."""
     data = rows.data * np.repeat(factors, np.diff(rows.indptr))
     return sp.csr_matrix((data, rows.indices, rows.indptr), rows.shape)
 
@@ -235,5 +238,5 @@ def _products(rows: sp.csr_matrix, block: NDArray[np.float32]) -> NDArray[np.flo
 
 
 def _norm(scores: NDArray[np.float32], roots: NDArray[np.float32] | None) -> float:
-    """Return the root of the sum of squares of the scores, after multiplying each row by the root of its weight."""
+    """Return the Frobenius norm of the scores, after multiplying each row by the square root of its text's weight."""
     return float(np.linalg.norm(scores if roots is None else scores * roots[:, None]))

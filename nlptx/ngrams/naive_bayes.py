@@ -5,12 +5,12 @@ If an n-gram occurs in n_c training texts of class c and in n_r texts of the oth
     r = log((n_c + 2 s_c) / sum (n_c + 2 s_c)) - log((n_r + 2 s_r) / sum (n_r + 2 s_r))
       = log(n_c / s_c + 2) - log(n_r / s_r + 2)
 
-where s_c = sum n_c / sum (n_c + n_r) is the share of class c in the counts of all n-grams, s_r = 1 - s_c, and the sums
-are over all n-grams. If there are two classes with equal shares, this is the ratio of Wang & Manning 2012, "Baselines
-and Bigrams", which adds 1 to both counts. For a rare class, however, adding the same number to n_c and n_r would give
-neutral n-grams a nonzero ratio, and this ratio would grow with the number of n-grams. In the form used here, an n-gram
-whose counts are distributed over the classes like the counts of all n-grams together has the ratio 0, whatever the
-shares. N-grams that occur in no labelled text do not affect the other ratios.
+where all sums are over all n-grams, s_c = sum n_c / sum (n_c + n_r) is the share of class c in the counts of all
+n-grams, and s_r = 1 - s_c. If there are two classes with equal shares, this is the ratio of Wang & Manning 2012,
+"Baselines and Bigrams", which adds 1 to both counts. For a rare class, however, adding the same number to n_c and n_r
+would give neutral n-grams a nonzero ratio, and this ratio would grow with the number of n-grams. With the formula
+above, the ratio of an n-gram is 0 if its counts are distributed over the classes like the counts of all n-grams
+together, whatever the shares are. N-grams that occur in no labelled text do not affect the ratios of other n-grams.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from numpy.typing import NDArray
 
 # Maximum vocabulary size V, chosen so that trigram keys, which have three digits in base V + 2, are below 2^63.
 LARGEST_VOCABULARY = 2_000_000
-# Smoothing: number of texts added to the count of every n-gram, divided among the classes according to their shares.
+# Smoothing: number of texts that are added to the count of every n-gram. It is divided among the classes according to
+# their shares.
 _PSEUDO_COUNT = 2.0
 
 
 def ngram_keys(
     ids: NDArray[np.integer], order: int, words: int, lengths: Sequence[int] | NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Return the keys (N, order) of the n-grams that end at each position; column n - 1 contains those of n words.
+    """Return the keys (N, order) of the n-grams that end at each word; column n - 1 is for n-grams of n words.
 
-    The start of a text counts as a word, so "what" at the start of a text also forms a bigram. The key is -1 at
-    positions where an n-gram of n words would begin before the start.
+    The start of a text counts as a word, so the first word of a text also ends a bigram. The key of an n-gram that
+    would begin before this start is -1.
 
     Args:
         ids: (N,) word ids of the texts, concatenated.
@@ -59,7 +60,7 @@ def ngram_keys(
 def feature_width(classes: int, independent: bool = False) -> int:
     """Return E, the number of ratios per n-gram: 1 for two classes (second versus first), otherwise one per class.
 
-    In multi-label classification (``independent``), there is always one ratio per class.
+    In multi-label classification (``independent``), there is one ratio per class even for two classes.
     """
     return 1 if classes == 2 and not independent else classes
 
@@ -67,13 +68,13 @@ def feature_width(classes: int, independent: bool = False) -> int:
 def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
-    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class accounts
-    for all counts or for none, its ratios are 0.
+    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If all counts belong to
+    a class, or none of them does, the ratios of this class are 0.
 
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.
         min_texts: minimum number of texts in which an n-gram must occur.
-        seen: (G,) number of texts that contain each n-gram, for multi-label texts; None for single-label texts.
+        seen: (G,) number of texts that contain each n-gram, if a text may have any number of classes; otherwise None.
     """
     frequent = (counts.sum(axis=1) if seen is None else seen) >= min_texts
     counts = counts[frequent]

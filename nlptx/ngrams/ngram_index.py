@@ -1,4 +1,4 @@
-"""Looks up n-grams of texts among known n-grams: single words by word id in an array, longer ones by their keys."""
+"""Looks up the n-grams of texts among known n-grams: single words in an array of word ids, longer n-grams by key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nlptx.ngrams.naive_bayes import ngram_keys
 
 
 class NgramIndex:
-    """Index of known n-grams.
+    """An index that finds known n-grams in texts.
 
     Args:
         keys: (G,) int64 keys of the known n-grams, sorted and distinct; see
@@ -33,13 +33,13 @@ class NgramIndex:
 
     @cached_property
     def _of_words(self) -> NDArray[np.int32]:
-        """Index of each word; G for unknown words."""
+        """Index among the known n-grams of each word of the vocabulary; G for words that are not among them."""
         of_keys = np.full(self._words + 2, len(self._keys), np.int32)
         of_keys[self._keys[: self.single]] = np.arange(self.single)
         return of_keys[1:]
 
     def find(self, ids: NDArray[np.integer], lengths: Sequence[int] | NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return (N, order) indices of the n-grams that end at each word; G for unknown n-grams.
+        """Return the indices (N, order) of the n-grams that end at each word; unknown n-grams have the index G.
 
         Args:
             ids: (N,) word ids of the texts, concatenated.

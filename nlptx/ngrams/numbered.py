@@ -1,7 +1,8 @@
-"""Replaces n-grams by numbers, so that each is looked up only once, although several matrices contain it.
+"""Replaces n-grams by numbers, so that each n-gram is looked up only once, even if several matrices are computed.
 
-The number of an n-gram is its index in a list of n-grams. N-grams that are not in the list, most of which are rare,
-remain keys. Unlike keys, numbers need not be sorted to be counted, and an array maps them to the columns of a matrix.
+The number of an n-gram is its index in a list of n-grams. N-grams that are not in the list, most of which are rare, are
+still represented by their keys. Unlike keys, numbers can be counted without sorting them, and an array can map them to
+the columns of a matrix.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from nlptx.ngrams.occurrences import NgramSets
 from nlptx.ngrams.sorted_keys import positions_of
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of counters for a rough count of the n-grams without a number; several n-grams use the same counter.
+# Number of counters for a rough count of the n-grams that have no number. Several n-grams may share a counter.
 _COUNTERS = 1 << 22
 # Number of parts into which the groups of texts are divided for counting.
 _PARTS = 8
@@ -30,7 +31,7 @@ class NumberedSets:
     """The distinct n-grams of consecutive texts.
 
     Args:
-        load: function that returns the numbers (N,) int32 of the n-grams; -1 for n-grams that are not in the list.
+        load: function that returns the number of each n-gram, (N,) int32; -1 for n-grams that are not in the list.
         load_others: function that returns the keys of the n-grams that are not in the list.
         sizes: (texts,) number of distinct n-grams of each text.
     """
@@ -47,9 +48,9 @@ def number_ngrams(
 
     Args:
         sets: distinct n-grams of the texts.
-        listed: sorted n-grams, which get numbers.
+        listed: the list of n-grams that get numbers, sorted.
         workers: threads to use; their number does not change the result.
-        budget: memory limit; None for no limit. Data that exceeds it goes to temporary files.
+        budget: memory limit; None for no limit. Data that exceeds the limit is written to temporary files.
 
     Raises:
         OutputError: the temporary files cannot be written.
@@ -81,7 +82,7 @@ def number_ngrams(
 def count_numbered(
     sets: Sequence[NumberedSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted n-grams that are listed or occur in ``min_texts`` texts, and the number of texts with each.
+    """Return the listed n-grams and those in at least ``min_texts`` texts, sorted, and the number of texts with each.
 
     Args:
         sets: numbered n-grams of the texts.
@@ -98,9 +99,10 @@ def count_numbered(
 
 
 def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) -> Iterable[NDArray[np.int64]]:
-    """Return the n-grams without a number, leaving out many of those in fewer than ``min_texts`` texts.
+    """Return the n-grams without a number, except many of those that occur in fewer than ``min_texts`` texts.
 
-    Several n-grams use the same counter, so its count is at least that of each of them: no frequent n-gram is left out.
+    The n-grams are counted by a fixed number of counters, which several n-grams may share. The count of a shared
+    counter is at least the count of each of its n-grams, so no frequent n-gram is left out.
     """
     if min_texts == 1:
         return (group.load_others() for group in sets)
@@ -117,7 +119,7 @@ def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) ->
 def _histogram(
     values: Callable[[NumberedSets], NDArray[np.integer]], sets: Sequence[NumberedSets], size: int, workers: Workers
 ) -> NDArray[np.int64]:
-    """Return how often each number below ``size`` occurs among the values of all groups."""
+    """Return how often each number below ``size`` occurs in the arrays that ``values`` returns for all groups."""
     total = np.zeros(size, np.int64)
     parts = np.array_split(np.arange(len(sets)), _PARTS)
     for part in workers.map(
@@ -129,22 +131,22 @@ def _histogram(
 
 
 class NumberIndex:
-    """Finds the columns of numbered n-grams.
+    """Finds the matrix columns of numbered n-grams.
 
     Args:
         listed: sorted n-grams that have numbers.
-        known: (G,) sorted n-grams, one per column.
+        known: (G,) sorted n-grams, one per column of the matrix.
     """
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
-        # The last entry of both arrays is for n-grams without a column, and the number -1 refers to it.
+        # The last entry of each array is for n-grams without a column, and the number -1 is the index of this entry.
         self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
         others = np.flatnonzero(positions_of(known, listed) == len(listed))
         self._of_others = np.append(others, len(known)).astype(np.int32)
         self._others = KeyIndex(known[others])
 
     def find(self, group: NumberedSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the columns of all n-grams of a group of texts, with G for n-grams without a column, and ``sizes``."""
+        """Return the column of each n-gram of a group of texts, and ``sizes``. The column is G for unknown n-grams."""
         numbers = group.load()
         found = self._of_listed[numbers]
         if len(self._of_others) > 1:

@@ -1,8 +1,9 @@
-"""Stores which texts contain which n-grams: a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
+"""Stores which texts contain which n-grams in a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
 
-Let N be this matrix, (texts, G). All text-by-n-gram matrices have the form S N W with diagonal matrices S and W, so
-only the column indices of the ones in N are stored. Sums over the texts are sums over the blocks, in an order that does
-not depend on the workers. The blocks do not depend on the memory limit. Axis letters: see :mod:`nlptx.ngrams`.
+Let N be this matrix, (texts, G). All matrices with a row per text and a column per n-gram have the form S N W with
+diagonal matrices S and W, so only the column indices of the ones in N are stored. Sums over the texts are computed
+block by block, in an order that does not depend on the workers. The blocks do not depend on the memory limit. Axis
+letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -24,26 +25,27 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 T = TypeVar("T")
 S = TypeVar("S")
-# Approximate number of entries in a block: enough work for a thread, and little memory.
+# Approximate number of entries in a block: enough to keep a thread busy, but small enough to need little memory.
 _ENTRIES = 1 << 21
-# Maximum number of groups of blocks whose sums are computed separately. On a cluster, each of these sums is sent to the
-# machine that runs the command, and takes much more memory than a block.
+# Maximum number of groups of blocks for which a separate sum is computed. It is small because, on a cluster, each of
+# these sums is sent to the machine that runs the command, and needs much more memory than a block.
 _GROUPS = 32
 
 
 class _Block(NamedTuple):
-    """Some rows of N.
+    """A block of consecutive rows of N.
 
     Args:
-        rows: range of rows.
-        load: function that returns the row bounds (rows + 1,) of these rows and the columns of their entries.
+        rows: slice of the rows in the block.
+        load: function that returns the index pointer (rows + 1,) and the column indices of these rows, which define a
+            CSR matrix.
     """
 
     rows: slice
     load: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]]]
 
     def matrix(self, grams: int, ones: NDArray[np.float32]) -> sp.csr_matrix:
-        """Return the rows, given an array of ones that has at least as many elements as the block has entries."""
+        """Return the block as a matrix. ``ones`` is an array of ones, at least as long as the block has entries."""
         indptr, columns = self.load()
         return sp.csr_matrix((ones[: len(columns)], columns, indptr), (len(indptr) - 1, grams), copy=False)
 
@@ -55,10 +57,10 @@ class OccurrenceBlocks:
         sets: distinct n-grams of the texts.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: threads to use; their number does not change the result.
-        budget: memory limit; the blocks can be read until the budget is closed.
+        budget: memory limit. The blocks can be read until the budget is closed.
 
     Raises:
-        OutputError: the temporary file cannot be written.
+        OutputError: the temporary file for the blocks cannot be written.
     """
 
     def __init__(
@@ -85,11 +87,11 @@ class OccurrenceBlocks:
         self._ones = np.ones(largest, np.float32)
 
     def stored(self, store: Store, workers: Workers = SERIAL) -> OccurrenceBlocks:
-        """Return a matrix that the tasks of :meth:`.Workers.map_shared` can use, with its blocks in files.
+        """Return the same matrix with its blocks in files, so that tasks of :meth:`.Workers.map_shared` can use it.
 
         Args:
             store: function that stores a block.
-            workers: workers of the new matrix. If the matrix is passed to a task, they must not be a cluster.
+            workers: workers that the new matrix uses. They must not be a cluster if the matrix is passed to a task.
 
         Raises:
             OutputError: a block cannot be stored.
@@ -100,20 +102,20 @@ class OccurrenceBlocks:
         return copied
 
     def map(self, work: Callable[[slice, sp.csr_matrix], T]) -> Iterator[T]:
-        """Yield ``work(rows, block)`` for each block, in order; ``block`` contains the rows of N in the slice."""
+        """Yield ``work(rows, block)`` for each block, in order; ``block`` contains the rows ``rows`` of N, a slice."""
         return self._workers.map(lambda block: work(block.rows, block.matrix(self.shape[1], self._ones)), self._blocks)
 
     def sum(
         self, work: Callable[[S, slice, sp.csr_matrix], NDArray], shared: S, shape: tuple[int, ...]
     ) -> NDArray[np.float64]:
-        """Return the sum of ``work(shared, rows, block)`` over all blocks, an array of this shape.
+        """Return the sum of ``work(shared, rows, block)`` over all blocks.
 
-        A cluster can compute the sum of each group of blocks.
+        On a cluster, the sum of each group of blocks is a separate task.
 
         Args:
-            work: function at the top level of a module, as for :meth:`.Workers.map_shared`.
-            shared: data that all blocks need.
-            shape: shape of the results.
+            work: function at the top level of a module, as :meth:`.Workers.map_shared` requires.
+            shared: data that ``work`` needs for all blocks.
+            shape: shape of the result of ``work``, and of the sum.
         """
         size = max(1, -(-len(self._blocks) // _GROUPS))
         starts = range(0, len(self._blocks), size)
@@ -135,7 +137,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, of_texts: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a, (G, columns). ``of_texts`` returns the rows in a slice of the matrix a, (texts, columns)."""
+        """Return N' a, (G, columns), for a matrix a (texts, columns), whose rows in a slice ``of_texts`` returns."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
             total += part
@@ -143,7 +145,7 @@ class OccurrenceBlocks:
 
 
 class _Group(NamedTuple):
-    """Consecutive blocks, the number of their columns, and the maximum number of entries of a block."""
+    """Consecutive blocks, with the number of columns of N, and the maximum number of entries of a block."""
 
     grams: int
     largest: int
@@ -157,7 +159,7 @@ def _sum_of_group(shared: tuple[Callable[[S, slice, sp.csr_matrix], NDArray], S]
 
 
 def _cut(entries: SpilledArray, of_texts: NDArray[np.int32]) -> Iterator[_Block]:
-    """Yield the blocks, given the columns of all entries and the number of entries of each text."""
+    """Yield the blocks, given the columns of all entries of N and the number of entries of each text."""
     ends = np.cumsum(of_texts, dtype=np.int64)
     last = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
     for low, high in zip([0, *last.tolist()], [*last.tolist(), len(ends)], strict=True):
@@ -169,5 +171,5 @@ def _cut(entries: SpilledArray, of_texts: NDArray[np.int32]) -> Iterator[_Block]
 def _read(
     entries: SpilledArray, of_texts: NDArray[np.int32], start: int, stop: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the row bounds of a block, and the columns of its entries, which are ``entries[start:stop]``."""
+    """Return the index pointer of a block, and its column indices, which are ``entries[start:stop]``."""
     return np.append(np.int32(0), np.cumsum(of_texts, dtype=np.int32)), entries.read(start, stop)

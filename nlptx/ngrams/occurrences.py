@@ -1,4 +1,4 @@
-"""Finds the n-grams of texts and the texts that contain each n-gram."""
+"""Finds the distinct n-grams of each text, and the texts that contain each n-gram."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NgramSets:
     """The distinct n-grams of consecutive texts.
 
     Args:
-        load: function that returns the keys, which may be in a file. Several threads may call it at the same time.
+        load: function that returns ``keys``, possibly from a file. Several threads may call it at the same time.
         sizes: (texts,) number of distinct n-grams of each text.
     """
 
@@ -40,7 +40,7 @@ class NgramSets:
 
     @property
     def keys(self) -> NDArray[np.int64]:
-        """(N,) int64 n-grams, sorted within each text; see :func:`.naive_bayes.ngram_keys`."""
+        """Keys of the n-grams, (N,) int64, sorted within each text; see :func:`.naive_bayes.ngram_keys`."""
         return self.load()
 
 
@@ -51,14 +51,14 @@ def ngrams_of_texts(
     workers: Workers = SERIAL,
     budget: MemoryBudget | None = None,
 ) -> list[NgramSets]:
-    """Return the distinct n-grams of the texts, in groups of consecutive texts.
+    """Return the distinct n-grams of each text, in groups of consecutive texts.
 
     Args:
         texts: word ids of each text.
         order: length of the longest n-gram.
         words: vocabulary size V; see :func:`.naive_bayes.ngram_keys`.
         workers: threads to use; their number does not change the result.
-        budget: memory limit; None for no limit. If the n-grams exceed it, they go to a temporary file.
+        budget: memory limit; None for no limit. N-grams that exceed the limit are written to a temporary file.
 
     Raises:
         OutputError: the temporary file cannot be written.
@@ -75,7 +75,7 @@ def ngrams_of_texts(
 
 
 def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield lists of at most ``max_texts`` consecutive texts. A list also ends when it has about _TOGETHER words."""
+    """Yield lists of consecutive texts. A list ends when it has about _TOGETHER words, or ``max_texts`` texts."""
     group, words = [], 0
     for ids in texts:
         group.append(ids)
@@ -90,7 +90,7 @@ def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator
 def _distinct_ngrams(
     texts: list[NDArray[np.integer]], order: int, words: int, base: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct n-grams of each text, and how many there are in each; see :class:`NgramSets`."""
+    """Return the distinct n-grams of each text, and their number in each text; see :class:`NgramSets`."""
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
     # The number of the text is added to the keys as another digit, so that a single sort handles all texts.
@@ -103,22 +103,25 @@ def _distinct_ngrams(
 
 
 def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
-    """Return how many distinct n-grams each text has, (texts,)."""
+    """Return the number of distinct n-grams of each text, (texts,)."""
     return np.concatenate([np.zeros(0, np.int64), *(group.sizes for group in sets)])
 
 
 def count_occurrences(
     sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts with each n-gram."""
-    # Each worker counts the keys in one range.
+    """Return the sorted distinct n-grams of all texts, and the number (or total weight) of the texts with each."""
+    # Each worker counts the n-grams whose keys are in one range.
     parts = list(workers.map(partial(count_in_range, sets, text_weights), key_ranges(sets, workers.jobs)))
     return np.concatenate([known for known, _ in parts]), np.concatenate([seen for _, seen in parts])
 
 
 def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]:
-    """Return ``count`` ranges that contain about the same number of keys, according to a sample."""
-    # The keys are copied, because views would keep all keys of a group in memory.
+    """Return ``count`` ranges of keys, chosen from a sample of the keys so that they contain about equally many.
+
+    A range (low, high) contains the keys from ``low`` to ``high`` (exclusive).
+    """
+    # The sampled keys are copied, because views of them would keep all keys of a group in memory.
     sample = np.concatenate([np.zeros(0, np.int64), *(group.keys[:: len(sets)].copy() for group in sets)])
     bounds = np.quantile(sample, np.arange(1, count) / count, method="nearest").tolist() if len(sample) else []
     return list(pairwise([0, *bounds, np.inf]))
@@ -152,15 +155,20 @@ def frequent_ngrams(
     min_labelled: float,
     min_total: float,
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the sorted n-grams that reach either minimum number of texts, and the number of texts with each.
+    """Return the n-grams in at least ``min_labelled`` labelled texts, or in at least ``min_total`` texts in total.
 
     Args:
         labelled: n-grams of the labelled texts, with their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the unlabelled texts, with their counts.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
+        min_total: minimum number of all texts, with and without labels. An n-gram that reaches it need not occur in
+            labelled texts.
+
+    Returns:
+        The sorted n-grams, and the number of texts, with and without labels, that contain each of them.
     """
-    # To be kept, an n-gram in fewer than `low` labelled texts must occur in more than `min_total - low` other texts.
+    # An n-gram in fewer than `low` labelled texts is kept only if it is in more than `min_total - low` unlabelled
+    # texts.
     low = min(min_labelled, min_total)
     keys = union_of_sorted(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
     with_label = counts_of(keys, *labelled)
@@ -181,8 +189,8 @@ def presence(
         sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: threads to use; their number does not change the result.
-        values: function that returns entries to use instead of 1, given the columns (N,) of the entries and the number
-            of entries in the row of each text.
+        values: function that returns the entries that are used instead of 1. Its arguments are the columns (N,) of the
+            entries, and the number of entries in the row of each text.
     """
     index = KeyIndex(known)
     return rows_of_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)
@@ -203,7 +211,7 @@ def rows_of_columns(
             n-grams, and the number of n-grams of each text.
         columns: number of columns.
         workers: threads to use; their number does not change the result.
-        values: as for :func:`presence`.
+        values: function that returns the entries; see :func:`presence`.
     """
 
     def rows_of(group: G) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:

@@ -1,12 +1,12 @@
 """Fits one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
-These models are used if there are many labels. The model of a label is described in
-:mod:`nlptx.ngrams.logistic_regression`. Its ratios compare the label with all other labels. However, the model uses
-only the n-grams that occur with the label more often than expected. Their number grows at most in proportion to the
-number of texts with the label, so the memory for all weights grows at most in proportion to the total number of labels
-of all texts. For texts without any of these n-grams, the output is the bias, so their loss is computed once and
-multiplied by the number of these texts. The time grows at most in proportion to the number of texts times the number of
-labels. Axis letters: see :mod:`nlptx.ngrams`.
+These models are used if there are many labels. The model of a label is the one on the ratios in
+:mod:`nlptx.ngrams.logistic_regression`, with ratios that compare the label with all other labels. However, the model
+uses only the n-grams that occur with the label more often than expected. Their number grows at most in proportion to
+the number of texts with the label, so the memory for all weights grows at most in proportion to the total number of
+labels of all texts. The output for every text without any of these n-grams is the bias. The total loss of these texts
+is therefore computed from only two numbers: how many there are, and how many of them have the label. The time grows at
+most in proportion to the number of texts times the number of labels. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class LabelModels:
     """Fitted models of all labels.
 
     Args:
-        products: (G, C) float32 sparse matrix of the products of weights and ratios.
-        bias: (C,) float32 biases.
+        products: (G, C) float32 sparse matrix; each entry is the weight of an n-gram times its ratio.
+        bias: (C,) float32 bias of each model.
     """
 
     products: sp.csr_matrix
     bias: NDArray[np.float32]
 
     def to_bytes(self) -> list[bytes]:
-        """Return the arrays as bytes, which can be sent to another process without pickling class instances."""
+        """Return the arrays as bytes, which can be sent to another process without pickling instances of classes."""
         arrays = (self.products.indptr.astype(np.int64), self.products.indices.astype(np.int32))
         floats = (self.products.data.astype(np.float32), self.bias.astype(np.float32))
         return [array.tobytes() for array in (*arrays, *floats)]
@@ -95,7 +95,7 @@ def label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -
 
     Args:
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        classes: C.
+        classes: C, the number of classes.
     """
     if targets.ndim == 2:
         return sp.csr_matrix(targets, dtype=np.float64)
@@ -124,9 +124,9 @@ def _indicative(
 def _fit_label(
     rows: sp.csc_matrix, ratios: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], float]:
-    """Fit the model of one label to g n-grams. Return the products (g,) of weights and ratios, and the bias."""
+    """Fit the model of one label on g n-grams. Return the products (g,) of their weights and ratios, and the bias."""
     total, with_label = float(weights.sum()), float(weights[positive].sum())
-    # Half a text with the label and half a text without the label are added, so that the log-odds are finite.
+    # Half a text with the label and half a text without it are added to the counts, so that the log-odds are finite.
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))
     if not len(ratios) or not 0 < with_label < total:
         return np.zeros(len(ratios), np.float32), float(start)

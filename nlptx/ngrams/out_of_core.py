@@ -1,10 +1,10 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
-The features have the same meaning, but the LSA components are computed in the space of the n-grams
+The features have the same meaning as there. However, the LSA components are computed in the space of the n-grams
 (:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per weight instead of one per
-text (:mod:`nlptx.ngrams.out_of_core_models`). The folds are processed one after the other, with the texts divided among
-the workers; on a cluster, the folds are divided among the workers. Only the number of texts decides whether this module
-is used, so the memory limit does not change the result.
+text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds are processed one after another, and the texts
+are divided among the workers. On a cluster, the folds are divided among the workers. Only the number of texts
+determines whether this module is used, so the memory limit does not change the result.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
-# Maximum number of weights, of which there is one per n-gram and output. It is limited because L-BFGS stores 25 numbers
-# for each weight. The maximum is ignored if the user sets ``ngram_min_texts``.
+# Maximum number of weights. There is one weight per n-gram and output, and L-BFGS stores 25 numbers for each weight.
+# The maximum is ignored if the user sets ``ngram_min_texts``.
 _MAX_WEIGHTS = 1 << 21
 
 
@@ -59,7 +59,7 @@ def fit_out_of_core(
     lexicon: LexiconPrior | None,
     budget: MemoryBudget,
 ) -> tuple[NgramFeatures, ExampleFeatures]:
-    """Fit n-gram features; :func:`.cross_fit.fit_ngram_features` describes the arguments and the result."""
+    """Fit the n-gram features. :func:`.cross_fit.fit_ngram_features` describes the arguments and the result."""
     on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
     more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), settings.order, settings.words, workers, budget)
@@ -97,8 +97,8 @@ def fit_out_of_core(
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
         for number, of_others in zip(range(folds), fitted, strict=False):
             yield from _features_of_fold(of_others, texts, fold == number, settings, workers)
-            # The contribution of a text to the output of its own passage is not subtracted, because with so many texts,
-            # it is negligible.
+            # A text contributes to the outputs for its own passages. This contribution is not subtracted, because it is
+            # negligible with so many texts.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
                     yield batch_of(
@@ -114,7 +114,8 @@ def _fit_all(data: FoldModelData, parts: int, workers: Workers) -> Iterator[Fitt
     if workers.store is not None:
         yield from workers.map_shared(fit_fold_models, data.stored(workers.store), range(parts))
     else:
-        # The parts are fitted one after the other, because each needs a lot of memory. The workers share the texts.
+        # The parts are fitted one after another, because each needs a lot of memory. For each part, the texts are
+        # divided among the workers.
         yield from (fit_fold_models(data, part) for part in range(parts))
 
 
@@ -141,7 +142,7 @@ def _component_rows(
 def _features_of_fold(
     fitted: Fitted, texts: RaggedArray, members: NDArray[np.bool_], settings: FeatureSettings, workers: Workers
 ) -> Iterator[FeatureBatch]:
-    """Yield the features of the texts of a fold, ``members`` (texts,)."""
+    """Yield the features of the texts of a fold, which are those for which the mask ``members``, (texts,), is True."""
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         own = fitted.self_outputs[group]

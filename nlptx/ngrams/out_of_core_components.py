@@ -1,13 +1,13 @@
 """LSA components of many texts, computed in the space of the n-grams.
 
-The components are those of :mod:`nlptx.ngrams.lsa`, where the power iteration finds the eigenvectors U of X X', whose
+The components are those of :mod:`nlptx.ngrams.lsa`. There, the power iteration finds the eigenvectors U of X X', whose
 length is the number of texts. With many texts, there are fewer frequent n-grams than texts, so this module finds the
-eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file, and the components F = X V are
-never stored: a linear model F b + c has the n-gram weights V b.
+eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file. The components F = X V are never
+stored, because a linear model F b + c on the components has the n-gram weights V b.
 
-With the diagonal matrix D of the text weights and X' D X V = V L, the weights of the n-grams are also
-X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1. Axis
-letters: see :mod:`nlptx.ngrams`.
+Let D be the diagonal matrix of the text weights, and X' D X V = V L. Then the weights of the n-grams are also X' D (X V
+L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1. Axis letters: see
+:mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """The matrix X = S N W, in which the row of each text has the length 1, or 0 if the text is left out.
+    """The matrix X = S N W of texts. Each row has the length 1; if the text is left out, its row is 0.
 
     Args:
         blocks: matrix N, (texts, G), of zeros and ones.
-        lengths: (texts,) float32 diagonal of S: the inverse length of each row of N W, or 0 if the text is left out.
+        lengths: (texts,) float32 diagonal of S: 1 / (length of the row of N W), or 0 if the text is left out.
         importance: (G,) float32 diagonal of W.
         text_weights: (texts,) float32 weight of each text.
     """
@@ -48,7 +48,7 @@ class WeightedRows:
         kept: NDArray[np.bool_],
         text_weights: NDArray[np.float64] | None,
     ) -> WeightedRows:
-        """Return the matrix in which the rows of the texts selected by the mask ``kept`` (texts,) have length 1."""
+        """Return the matrix in which only the texts selected by the mask ``kept``, (texts,), are not left out."""
         squares = blocks.forward((importance * importance)[:, None])[:, 0]
         kept = kept & (squares > 0)
         lengths = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)
@@ -85,12 +85,12 @@ def _moments_of(
 
 @dataclass(frozen=True)
 class ManyComponents:
-    """Components of many texts, centred, and divided by a single number so that their mean square is 1.
+    """Components of many texts, minus their mean, and divided by a single number so that their mean square is 1.
 
     Args:
         directions: (G, K) float32 matrix V, divided by this number.
         mean: (K,) float32 mean of X V, divided by this number.
-        inverse_values: (K,) float32 inverse of each eigenvalue.
+        inverse_values: (K,) float32 inverses of the eigenvalues of X' D X.
     """
 
     directions: NDArray[np.float32]
@@ -98,7 +98,7 @@ class ManyComponents:
     inverse_values: NDArray[np.float32]
 
     def to_ngrams(self, slopes: NDArray) -> tuple[NDArray[np.float32], NDArray]:
-        """Convert a linear model with slopes (K, E) on the components to one on the rows: weights (G, E), bias (E,)."""
+        """Convert a linear model on the components, with slopes (K, E), to weights (G, E) for X and a bias (E,)."""
         return (self.directions @ slopes).astype(np.float32), -self.mean @ slopes
 
     def self_outputs(self, rows: WeightedRows, slopes: NDArray) -> NDArray[np.float32]:
@@ -117,15 +117,15 @@ def find_components_of_ngrams(
     """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
     Args:
-        parts: rows of texts with and without labels.
+        parts: matrices X of the texts with labels and of the texts without labels.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads, or a cluster, which computes the products; they do not change the result.
+        workers: threads, or a cluster, that compute the products; they do not change the result.
         on_progress: called with the completed fraction and a description of the progress.
 
     Raises:
         NlptxError: the power iteration does not converge.
-        OutputError: the rows cannot be stored for the cluster.
+        OutputError: the matrices cannot be stored for the cluster.
     """
     texts = sum(int(np.count_nonzero(part.lengths)) for part in parts)
     total = float(sum(part.text_weights[part.lengths > 0].sum(dtype=np.float64) for part in parts))

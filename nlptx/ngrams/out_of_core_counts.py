@@ -1,4 +1,4 @@
-"""Counts, in bounded memory, how many texts contain each n-gram, in total and by class.
+"""Counts how many texts contain each n-gram, in total and by class, in bounded memory.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -18,25 +18,27 @@ from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
-# Bytes of memory needed per key that is counted.
+# Number of bytes of memory that counting needs per key.
 _BYTES_PER_KEY = 32
-# Maximum number of ranges of keys that are counted separately. All keys are read once for each range.
+# Maximum number of ranges into which the keys are divided for counting. It is limited because all keys are read once
+# for each range.
 _MAX_RANGES = 100
-# If the number of n-grams found so far exceeds this multiple of ``max_ngrams``, the rare ones are left out before
-# further ranges are counted.
+# If more than this multiple of ``max_ngrams`` n-grams have been found, the rare ones are left out before further ranges
+# are counted.
 _PRUNE_ABOVE = 2
-# Sorted keys of n-grams, and for each key the number of labelled texts and of all texts that contain the n-gram.
+# The sorted keys of n-grams, the number of labelled texts that contain each n-gram, and the number of all texts that
+# contain it.
 Counts = tuple[NDArray[np.int64], NDArray, NDArray]
 
 
 @dataclass(frozen=True)
 class KnownNgrams:
-    """The n-grams that occur in the required number of texts; see :func:`find_known`.
+    """The n-grams that occur in enough texts; see :func:`find_known`.
 
     Args:
         keys: (G,) sorted keys.
         seen: (G,) number of texts, with and without labels, that contain each n-gram, or the sum of their weights.
-        min_texts: minimum number of labelled texts in which an n-gram must occur.
+        min_texts: the final minimum number of labelled texts in which an n-gram had to occur, after it was raised.
     """
 
     keys: NDArray[np.int64]
@@ -55,17 +57,18 @@ def find_known(
     memory: int,
     on_progress: OnProgress = lambda step, fraction, detail: None,
 ) -> KnownNgrams:
-    """Return the n-grams in at least ``min_labelled`` labelled texts, or in at least ``min_total`` texts.
+    """Return the n-grams in at least ``min_labelled`` labelled texts, or in at least ``min_total`` texts in total.
 
     Args:
         sets: distinct n-grams of the texts with labels.
         more: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts. N-grams that reach it need not occur in labelled texts.
+        min_total: minimum number of all texts, with and without labels. An n-gram that reaches it need not occur in
+            labelled texts.
         max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
         workers: threads to use; their number does not change the result.
-        memory: number of bytes for counting; it does not change the result.
+        memory: number of bytes of memory to use for counting; it does not change the result.
         on_progress: callback for progress; see OnProgress.
     """
     keys = sum(int(group.sizes.sum()) for group in [*sets, *more])
@@ -101,8 +104,8 @@ def _joined(parts: list[Counts]) -> Counts:
 def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
     """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left. Return the new minimum and these n-grams.
 
-    N-grams in at least ``min_total`` texts are always kept. Rare n-grams may be left out before all ranges are counted:
-    further n-grams can only raise the minimum, so the final result is the same.
+    N-grams in at least ``min_total`` texts are always kept. This function may also be called before all ranges are
+    counted. The final result is the same, because further n-grams can only raise the minimum.
     """
     keys, with_label, total = counts
     rare = with_label[total < min_total]
@@ -121,14 +124,15 @@ def class_counts(
     fold: NDArray[np.int64],
     folds: int,
 ) -> NDArray[np.float64]:
-    """Return the number (or total weight) of the texts with each n-gram, by fold and class, (folds, G, C).
+    """Return the number (or total weight) of the texts that contain each n-gram, by fold and class, (folds, G, C).
 
-    If a text may have any number of classes, an additional column counts all texts, (folds, G, C + 1).
+    If a text may have any number of classes, the result has one more column, which counts all texts of the fold that
+    contain the n-gram, (folds, G, C + 1).
 
     Args:
         blocks: matrix N, (texts, G), that is 1 where a text contains an n-gram.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
-        classes: C.
+        classes: C, the number of classes.
         weights: (texts,) weight of each text.
         fold: (texts,) fold of each text.
         folds: number of folds.

@@ -1,7 +1,7 @@
 """Fits the linear models of the n-gram features on parts of a large training set.
 
-The models of different parts are independent of each other, so different machines can fit them. For fewer texts, see
-:mod:`nlptx.ngrams.fold_models`. Axis letters: see :mod:`nlptx.ngrams`.
+The models of different parts are independent of each other, so different machines can fit them. For smaller training
+sets, :mod:`nlptx.ngrams.fold_models` does the same. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class FoldModelData:
         of_lexicon: (texts, 1) lexicon feature of each text, or None.
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.
-        rows: rows of the labelled texts, from which the components are computed; None if there are no components.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 if unused.
+        rows: rows of the labelled texts, from which their components can be computed; None if there are no components.
+        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 for n-grams that
+            the components do not use.
     """
 
     blocks: OccurrenceBlocks
@@ -77,7 +78,7 @@ class FoldModelData:
 
 
 def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
-    """Fit both linear models on all texts except those of the fold ``part``; if there is no such fold, on all texts."""
+    """Fit both linear models on the texts outside the fold ``part`` or, if there is no such fold, on all texts."""
     inside, of_classes = np.ones(len(data.fold), bool), data.counts.sum(axis=0)
     if part < len(data.counts):
         inside, of_classes = data.fold != part, of_classes - data.counts[part]
@@ -105,7 +106,11 @@ def _with_components(
     loss: TextLoss,
     importance: NDArray[np.float32],
 ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Fit the second model. Return features with this model, and the contribution of each text to its own output."""
+    """Fit the model on the components, and add it to the features. Also return the texts' contributions to themselves.
+
+    Returns:
+        The features with both models, and the contribution of each text to its own output in the new model, (texts, E).
+    """
     slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
     of_rows, offset = components.to_ngrams(slopes)
     latent = np.zeros((len(importance), loss.width), np.float32)

@@ -1,13 +1,13 @@
-"""Logistic regressions on the n-grams of many texts, with the texts in blocks that may be in a file.
+"""Logistic regressions on the n-grams of many texts. The texts are stored in blocks, which may be in a file.
 
-They minimise the same functions as :mod:`nlptx.ngrams.logistic_regression`. With many texts, there are fewer n-grams
-than texts, so the vectors that L-BFGS keeps have one entry per weight, not one per text. Each evaluation of the
-objective reads every block once: the outputs of its texts, their loss and the gradient are computed together.
+The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. With many texts, there are fewer n-grams than
+texts, so the vectors that L-BFGS keeps have one entry per weight instead of one per text. Each evaluation of the
+objective reads every block once, and computes the outputs for its texts, their loss and the gradient together.
 
-L-BFGS converges slowly if the curvature of the loss differs greatly between the weights, as it does between frequent
-and rare n-grams, and most of all for a lexicon. In the model on the ratios, each weight is therefore measured in units
-of (h + 1/C)^(-1/2), where h is the second derivative of the loss with respect to this weight if all outputs are 0, and
-C is the inverse penalty (Jacobi preconditioning). Axis letters: see :mod:`nlptx.ngrams`.
+L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. It does differ greatly between
+frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each weight is
+therefore measured in units of (h + 1/C)^(-1/2) (Jacobi preconditioning). Here h is the second derivative of the loss
+with respect to this weight if all outputs are 0, and C is the inverse penalty. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from nlptx.ngrams.ratio_model import RatioModel
 # Maximum number of L-BFGS iterations for the model on the ratios and for the model on the components. More iterations
 # do not improve the models; see tests/benchmarks/TRIED.md.
 _RATIO_ITERATIONS, _COMPONENT_ITERATIONS = 30, 50
-# Maximum of the second derivative of the logistic loss.
+# Maximum of the second derivative of the logistic loss with respect to the output.
 _LARGEST_CURVATURE = 0.25
 
 
 @dataclass(frozen=True)
 class TextLoss:
-    """The loss of texts, given the outputs for them.
+    """The loss of texts as a function of the outputs for these texts.
 
     Args:
         targets: (texts,) class of each text, or (texts, E), True where a text has a class.
@@ -51,7 +51,7 @@ class TextLoss:
     width: int
 
     def of_rows(self, rows: slice, z: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the summed loss of the texts in a slice for their outputs z, and its gradient."""
+        """Return the summed loss of the texts in the slice ``rows``, given their outputs z, and its gradient."""
         losses, error = text_losses(self.width, self.targets[rows])(z, self.targets[rows])
         weights = self.weights[rows]
         return float(losses @ weights), error * weights[:, None]
@@ -68,27 +68,28 @@ def minimise(
     max_iterations: int,
     dense: NDArray[np.float32] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights (size + d, E) and the bias (E,) that minimise the log-loss plus a penalty, found by L-BFGS.
+    """Return the weights (size + d, E) and the bias (E,) that minimise the log-loss plus a penalty. L-BFGS finds them.
 
     The outputs are S N u + D v + o + b, where (u, o) = ``to_ngrams(w)``, D has d columns, and b is the bias. The
     penalty is (|w|^2 + |v|^2) / (2 C). The returned weights are w, followed by v.
 
     Args:
-        blocks: N, (texts, G).
-        row_scale: (texts,) diagonal of S.
-        loss: loss to minimise, for given outputs.
+        blocks: the matrix N, (texts, G).
+        row_scale: (texts,) diagonal of the diagonal matrix S.
+        loss: loss to minimise, as a function of the outputs.
         to_ngrams: linear function that converts w (size, E) to the weights u (G, E) and o (E,).
-        from_ngrams: the transposed function, which converts the gradients of u and o to the gradient of w.
+        from_ngrams: the transpose of this function, which converts the gradients with respect to u and o to the
+            gradient with respect to w.
         units: (size + d,) units in which L-BFGS measures the rows of w and v. They only affect how fast it converges.
-        inverse_penalty: C.
+        inverse_penalty: C in the penalty.
         max_iterations: maximum number of iterations of L-BFGS.
-        dense: (texts, d) matrix D, or None.
+        dense: (texts, d) matrix D; None means that d is 0.
     """
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     width, extra = loss.width, 0 if dense is None else dense.shape[1]
     size = len(units) - extra
-    unit_of = np.append(units, 1)[:, None]  # the last row is the bias
+    unit_of = np.append(units, 1)[:, None]  # the last row belongs to the bias
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         parameters = flat.reshape(-1, width) * unit_of
@@ -133,16 +134,16 @@ def fit_ratios(
     ratios: NDArray[np.float32],
     of_lexicon: NDArray[np.float32] | None,
 ) -> RatioModel:
-    """Fit the first model, on the ratios; see :func:`nlptx.ngrams.ratio_model.fit_ratio_model`.
+    """Fit the model on the ratios, as :func:`nlptx.ngrams.ratio_model.fit_ratio_model` does for fewer texts.
 
     Args:
-        blocks: N, (texts, G).
+        blocks: the matrix N, (texts, G).
         root: (texts,) inverse of the square root of the number of words of each text.
-        loss: loss to minimise, for given outputs of the model.
+        loss: loss to minimise, as a function of the outputs of the model.
         ratios: (G, E) log-count ratios.
         of_lexicon: (texts, 1) lexicon feature of each text, or None.
     """
-    informative = np.flatnonzero(ratios.any(axis=1))  # the weights of the other n-grams would remain 0
+    informative = np.flatnonzero(ratios.any(axis=1))  # n-grams with the ratio 0 do not affect the outputs
     scales = ratios[informative].astype(np.float64)
 
     def to_ngrams(w: NDArray[np.float64]) -> tuple[NDArray, float]:
@@ -167,7 +168,7 @@ def fit_ratios(
 
 
 def _curvature(blocks: OccurrenceBlocks, root: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
-    """Return an upper bound on the second derivative of the loss with respect to each weight, (G,), for ratios of 1."""
+    """Return an upper bound on the second derivative of the loss with respect to each weight, for ratios of 1, (G,)."""
     of_texts = _LARGEST_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
     return blocks.transposed(lambda rows: of_texts[rows, None].astype(np.float32), 1)[:, 0]
 
@@ -175,7 +176,7 @@ def _curvature(blocks: OccurrenceBlocks, root: NDArray[np.float32], loss: TextLo
 def fit_on_components(
     components: ManyComponents, rows: WeightedRows, loss: TextLoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the second model, on the LSA components. Return its slopes (K, E) and its bias (E,)."""
+    """Fit the model on the LSA components. Return its weights (K, E) and its bias (E,)."""
     directions, mean = components.directions.astype(np.float64), components.mean.astype(np.float64)
     important = rows.importance[:, None].astype(np.float64)
 

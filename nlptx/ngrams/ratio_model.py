@@ -16,11 +16,11 @@ from nlptx.ngrams.naive_bayes import log_count_ratios
 
 
 class RatioModel(NamedTuple):
-    """The fitted model.
+    """A fitted logistic regression on the log-count ratios.
 
     Args:
-        ratios: (G, E) float32 log-count ratios.
-        slopes: (G, E) float32 weights of the n-grams.
+        ratios: (G, E) float32 log-count ratios of the n-grams.
+        slopes: (G, E) float32 ratios times the weights that were fitted for them.
         bias: (E,) float32 bias.
         lexicon_slope: (E,) float32 weight of the lexicon; zeros without a lexicon.
     """
@@ -39,11 +39,11 @@ def fit_ratio_model(
     of_lexicon: sp.csr_matrix | None = None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> RatioModel:
-    """Compute the ratios and fit their weights.
+    """Compute the log-count ratios and fit their weights.
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
-        targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
+        targets: (texts,) class of each text; for multi-label texts, (texts, C) bool, True where a text has a class.
         classes: number of classes, C.
         min_texts: minimum number of texts in which an n-gram must occur.
         of_lexicon: (texts, 1) lexicon feature of each text, or None.
@@ -54,7 +54,7 @@ def fit_ratio_model(
     counts = np.stack([_count_texts(rows, column, text_weights) for column in has_class.T], axis=1)
     seen = _count_texts(rows, np.ones(rows.shape[0], bool), text_weights) if independent else None
     ratios = log_count_ratios(counts, min_texts, seen)
-    # To save time, n-grams with the ratio 0 are left out, because their weights would remain 0.
+    # To save time, n-grams with the ratio 0 are left out: whatever their weights, they do not affect the outputs.
     informative = np.flatnonzero(ratios.any(axis=1))
     columns, scales = rows[:, informative], ratios[informative]
     if of_lexicon is not None:

@@ -21,7 +21,7 @@ from nlptx.settings import TrainSettings
 
 
 def feature_arrays(known: NgramFeatures, compact: bool) -> dict[str, NDArray]:
-    """Return the arrays that represent n-gram features in an artifact; ``compact`` as for :func:`float_arrays`."""
+    """Return the arrays that represent n-gram features in an artifact. For ``compact``, see :func:`float_arrays`."""
     floats = {"ratios": known.ratios, "slopes": known.slopes}
     indices: dict[str, NDArray] = {}
     if isinstance(known, SparseNgramFeatures):
@@ -35,14 +35,14 @@ def feature_arrays(known: NgramFeatures, compact: bool) -> dict[str, NDArray]:
 
 
 def rounded_features(known: NgramFeatures) -> NgramFeatures:
-    """Return n-gram features whose numbers are rounded as if they had been stored with ``compact`` and read."""
+    """Return n-gram features with the rounded numbers that they would have after being stored with ``compact``."""
     names = ["ratios", "slopes"] + (["latent", "importance"] if known.latent is not None else [])
     changes: dict[str, Any] = {name: rounded(getattr(known, name)) for name in names}
     return replace(known, **changes)
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
-    """Return n-gram features stored by :func:`feature_arrays`, or None if there are none. Raises CorruptError."""
+    """Return the n-gram features of an artifact, or None if it has none. Raises CorruptError if they are damaged."""
     if not has_keys(artifact):
         return None
     if settings.ngrams == 0:

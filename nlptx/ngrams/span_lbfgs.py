@@ -1,16 +1,16 @@
 """L-BFGS for a linear model with far more weights than texts.
 
-The loss is a function of the outputs z = X w + b, plus |w|^2 / (2 C), where X has one row per text. Its gradient with
-respect to w is X' e + w / C, where e is the derivative of the loss of each text with respect to its outputs. If the
-search starts at 0, all weights and directions in L-BFGS (Nocedal 1980) therefore have the form X' a, where a contains
-one number per text and output. Only a and its image K a, with K = X X', are stored:
+The objective is the loss, a function of the outputs z = X w + b, plus |w|^2 / (2 C). X has one row per text. The
+gradient of the objective with respect to w is X' e + w / C, where e is the derivative of the loss with respect to z. If
+the search starts at 0, all weights and directions in L-BFGS (Nocedal 1980) therefore have the form X' a, where the
+array a contains one number per text and output. Only this array and its image K a, with K = X X', are stored:
 
 - the outputs are K a + b, and |w|^2 = a' K a;
 - the gradient is X' (e + a / C), so one product with K gives its image, K e + (K a) / C;
 - the inner product of X' a and X' c is a' K c.
 
-The length of all vectors is the number of texts instead of the number of weights. Because a step in a known direction
-changes the outputs by a known amount, the line search needs no products.
+So the length of all vectors is the number of texts instead of the number of weights. Because the image of a direction
+shows how a step in this direction changes the outputs, the line search needs no products with K.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of earlier steps that determine the next direction.
+# Number of previous steps that determine the next direction.
 _HISTORY_LENGTH = 10
-# A step is accepted if the loss decreases by at least this fraction of the decrease predicted by the gradient.
+# A step is accepted if the objective decreases by at least this fraction of the decrease that the gradient predicts.
 _SUFFICIENT_DECREASE = 1e-4
 _MAX_HALVINGS = 30
 
@@ -33,9 +33,9 @@ class Vector(NamedTuple):
     """A vector (X' a, b) of weights and biases.
 
     Args:
-        texts: (texts, E) the numbers a.
-        image: (texts, E) K a.
-        bias: (E,) b.
+        texts: (texts, E) the array a.
+        image: (texts, E) its image K a.
+        bias: (E,) the biases b.
     """
 
     texts: NDArray[np.float64]
@@ -68,9 +68,9 @@ def minimise_in_span(
     Args:
         gram: function that multiplies an array (texts, E) by K.
         loss_of: function that returns the summed loss of outputs (texts, E), and its gradient (texts, E).
-        shape: (texts, E).
-        inverse_penalty: C.
-        tolerance: the search ends when an iteration decreases the loss by at most this fraction.
+        shape: (texts, E), the shape of the outputs.
+        inverse_penalty: C in the penalty |w|^2 / (2 C).
+        tolerance: the search ends when an iteration decreases the objective by at most this fraction of its value.
         max_iterations: maximum number of iterations.
     """
 
@@ -100,7 +100,7 @@ def minimise_in_span(
                 break
             length /= 2
         else:
-            break  # the loss no longer decreases, apart from rounding
+            break  # the objective no longer decreases, apart from rounding
         new_gradient = gradient_at(new, error)
         step, change = direction.times(length), new_gradient.plus(-1, gradient)
         curvature = step.dot(change)
@@ -122,8 +122,9 @@ def _direction(gradient: Vector, steps: deque[tuple[Vector, Vector, float]], inv
         direction = direction.plus(-factors[-1], change)
     if steps:
         _, change, curvature = steps[-1]
-        # The second derivative is at least 1 / C along all weights, and can be smaller only along the bias. The
-        # factor is limited to C: otherwise, the part of a that K maps to 0, which changes no weight, would grow.
+        # The second derivative is at least 1 / C in the directions of the weights, and can be smaller only in the
+        # direction of the bias. The factor is limited to C, because otherwise the component of the array a that K maps
+        # to 0, which affects no weight, would grow.
         direction = direction.times(min(curvature / change.dot(change), inverse_penalty))
     for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
         direction = direction.plus(factor - change.dot(direction) / curvature, step)

@@ -46,7 +46,7 @@ def fit_sparse_features(
     network computes the softmax.
 
     Args:
-        texts: (T,) word ids of each training text.
+        texts: word ids (T,) of each training text.
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         settings: settings of the features. The number of components is ignored.
         rng: source of randomness for the folds.
@@ -99,7 +99,7 @@ def fit_sparse_features(
 
 
 class _ModelData(NamedTuple):
-    """The data on which the linear models are fitted; ``parts`` contains the indices of the texts of each part."""
+    """The data on which the linear models are fitted. ``parts`` contains, for each part, the indices of its texts."""
 
     rows: sp.csr_matrix
     labels: sp.csr_matrix
@@ -120,7 +120,7 @@ def _batch(rows: NDArray[np.intp], words: NDArray[np.integer], outputs: NDArray[
 
 
 def _as_features(models: LabelModels, known: NDArray[np.int64], settings: FeatureSettings) -> SparseNgramFeatures:
-    """Return the features for other texts, with only those n-grams that have a weight."""
+    """Return the features to use for other texts, with only those n-grams that have a nonzero weight."""
     products = models.products.copy()
     products.eliminate_zeros()
     used = np.flatnonzero(np.diff(products.indptr))

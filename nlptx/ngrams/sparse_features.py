@@ -1,4 +1,4 @@
-"""N-gram features for many labels, where most n-grams have weights for only a few of the labels.
+"""N-gram features for many labels. Most n-grams have weights for only a few of the labels.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -17,11 +17,11 @@ _NOTHING = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class SparseNgramFeatures(NgramFeatures):
-    """The linear weights of all known n-grams, stored only where they are not 0. There are no token features.
+    """The linear weights of all known n-grams. Only weights that are not 0 are stored, and there are no token features.
 
     Args:
         order, words, keys: as in :class:`NgramFeatures`.
-        ratios: (G, 0); tokens have no features.
+        ratios: (G, 0), an array without columns, because tokens have no features.
         slopes: (Z,) float32 weights that are not 0, sorted by n-gram.
         bias: (E,) float32 biases of the linear models, one per label.
         starts: (G + 1,) int64 index in ``slopes`` of the first weight of each n-gram; the last entry is Z.
@@ -50,7 +50,7 @@ class SparseNgramFeatures(NgramFeatures):
         text, gram = self.distinct(found, lengths)
         counts = self.starts[gram + 1] - self.starts[gram]
         ends = np.cumsum(counts)
-        # Indices of the weights of all these n-grams, one n-gram after another.
+        # Indices in `slopes` of the weights of all these n-grams, one n-gram after another.
         at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[gram] - ends + counts, counts)
         shape = len(lengths), len(self.bias)
         cells = np.repeat(text, counts) * shape[1] + self.labels[at]

@@ -31,22 +31,24 @@ from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
-# Minimum median number of distinct n-grams in texts that count as long. A sentence has about 50, a review about 500.
+# The texts count as long if the median of their numbers of distinct n-grams is at least this value. A sentence has
+# about 50 distinct n-grams, a review about 500.
 _NGRAMS_OF_LONG_TEXTS = 200
 
 
 class TextRows(NamedTuple):
-    """Matrices of the T labelled texts, and the components of all texts.
+    """Matrices of the T labelled texts, and the LSA components of all texts.
 
     Args:
         known: (G,) sorted known n-grams.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 if unused.
+        importance: (G,) float32 weight of each n-gram in the LSA components (:mod:`nlptx.ngrams.lsa`); 0 for n-grams
+            that the components do not use.
         scaled: (T, G) float32 matrix that is 1 / sqrt(W) where a text of W words contains an n-gram, and 0 elsewhere.
         of_lexicon: (T, 1) lexicon feature of each text, or None.
-        rows: (T, n-grams with an importance above 0) float32 matrix of the importance of each n-gram in a text;
-            each row is scaled to length 1.
-        components: LSA components of the long texts, labelled texts first; None if there are none.
-        row_of: (T,) row of each text in the components; -1 for a text that is too short for them.
+        rows: (T, n-grams with an importance above 0) float32 matrix with the importance of each n-gram that a text
+            contains; each row is scaled to length 1.
+        components: LSA components of the long texts, labelled texts first; None if no components are computed.
+        row_of: (T,) row of each text in ``components``; -1 for a text that is too short to have one.
     """
 
     known: NDArray[np.int64]
@@ -69,7 +71,7 @@ def text_rows(
     lexicon: LexiconPrior | None,
     budget: MemoryBudget,
 ) -> TextRows:
-    """Find the known n-grams, and compute the matrices and the components.
+    """Choose the known n-grams, and compute the matrices and the LSA components.
 
     Args:
         labelled: word ids of the labelled texts.
@@ -95,7 +97,7 @@ def text_rows(
     more = ngrams_of_texts(counted(unlabelled, on_count, texts), settings.order, settings.words, workers, budget)
     sizes = sizes_of([*sets, *more])
     others = len(sizes) - texts
-    total = others + (texts if text_weights is None else text_weights.sum())  # a text without a label has a weight of 1
+    total = others + (texts if text_weights is None else text_weights.sum())  # a text without a label has the weight 1
     min_texts = min_texts_of_components(total)
     # N-grams in fewer than `low` labelled texts become known only if they occur in many unlabelled texts.
     low = min(settings.min_texts, min_texts)
@@ -125,7 +127,7 @@ def text_rows(
 def unit_rows(
     sets: Sequence[NgramSets], known: NDArray[np.int64], weights: NDArray[np.float32], workers: Workers
 ) -> sp.csr_matrix:
-    """Return a matrix with one row per text, which contains the importance of each n-gram of the text.
+    """Return a matrix with one row per text, which contains the importance of each n-gram in this text.
 
     Each row is scaled to length 1. N-grams with an importance of 0 have no column.
     """
@@ -134,5 +136,5 @@ def unit_rows(
 
 
 def _look_up(sets: Sequence[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
-    """Iterate over groups of texts, and report progress."""
+    """Yield the groups of texts whose n-grams are looked up next, and report the progress."""
     return counted(sets, step_counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)

@@ -1,9 +1,9 @@
-"""Computes products with X X', where X is a sparse matrix of texts by n-grams, cut into tiles for the workers.
+"""Computes products with X X', where X is a sparse matrix of texts by n-grams that is cut into tiles for the workers.
 
 The product X' b reads the rows of b in an irregular order, and X (X' b) changes the rows of the result in an irregular
-order. Both are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts, whose rows
-fit in the cache, and each slice is stored column by column. Each slice is also cut into ranges of n-grams, so that each
-worker computes complete rows of a product.
+order. Both products are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts,
+each so small that these rows fit in the cache, and each slice is stored column by column. Each slice is also cut into
+ranges of n-grams, so that each worker computes complete rows of a product.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Maximum number of slices of texts and of ranges of n-grams; approximate minimum number of entries in a tile.
+# Maximum number of slices of texts, which is also that of ranges of n-grams; and the approximate minimum number of
+# entries in a tile.
 _PIECES, _TILE_ENTRIES = 8, 1 << 14
 
 
@@ -50,14 +51,14 @@ class Tiles:
 
 
 def _slices_of_equal_weight(entries: NDArray[np.integer], count: int) -> list[slice]:
-    """Cut rows or columns into ``count`` slices with about the same number of entries."""
+    """Cut rows (or columns) into ``count`` slices with about equally many entries, given the number in each row."""
     ends = np.cumsum(entries)
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count).tolist()
     return [slice(start, stop) for start, stop in pairwise([0, *cuts, len(ends)])]
 
 
 def _sum_of_products(matrices: Sequence[sp.spmatrix], blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Return the sum of the products of each matrix and its block, added in order."""
+    """Multiply each matrix by the block at the same index, and return the sum of the products, added in this order."""
     total = matrices[0] @ blocks[0]
     for matrix, block in zip(matrices[1:], blocks[1:], strict=True):
         total += matrix @ block

@@ -1,8 +1,9 @@
 """The transformer, one layer per file, with every gradient derived by hand. NumPy only.
 
-``README.md`` in this folder is a guided tour of the code: from six words to a trained transformer.
+``README.md`` in this folder is a guided tour of the code, which starts with six words and ends with a trained
+transformer.
 
-Parameters belong to a layer, and a cache belongs to a single call::
+A layer stores only its parameters. What ``backward`` needs from a call of ``forward`` is returned as a cache::
 
     y, cache = layer.forward(x, layout, rng)      # rng is None outside training, which turns dropout off
     dx = layer.backward(dy, cache, grads)         # adds the gradients of the parameters to grads
@@ -12,7 +13,8 @@ The layer keeps no state between calls, so ``forward`` may be called several tim
 independently ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
 
 In comments, ``dy`` is the derivative of the loss with respect to ``y``, ``X^T`` the transpose of ``X``, and a product
-of vectors written ``a * b`` is elementwise. Lines that change a shape end with the new shape. Axis letters:
+of vectors written ``a * b`` is elementwise. A line of code that changes the shape of an array ends with a comment that
+gives the new shape. Axis letters:
 
     B  texts in a batch            H  attention heads          V  words in the vocabulary
     T  tokens in a text            K  width of a head          C  classes

@@ -31,7 +31,7 @@ class Tanh(Layer):
         y = np.tanh(x)
         return y, y
 
-    # tanh' = 1 - tanh^2
+    # The derivative of tanh is 1 - tanh^2.
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients | None = None) -> NDArray:
         y = cache
         return dy * (1 - y * y)
@@ -55,7 +55,7 @@ class Sigmoid(Layer):
         y = sigmoid(x)
         return y, y
 
-    # With s the sigmoid, s' = s (1 - s).
+    # The derivative of the sigmoid s is s' = s (1 - s).
     def backward(self, dy: NDArray, cache: NDArray, grads: Gradients | None = None) -> NDArray:
         y = cache
         return dy * y * (1 - y)

@@ -1,7 +1,7 @@
 """Self-attention: first in its textbook form, then as layers that use a faster kernel.
 
-The two functions at the top compute attention and its gradient in full. The layers compute the same results with
-:mod:`nlptx.nn.attention_kernel`; a test checks that both agree.
+The two functions at the top compute attention and its gradient by the textbook formulas. The layers below compute the
+same results with the faster functions of :mod:`nlptx.nn.attention_kernel`; a test checks that the results agree.
 
 Source: Vaswani et al. (2017), "Attention is all you need".
 """
@@ -45,7 +45,7 @@ def attention(q: NDArray, k: NDArray, v: NDArray, causal: bool = False) -> tuple
 # O = P V gives dV = P^T dO and dP = dO V^T.
 # One row p = softmax(s) of P has the Jacobian dp_i/ds_j = p_i (delta_ij - p_j), so
 #   ds_j = sum_i dp_i p_i (delta_ij - p_j) = p_j (dp_j - sum_i p_i dp_i).
-# S = Q K^T gives dQ = dS K and dK = dS^T Q. For a masked key p is 0, and so is ds.
+# S = Q K^T gives dQ = dS K and dK = dS^T Q. For a masked key, p is 0, and therefore ds is 0 too.
 def attention_backward(do: NDArray, q: NDArray, k: NDArray, v: NDArray, p: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Return dQ, dK and dV of :func:`attention`, each (..., T, K).
 
@@ -93,7 +93,7 @@ class PlainAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed by ``forward``, (n, 1, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``: an array (n, 1, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]
 
 
@@ -105,9 +105,9 @@ class MultiHeadAttention(Layer):
     X is (N, D), W_QKV (D, 3 H K), W_O (H K, D), Y (N, D).
 
     Args:
-        width: D.
-        heads: H.
-        head_width: K; D / H for narrow heads, D for wide ones.
+        width: D, the width of the model.
+        heads: H, the number of heads.
+        head_width: K, the width of each head: D / H for narrow heads, D for wide heads.
         scaled: whether the scale is 1 / sqrt(K); otherwise it is 1.
         rng: random generator for the initial weights.
     """
@@ -157,8 +157,8 @@ class MultiHeadAttention(Layer):
             o_stack[...] = attend_only(q, k, v, layout.causal)
         return self.out.apply(o, layout)  # (N, D)
 
-    # The steps of forward in reverse order. Forward scales Q after the product with W_QKV, so backward scales dQ before
-    # the gradient passes through W_QKV.
+    # This is forward in reverse order. Forward scales Q after the product with W_QKV, so backward scales dQ before the
+    # gradient passes through W_QKV.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         qkv, o, exponentials, layout, qkv_cache, out_cache = cache
         do = self.out.backward(dy, out_cache, grads)  # (N, H K)
@@ -178,5 +178,5 @@ class MultiHeadAttention(Layer):
 
     @staticmethod
     def weights(cache: Any) -> list[NDArray]:
-        """Return the attention weights computed by ``forward``, (n, H, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``: an array (n, H, T, T) for each stack of windows."""
         return [e / z[..., None] for e, z in cache[2]]

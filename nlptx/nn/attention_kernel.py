@@ -1,4 +1,4 @@
-"""Fast softmax attention: computes ``attention`` of :mod:`nlptx.nn.attention` with fewer passes over memory.
+"""Fast softmax attention: computes the same as :mod:`nlptx.nn.attention`, with fewer passes over memory.
 
 The weights P (T, T) are by far the largest array, so each pass over them is expensive. Four measures reduce the cost:
 
@@ -6,7 +6,8 @@ The weights P (T, T) are by far the largest array, so each pass over them is exp
   O = (E V) / z, so only the smaller (T, K) array is divided.
 - The largest score of a row is subtracted only where exp(S) would otherwise overflow or underflow.
 - The scores of all queries for one key are contiguous in memory, so row maxima are computed with vector operations.
-- Large weight arrays are computed in tiles, each small enough to stay in a core's cache from start to finish.
+- Large weight arrays are computed in tiles. Each tile is small enough to stay in the cache of a core until it is
+  finished.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, N
 
 
 def attend_only(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> NDArray:
-    """Return only O of :func:`attend`, (n, H, T, K). The weights are not kept, to save memory."""
+    """Return only the output O of :func:`attend`, (n, H, T, K), and discard the weights to save memory."""
     if _fits_a_tile(q):
         return _attend(q, k, v, causal)[0]
     o = np.empty_like(v)
@@ -92,7 +93,8 @@ def _tiles(windows: int, heads: int, tokens: int) -> Iterator[tuple[slice, slice
 def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, NDArray, NDArray]:
     e, z = _exponentials(q, k, causal, None)
     if not (z.min() > _MIN_SUM and z.max() < _MAX_SUM):
-        # Recompute only the windows and heads that need it, so that no result depends on other texts in the batch.
+        # Only the windows and heads whose sums z are out of bounds are recomputed, so that no result depends on other
+        # texts in the batch.
         safe: NDArray[np.bool_] = np.all((z > _MIN_SUM) & (z < _MAX_SUM), axis=-1)  # (n, H)
         e, z = _exponentials(q, k, causal, ~safe)
     o = e @ v  # (n, H, T, K)
@@ -110,7 +112,7 @@ def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool
         e -= np.where(shifted[..., None, None], e.max(axis=-1, keepdims=True), 0)
     with np.errstate(over="ignore"):  # the caller checks z
         np.exp(e, out=e)
-        return e, e @ np.ones(tokens, e.dtype)  # (n, H, T); faster than a sum over the last axis
+        return e, e @ np.ones(tokens, e.dtype)  # (n, H, T); the product is faster than a sum over the last axis
 
 
 def _empty_weights(k: NDArray) -> NDArray:
@@ -120,7 +122,7 @@ def _empty_weights(k: NDArray) -> NDArray:
 
 # As derived in attention.py, dV = P^T dO and ds = p (dp - sum_i p_i dp_i) with dp = V do. Here
 #   sum_i p_i dp_i = sum_i p_i (v_i . do) = o . do,
-# and since P = E / z, dividing dO by z is enough; the weights need no division:
+# and because P = E / z, it is enough to divide dO by z; the larger array E need not be divided:
 #   dV = E^T (dO / z)    and    ds = e (V (do / z) - o . (do / z)).
 def _attend_backward(
     do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray

@@ -22,11 +22,11 @@ class Residual(Layer):
     x is (N, D), y is (N, D).
 
     Args:
-        sublayer: f.
-        width: D.
+        sublayer: the layer f.
+        width: D, the width of the model.
         order: ``post``, as in Vaswani et al. (2017), or ``pre``.
         gain: whether the norm learns a gain and a bias.
-        dropout: fraction of the entries of f(x) that are dropped in training.
+        dropout: fraction of the output entries of f that are dropped during training.
     """
 
     def __init__(self, sublayer: Layer, width: int, order: str, gain: bool, dropout: float) -> None:
@@ -55,7 +55,7 @@ class Residual(Layer):
             return x + self.sublayer.apply(self.norm.apply(x, layout), layout)
         return self.norm.apply(x + self.sublayer.apply(x, layout), layout)
 
-    # x reaches y = x + f(x) by two paths, whose gradients add up: dx = dy + (dy backpropagated through f).
+    # x affects y = x + f(x) by two paths, whose gradients add up: dx = dy + (dy backpropagated through f).
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         norm_cache, f_cache, dropout_cache = cache
         if not self.pre:
@@ -75,10 +75,10 @@ class EncoderBlock(Layer):
     Args:
         attention: layer from (N, D) to (N, D), such as :class:`.MultiHeadAttention`.
         feed_forward: layer from (N, D) to (N, D), such as :class:`.FeedForward`.
-        width: D.
+        width: D, the width of the model.
         order: ``post`` or ``pre`` (see :class:`Residual`).
         gain: whether the norms learn a gain and a bias.
-        dropout: fraction of the output entries of both layers that are dropped in training.
+        dropout: fraction of the output entries of each of these two layers that are dropped during training.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class EncoderBlock(Layer):
         return self.attention.backward(dy, attention_cache, grads)
 
     def attention_weights(self, cache: Any) -> list[NDArray]:
-        """Return the attention weights computed by ``forward``, (n, H, T, T) for each stack of windows."""
+        """Return the attention weights computed by ``forward``: an array (n, H, T, T) for each stack of windows."""
         _, attention_cache, _ = cache[0]
         weights: list[NDArray] = self.attention.sublayer.weights(attention_cache)  # type: ignore[attr-defined]
         return weights

@@ -1,4 +1,4 @@
-"""A weighted sum of several predictions, with one weight per prediction and column."""
+"""A weighted sum of several predictions, with a separate weight for each column of each prediction."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from nlptx.nn.layout import Layout
 class ColumnMix(Layer):
     """Add up M blocks of C columns, with a weight for each block and column: y_nc = sum_m w_mc x_nmc.
 
-    Shapes: x (N, M C), in which the blocks are side by side; W (M, C); y (N, C). Initially, y is the mean of the
-    blocks.
+    x is (N, M C), with the blocks side by side; W is (M, C), and y is (N, C). Initially, y is the mean of the blocks.
 
     Args:
-        blocks: M.
-        columns: C.
+        blocks: M, the number of blocks.
+        columns: C, the number of columns of each block.
     """
 
     def __init__(self, blocks: int, columns: int) -> None:

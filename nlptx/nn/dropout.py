@@ -1,4 +1,4 @@
-"""Dropout: random entries are set to zero in training."""
+"""Dropout: sets random entries to zero during training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEVELS = 256
 
 
 class Dropout(Layer):
-    """Set random entries to zero in training, and scale up the others to keep the expected sum.
+    """Set random entries to zero during training, and scale up the other entries so that the expected sum is unchanged.
 
         y = x m / (1 - p)    where each m is 0 with probability p and 1 otherwise;    y = x outside training
 

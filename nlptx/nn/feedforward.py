@@ -20,9 +20,9 @@ class FeedForward(Layer):
     x is (N, D), W_1 (D, F), W_2 (F, D), y (N, D).
 
     Args:
-        width: D.
-        hidden: F.
-        activation: name of f, a key of ACTIVATIONS.
+        width: D, the width of the model.
+        hidden: F, the hidden width of the network.
+        activation: name of f, which is a key of ACTIVATIONS.
         rng: random generator for the initial weights.
     """
 

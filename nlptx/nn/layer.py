@@ -1,4 +1,4 @@
-"""The base classes of the network: parameters in one flat vector, gradients in another."""
+"""The base classes of the network, whose parameters are stored in one flat vector, and their gradients in another."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Parameter:
     """A named array of learned values.
 
     Args:
-        name: name within the layer, as in the equations.
+        name: name of the parameter within its layer, as in the equations.
         value: initial value; after :func:`flatten`, a view into the flat vector.
-        decay: whether weight decay applies, as it does to weight matrices, but not to gains, biases and position
-            vectors.
+        decay: whether weight decay applies to the parameter: True for weight matrices; False for gains, biases and
+            position vectors.
     """
 
     __slots__ = ("decay", "name", "span", "value")
@@ -53,11 +53,11 @@ class Layer:
             yield from layer.parameters(f"{prefix}{name}.")
 
     def forward(self, x: NDArray, layout: Layout, rng: np.random.Generator | None) -> tuple[NDArray, Any]:
-        """Return y, and a cache of what ``backward`` needs from this call.
+        """Return y, and a cache with everything that ``backward`` needs from this call.
 
         Args:
             x: (N, D) float32 or float64, the token vectors of a batch, one text after another.
-            layout: which rows of ``x`` belong to which text.
+            layout: layout of the batch, which records which rows of ``x`` belong to which text.
             rng: source of randomness for dropout; None outside training.
         """
         raise NotImplementedError
@@ -99,10 +99,10 @@ class Gradients:
 def flatten(
     layer: Layer, dtype: DTypeLike = np.float32, empty: Callable[[int, DTypeLike], NDArray] = np.empty
 ) -> NDArray:
-    """Move all parameters of a layer into one flat vector, and turn them into views of it.
+    """Move all parameters of a layer into one flat vector, and make the values of the parameters views of this vector.
 
     Args:
-        layer: the layer, with all its sublayers.
+        layer: layer whose parameters are moved, including those of its sublayers.
         dtype: dtype of the vector.
         empty: function that allocates the vector, given its length and its dtype.
 
@@ -126,9 +126,9 @@ def glorot(rng: np.random.Generator, rows: int, columns: int, fan_out: int | Non
 
     Args:
         rng: source of randomness.
-        rows: number of rows, which is the fan-in.
+        rows: number of rows, which equals the fan-in.
         columns: number of columns.
-        fan_out: fan-out, if it differs from the number of columns.
+        fan_out: fan-out, if it differs from ``columns``.
 
     Returns:
         (rows, columns) float64.

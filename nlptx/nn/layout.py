@@ -13,9 +13,9 @@ class Layout:
     """The layout of a batch whose texts are stored one after the other, without padding, in an (N, D) matrix.
 
     A text longer than the window is cut into windows of nearly equal length. Attention stays within a window, and
-    positions restart in each window; pooling spans the whole text. Consecutive windows of equal length form a *stack*:
-    an (n, T, D) view that a single batched product can handle. Example with texts of 3, 3 and 5 tokens and a window of
-    4::
+    positions are counted from 0 in each window; pooling spans the whole text. Consecutive windows of equal length form
+    a *stack*: an (n, T, D) view, so that a single batched matrix product can process all of them. Here is an example
+    with texts of 3, 3 and 5 tokens and a window of 4::
 
         rows      0 1 2   3 4 5   6 7 8   9 10        N = 11 tokens
         texts    [-----] [-----] [------------]       B = 3, lengths 3 3 5
@@ -32,7 +32,7 @@ class Layout:
 
     Attributes:
         starts: (B,) first row of each text.
-        tokens: N.
+        tokens: N, the number of tokens in the batch.
         windows_per_text: (B,) number of windows in each text.
         windows: (W,) number of tokens in each window.
     """
@@ -48,7 +48,7 @@ class Layout:
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
-            longer = np.repeat(self.lengths % per_text, per_text)  # per window: number of longer windows in its text
+            longer = np.repeat(self.lengths % per_text, per_text)  # for each window: longer windows in its text
             first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:

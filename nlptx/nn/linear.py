@@ -18,11 +18,11 @@ class Linear(Layer):
     x is (N, I), W (I, O), b (O,), y (N, O).
 
     Args:
-        inputs: I.
-        outputs: O.
+        inputs: I, the number of columns of x.
+        outputs: O, the number of columns of y.
         rng: random generator for the initial weights.
-        bias: whether there is a bias b.
-        fan_out: fan-out that determines the scale of the initial weights; None for O. It is smaller than O if W
+        bias: whether the layer has a bias b.
+        fan_out: fan-out that determines the scale of the initial weights; None means O. It is smaller than O if W
             consists of several matrices side by side.
     """
 

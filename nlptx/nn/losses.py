@@ -1,4 +1,4 @@
-"""Losses: turn the final outputs of the network into probabilities, the loss of each text, and its gradient."""
+"""Losses: compute the class probabilities and the loss of each text from the network outputs, and the gradient."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Loss:
     """Base class of the losses.
 
     Args:
-        classes: C.
+        classes: C, the number of classes.
 
     Attributes:
-        outputs: number of network outputs that the loss requires.
+        outputs: number of network outputs per text that the loss requires.
         independent: whether the classification is multi-label, that is, whether each class is a separate yes-or-no
             decision.
     """
@@ -33,7 +33,7 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Decisions per text: C if classes are independent, else 1. The loss of a text is a sum over its decisions."""
+        """Decisions per text: C for independent classes, else 1. The loss of a text is the sum over its decisions."""
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:
@@ -53,7 +53,7 @@ class Loss:
         return predicted == (targets if targets.ndim == 1 else targets.argmax(axis=1))
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        """Return the outputs, (outputs,), that correspond to the given probabilities (C,).
+        """Return the network outputs, (outputs,), for which the classes have the given probabilities (C,).
 
         If the classes are not independent, all probabilities must be positive.
         """
@@ -89,7 +89,7 @@ class CrossEntropy(Loss):
 
     # Let s be the outputs, p = softmax(s), and q the target probabilities, which sum to 1:
     #   loss = -sum_c q_c log p_c = log sum_j exp(s_j) - sum_c q_c s_c,    so    ds_j = p_j - q_j.
-    # For a hard label, q is 1 for that class and 0 for the others.
+    # If a text has a single label, q is 1 for its class and 0 for all other classes.
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         shifted = outputs - outputs.max(axis=1, keepdims=True)
         exponentials = np.exp(shifted)
@@ -134,7 +134,7 @@ class SquaredError(Loss):
 class BinaryCrossEntropy(Loss):
     """Binary cross-entropy, summed over the classes: -log p_c for the classes of a text, -log(1 - p_c) for the others.
 
-    p = sigmoid(outputs), one output per class. The targets are (B, C): 1 or True for the classes of a text.
+    Here p = sigmoid(outputs), with one output per class. The targets are (B, C): 1 or True for the classes of a text.
     """
 
     independent = True
@@ -147,7 +147,7 @@ class BinaryCrossEntropy(Loss):
         return sigmoid(outputs)
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        # prevents infinite log-odds for a class that applies to all texts or to none
+        # clipped because the log-odds of a class that applies to all texts, or to none, would be infinite
         p = np.clip(probabilities, _NEARLY_0, 1 - _NEARLY_0)
         return np.log(p / (1 - p))
 

@@ -22,8 +22,8 @@ class LayerNorm(Layer):
     mu and the variance are computed per row. x is (N, D), g and b (D,), y (N, D).
 
     Args:
-        width: D.
-        gain: whether g and b are learned; otherwise y = z.
+        width: D, the width of the model.
+        gain: whether the layer has g and b, which are learned; without them, y = z.
 
     Source: Ba, Kiros & Hinton (2016), "Layer normalization".
     """
@@ -45,7 +45,7 @@ class LayerNorm(Layer):
 
     # Write s for 1/sigma. Since dmu/dx_j = 1/D and dsigma/dx_j = z_j / D, for one row
     #   dz_i/dx_j = s (delta_ij - 1/D - z_i z_j / D),
-    # where delta_ij is 1 if i = j and otherwise 0. This Jacobian is symmetric, and with dz = g dy the product is
+    # where delta_ij is 1 if i = j and otherwise 0. This Jacobian is symmetric, and its product with dz = g dy is
     #   dx = s (dz - mean(dz) - z mean(dz z)).
     # The code computes the means over a row as products with the vector g/D, which applies the gain as well.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

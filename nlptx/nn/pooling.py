@@ -21,11 +21,11 @@ class Pool(Layer):
     """Base class of the pooling layers. x is (N, D), y is (B, width).
 
     Args:
-        width: D.
-        window: maximum number of tokens in a text; used only by :class:`FlattenPool`.
+        width: D, the width of the model.
+        window: maximum number of tokens in a text; only :class:`FlattenPool` uses it.
 
     Attributes:
-        width: length of a text's vector.
+        width: length of the vector of a text.
     """
 
     def __init__(self, width: int, window: int) -> None:
@@ -35,8 +35,8 @@ class Pool(Layer):
         """Return the log-weight of each part, relative to the other parts of its text.
 
         Args:
-            x: (N, D) token vectors of the parts that long texts are split into.
-            layout: the layout of the B parts.
+            x: (N, D) token vectors of B parts of texts.
+            layout: layout of ``x``, in which each part counts as a text.
 
         Returns:
             (B,) float.
@@ -49,7 +49,7 @@ class Pool(Layer):
         Args:
             y: (parts, width) vectors of the parts.
             log_weights: (parts,) log-weights of the parts, from :meth:`log_weights`.
-            layout: the layout of ``y``, in which each of the B texts has one row per part.
+            layout: layout of ``y``, in which each of the B texts has one row per part.
         """
         raise NotImplementedError
 
@@ -79,8 +79,8 @@ class MeanPool(Pool):
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         lengths = layout.lengths.astype(x.dtype)[:, None]  # (B, 1)
-        # Windows are summed by a product with ones because, unlike np.add.reduceat, the product releases the
-        # interpreter lock.
+        # The rows of each window are summed by a product with a vector of ones, because the product releases the
+        # interpreter lock, unlike np.add.reduceat.
         sums = np.concatenate([np.ones(stack.shape[1], x.dtype) @ stack for stack in layout.stacks(x)])  # (W, D)
         if len(sums) > len(lengths):
             sums = np.add.reduceat(sums, np.cumsum(layout.windows_per_text) - layout.windows_per_text, axis=0)  # (B, D)
@@ -105,7 +105,7 @@ class MaxPool(Pool):
             rows[text] = x[start : start + length].argmax(axis=0) + start
         return np.take_along_axis(x, rows, axis=0), (rows, x.shape)
 
-    # Only the largest entry of a column (the first one, if there are ties) influences y.
+    # Only the largest entry of each column of a text influences y: the first of them, if several are equal.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         rows, shape = cache
         dx = np.zeros(shape, dy.dtype)  # (N, D)
@@ -122,7 +122,7 @@ class FirstPool(Pool):
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:
         return x[layout.starts], (layout, x.shape)
 
-    # No other token influences y.
+    # Only the first token influences y, so dx is 0 for all other tokens.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         layout, shape = cache
         dx = np.zeros(shape, dy.dtype)  # (N, D)
@@ -177,7 +177,7 @@ class AttentionPool(Pool):
 class FlattenPool(Pool):
     """Concatenate the rows of a text and pad with zeros: y_b = [x_0 x_1 ... 0], (B, window D).
 
-    A text must fit in one window, so it always has a single part.
+    A text must fit in one window, so it is never split into parts.
     """
 
     def __init__(self, width: int, window: int) -> None:

@@ -1,4 +1,4 @@
-"""Position vectors, added to the word vectors so that attention can take the order of the words into account.
+"""Position vectors, which are added to the word vectors so that attention can take the word order into account.
 
 Positions are counted from 0 in each window.
 """
@@ -22,8 +22,8 @@ def sinusoids(positions: int, width: int) -> NDArray[np.float64]:
         s_t,2i = sin(t / 10000^(2i/D))        s_t,2i+1 = cos(t / 10000^(2i/D))
 
     Args:
-        positions: number of positions t.
-        width: D.
+        positions: number of positions t, which are counted from 0.
+        width: D, the width of the model.
 
     Returns:
         (positions, D) float64.
@@ -42,7 +42,7 @@ def _table(positions: int, width: int) -> NDArray[np.float64]:
 
 
 class SinusoidalPositions(Layer):
-    """Add fixed position vectors: y_t = x_t + s_t, with s as in :func:`sinusoids`. x is (N, D), y is (N, D)."""
+    """Add fixed position vectors: y_t = x_t + s_t, where :func:`sinusoids` computes s. x and y are (N, D)."""
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, None]:
         y = x.copy()
@@ -60,11 +60,11 @@ class SinusoidalPositions(Layer):
 
 
 class LearnedPositions(Layer):
-    """Add learned position vectors: y_t = x_t + s_t, with s (window, D) a parameter. x is (N, D), y is (N, D).
+    """Add learned position vectors: y_t = x_t + s_t, where s (window, D) is a parameter. x and y are (N, D).
 
     Args:
         window: maximum number of positions.
-        width: D.
+        width: D, the width of the model.
         rng: random generator for the initial vectors.
     """
 

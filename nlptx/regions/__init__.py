@@ -1,6 +1,7 @@
-"""A second classifier, trained separately from the network: its filters look for the strongest regions of a text.
+"""The region classifier: a second classifier, whose filters look for the strongest regions of a text.
 
-The functions for training need SciPy, which is slow to import. They are therefore not imported here.
+It is trained separately from the network. The functions that train it are not imported here, because they need SciPy,
+which is slow to import.
 """
 
 from nlptx.regions.classifier import RegionClassifier

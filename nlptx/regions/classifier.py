@@ -1,18 +1,18 @@
 """A classifier that finds the strongest region of a text for each of many filters.
 
-The region at position p of a text consists of a bag of three words and of the n-grams in the five words around p. With
-the word weights w of filter f, the unit vector v_p of the n-grams (the sum of their vectors, divided by its length) and
-the vector weights q, the response of the filter is
+The region at position p of a text consists of a bag, which contains the three words from p on, and of the n-grams in
+the five words around p. Let v_p be the sum of the vectors of these n-grams, scaled to length 1. The response of filter
+f, which has the word weights w and the vector weights q, is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
 
-Only the strongest response in the whole text counts:
+Only the largest response in the whole text affects the outputs:
 
     m_f = max_p t_pf + b_f        h_f = max(m_f, 0)        n = h / sqrt(1 + |h|^2)        z = dropout(n) U + c.
 
-The outputs z have the same meaning as those of the network. n has a length below 1, whatever the number of words.
-A trained classifier consists of several groups of filters, trained separately; each group has its own n, and z is the
-sum over the groups.
+The outputs z have the same meaning as those of the network. The length of n is below 1, whatever the number of words. A
+trained classifier consists of several groups of filters, which are trained separately. n is computed for each group,
+and z is the sum of n U over the groups, plus c.
 
 Because of the maximum, the gradient of a filter reaches one region per text, so the backward pass is cheap:
 
@@ -41,22 +41,23 @@ from nlptx.runtime.slices import slices_up_to
 
 # Added to the squared length of the vector of a region, which is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
-# Maximum number of positions whose vectors are computed together for scoring.
+# Maximum number of positions whose vectors are computed at a time when texts are scored.
 _CHUNK = 1 << 9
 
 
 class Responses(NamedTuple):
-    """What :meth:`RegionClassifier.forward` computed.
+    """The results of :meth:`RegionClassifier.forward`, in the notation of the module's equations.
 
     Args:
-        bags: (N, BAG) words of the bag at each position.
-        vectors: (N, R) unit vectors of the regions.
-        winners: (B, F) position of the strongest region of each filter, counted from the start of the first text.
-        maxima: (B, F) m.
-        scale: (B, F) 1 / sqrt(1 + |h|^2).
-        directions: (B, F) n.
-        mask: (B, F) factor of each entry of n in dropout, or None.
-        outputs: (B, outputs) z.
+        bags: (N, BAG) indices of the words in the bag at each position.
+        vectors: (N, R) vectors v of the regions.
+        winners: (B, F) position of the strongest region of each filter in each text, counted from the start of the
+            first text.
+        maxima: (B, F) largest responses m.
+        scale: (B, F) factor 1 / sqrt(1 + |h|^2).
+        directions: (B, F) n, which is h times ``scale``.
+        mask: (B, F) factor by which dropout multiplied each entry of n; None without dropout.
+        outputs: (B, outputs) outputs z.
     """
 
     bags: NDArray[np.int32]
@@ -77,12 +78,12 @@ class RegionClassifier:
 
     Args:
         ngrams: known n-grams.
-        table: (G, R) vectors of the n-grams; not trained.
-        word_weights: (W, F) w.
-        vector_weights: (R, F) q.
-        bias: (F,) b.
-        output_weights: (F, outputs) U.
-        output_bias: (outputs,) c.
+        table: (G, R) vectors of the n-grams, which training does not change.
+        word_weights: (W, F) word weights w.
+        vector_weights: (R, F) vector weights q.
+        bias: (F,) bias b of each filter.
+        output_weights: (F, outputs) output weights U.
+        output_bias: (outputs,) output bias c.
         groups: number of groups of filters, all of the same size.
     """
 
@@ -101,7 +102,7 @@ class RegionClassifier:
         dropout: float = 0.0,
         rng: np.random.Generator | None = None,
     ) -> Responses:
-        """Compute the outputs for texts, each given as word ids (T,) with T at least 1."""
+        """Compute the outputs for texts, and what ``backward`` needs. Each text is given as word ids (T,), T >= 1."""
         lengths = np.array([len(ids) for ids in texts])
         found = self.ngrams.find(np.concatenate(texts), lengths)
         bags = self.ngrams.bags(found, lengths)
@@ -116,12 +117,12 @@ class RegionClassifier:
         return Responses(bags, vectors, winners, maxima, scale, directions, mask, outputs)
 
     def outputs(self, texts: Sequence[NDArray[np.integer]]) -> NDArray:
-        """Return the outputs (B, outputs) for texts, each given as word ids (T,) with T at least 1.
+        """Return the outputs (B, outputs) for texts. Each text is given as word ids (T,), with T at least 1.
 
         No bit of the outputs for a text depends on the other texts.
         """
         lengths = np.array([len(ids) for ids in texts])
-        order = np.argsort(lengths, kind="stable")  # texts of equal length are faster together
+        order = np.argsort(lengths, kind="stable")  # texts of equal length are processed together, which is faster
         lengths = lengths[order]
         found = self.ngrams.find(np.concatenate([texts[text] for text in order.tolist()]), lengths)
         maxima = np.empty((len(texts), len(self.bias)), self.table.dtype)
@@ -145,17 +146,17 @@ class RegionClassifier:
         return np.concatenate([of_texts.max(axis=1) for of_texts in Layout(lengths).stacks(responses)])
 
     def responses_in_parts(self, found: NDArray[np.int32]) -> Iterator[NDArray]:
-        """Yield the responses t (T, F) to a text, for _CHUNK positions at a time, given its n-grams (T, ORDER)."""
+        """Yield the responses t (T, F) to one text, given its n-grams (T, ORDER), for _CHUNK positions at a time."""
         for first in range(0, len(found), _CHUNK):
             start = max(first - REACH, 0)
             near = found[start : first + _CHUNK + REACH]
             yield self.responses(near, np.array([len(near)]))[first - start :][:_CHUNK]
 
     def responses(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return the responses t (N, F). No bit of the responses to a text depends on other texts.
+        """Return the responses t (N, F) at all positions. No bit of the responses to a text depends on other texts.
 
         Args:
-            found: (N, ORDER) n-grams that end at each word of the texts, from :meth:`RegionNgrams.find`.
+            found: (N, ORDER) indices of the n-grams that end at each word of the texts, from :meth:`RegionNgrams.find`.
             lengths: (B,) number of words in each text.
         """
         layout = Layout(lengths, apart=True)
@@ -164,7 +165,7 @@ class RegionClassifier:
         return t
 
     def _unit_vectors(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return v (N, R) for the n-grams that end at each word, (N, ORDER)."""
+        """Return the vectors v (N, R) of the regions. The arguments are those of :meth:`responses`."""
         vectors = self.ngrams.sums_around(self.table, found, lengths)
         vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
         return vectors
@@ -185,13 +186,16 @@ class RegionClassifier:
         return {name: getattr(self, name) for name in names if name not in ("ngrams", "groups")}
 
     def _directions(self, maxima: NDArray) -> tuple[NDArray, NDArray]:
-        """Return n and 1 / sqrt(1 + |h|^2) for m; the shape of each is (B, F)."""
+        """Return n and 1 / sqrt(1 + |h|^2), given the largest responses m. All three arrays are (B, F)."""
         h = np.maximum(maxima, 0)
         scale = 1 / np.sqrt(1 + self._inner(h, h))
         return h * scale, scale
 
     def _inner(self, a: NDArray, b: NDArray) -> NDArray:
-        """Return, for each text and filter, the inner product of a and b (B, F) over the filters in the same group."""
+        """Return the inner products of a and b, which are (B, F), over the filters of each group.
+
+        The result is (B, F): the inner product of a group is repeated for each of its filters.
+        """
         shape = len(a), self.groups, -1
         products = np.einsum("bgf,bgf->bg", a.reshape(shape), b.reshape(shape))
         return np.repeat(products, a.shape[1] // self.groups, axis=1)
@@ -201,7 +205,7 @@ class RegionClassifier:
 
         Args:
             dz: (B, outputs) derivative of the loss with respect to the outputs.
-            cache: what :meth:`forward` returned.
+            cache: result of :meth:`forward` for the same texts.
         """
         n, mask = cache.directions, cache.mask
         dn = dz @ self.output_weights.T

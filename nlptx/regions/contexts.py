@@ -1,12 +1,13 @@
-"""Chooses context words, whose occurrences near n-grams tell the n-grams apart, and weights them.
+"""Chooses the context words, and computes their weights.
 
-A context word with the relative frequency f has the weight
+N-grams are compared by how often the context words occur near them. A context word with the relative frequency f has
+the weight
 
     s f^-0.25,    where s = max(|r| - e, 0) and r = log p(word | class) - log p(word | other classes).
 
-p is the fraction of the training texts that contain the word, and e the standard error of r. As a result, n-grams that
-are surrounded by the same opinions have similar vectors, while all other differences between n-grams count little. With
-more than two classes, s is the root mean square over the classes.
+p is the fraction of the training texts that contain the word, and e the standard error of r. As a result, n-grams have
+similar vectors if the same opinions are expressed near them. All other differences between n-grams have little effect
+on the vectors. The formula gives one value of s per class; the weight contains the root mean square of these values.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 from nlptx.ngrams.one_vs_rest import label_matrix
 from nlptx.regions.spacing import in_groups
 
-# Number of most frequent words that are left out because they occur everywhere; at most a tenth of all words.
+# Number of the most frequent words, which are not used because they occur near all n-grams. If this is more than a
+# tenth of all words, only a tenth is left out.
 _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5
 _POWER = 0.25
-# Approximate number of words of the texts that are counted together.
+# Approximate number of words in a group of texts that are counted at once.
 _TOGETHER = 1 << 20
 
 
@@ -39,10 +41,10 @@ def context_weights(
     """Return the weight of each word as a context word, (V,); 0 for most words.
 
     Args:
-        counts: (V,) number of occurrences of each word in the texts from which the vectors are made.
-        texts: word ids of each training text, at least one per text.
+        counts: (V,) number of occurrences of each word in the texts from which the vectors are computed.
+        texts: word ids of each training text; every text has at least one.
         targets: (texts,) class of each training text; for multi-label texts, (texts, C) bool.
-        classes: C.
+        classes: C, the number of classes.
         text_weights: (texts,) weight of each training text, or None.
     """
     first = min(_TOO_FREQUENT, len(counts) // 10)
@@ -50,14 +52,14 @@ def context_weights(
     words = order[counts[order] >= _MIN_COUNT]
     result = np.zeros(len(counts))
     strengths = _strengths(words, len(counts), texts, targets, classes, text_weights)
-    if not strengths.any():  # too few training texts to tell
+    if not strengths.any():  # there are too few training texts to distinguish the words
         strengths = np.ones(len(words))
     result[words] = strengths * (counts[words] / max(counts.sum(), 1)) ** -_POWER
     return result
 
 
 def positions_in(words: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the position of each word id in ``words``, (size + 1,); len(words) for other ids."""
+    """Return the position in ``words`` of each word id up to ``size``, (size + 1,); len(words) if it is not there."""
     positions = np.full(size + 1, len(words), np.int32)
     positions[words] = np.arange(len(words))
     return positions
@@ -71,7 +73,10 @@ def _strengths(
     classes: int,
     text_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return s (K,) for ``words``, given the vocabulary size. For the other arguments, see :func:`context_weights`."""
+    """Return s for each of the K ``words``, (K,).
+
+    ``size`` is the vocabulary size. The other arguments are those of :func:`context_weights`.
+    """
     column = positions_in(words, size)
     weights = np.ones(len(targets)) if text_weights is None else text_weights
     of_texts = sp.diags(weights) @ label_matrix(targets, classes)  # (texts, C)

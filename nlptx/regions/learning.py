@@ -1,12 +1,12 @@
 """Trains the region classifier by gradient descent.
 
-The word weights are updated by Adagrad (Duchi et al. 2011), in which the rate of each weight falls with the sum s of
-its squared gradients:
+The word weights are updated by Adagrad (Duchi et al. 2011), in which the learning rate r of each weight is divided by
+the square root of s, the sum of its squared gradients g:
 
     s += g^2,  w -= r g / sqrt(s),    where s starts at 1.
 
-If a word is never in a winning region of a filter, its weight does not change. All other parameters are updated by Adam
-(Kingma & Ba 2015). The learning rates fall linearly to 0.
+If a word is never in a winning region of a filter, its weight in this filter does not change. All other parameters are
+updated by Adam (Kingma & Ba 2015). The learning rates fall linearly to 0.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
 _EPOCHS, _BATCH = 10, 20
-# Number of steps between two progress reports.
+# Number of training steps between two progress reports.
 _TOGETHER = 50
-# Value of ``until`` that asks for the parameters instead of more steps.
+# Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
 _RESULT = -1
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
 _WORD_RATE = 0.1
 # Learning rates of Adam.
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-# Standard deviations of the initial weights. The word weights start at 0, unless all vectors of n-grams are 0: then no
-# filter would respond to anything.
+# Standard deviations of the initial weights. The initial word weights are 0, except if the vectors of all n-grams are
+# 0, because then the responses of all filters would be 0 too.
 _VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
 
 
@@ -52,13 +52,14 @@ def fit_region_classifier(
 
     Args:
         data: the training texts.
-        loss: the loss; it determines the number of outputs.
+        loss: loss to minimise; it determines the number of outputs.
         ngrams: known n-grams.
         table: (G, R) vectors of the n-grams.
         filters: number of filters in each group.
         rngs: source of randomness for each group. The groups differ only in their random numbers.
-        workers: workers to use, at most one per group; they do not change the result.
-        go_on: called before and between the steps with the completed fraction; if it returns False, training stops.
+        workers: workers to use; at most one per group is used. Their number does not change the result.
+        go_on: callback that receives the completed fraction, before the first step and between steps. If it returns
+            False, training stops.
 
     Returns:
         The classifier, or None if training was stopped.
@@ -78,10 +79,10 @@ def fit_region_classifier(
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """Labelled texts.
+    """Labelled texts, on which a region classifier is trained.
 
     Args:
-        texts: word ids of each text, at least one per text.
+        texts: word ids of each text; every text has at least one.
         targets: (texts,) class of each text, or (texts, C) bool for multi-label texts.
         weights: (texts,) weight of each text in the loss, or None.
     """
@@ -109,7 +110,7 @@ class _Team:
 
 
 def _joined(classifiers: Sequence[RegionClassifier]) -> RegionClassifier:
-    """Return a classifier whose outputs are the mean outputs of several classifiers, each of which becomes a group."""
+    """Return a classifier with the mean outputs of several classifiers. The filters of each of them become a group."""
     first, count = classifiers[0], len(classifiers)
     return RegionClassifier(
         first.ngrams,
@@ -135,13 +136,13 @@ def _initial(
 
 
 def _without_some(ids: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.integer]:
-    """Leave out each word with probability _WORD_DROPOUT, unless no word would remain."""
+    """Leave out each word with probability _WORD_DROPOUT. If no word would remain, return all words."""
     kept = rng.random(len(ids), np.float32) >= _WORD_DROPOUT
     return ids[kept] if kept.any() else ids
 
 
 class _Learner:
-    """Trains the filters of one group. The parameters of the classifier are updated in place."""
+    """Trains the filters of one group, and updates the parameters of their classifier in place."""
 
     def __init__(self, data: TrainingTexts, loss: Loss, classifier: RegionClassifier, rng: np.random.Generator) -> None:
         self._data, self._loss, self._classifier, self._rng = data, loss, classifier, rng
@@ -176,10 +177,11 @@ class _Learner:
         """Update the parameters.
 
         Args:
-            gradients: gradients of the sum of the losses, by name of the parameter.
-            words: gradient of the word weights.
-            texts: number of texts. Adam uses the gradient of the mean loss.
-            rate: factor of all learning rates.
+            gradients: gradient of the sum of the losses with respect to each parameter except the word weights, by name
+                of the parameter.
+            words: gradient of the same sum with respect to the word weights.
+            texts: number of texts in the batch. Adam uses the gradient of the mean loss, not of the sum.
+            rate: factor by which all learning rates are multiplied.
         """
         self._steps += 1
         for name, gradient in gradients.items():

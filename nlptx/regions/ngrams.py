@@ -23,16 +23,16 @@ AROUND = 2
 REACH = max(BAG - 1, AROUND)
 # Minimum number of occurrences of a word, and of a longer n-gram. Little can be learned from fewer occurrences.
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
-# Approximate number of words whose n-grams are counted together.
+# Approximate number of words in a group of texts whose n-grams are counted at once.
 _TOGETHER = 1 << 20
 
 
 class RegionNgrams:
-    """The n-grams that regions may contain: words, and pairs and triples of consecutive words.
+    """The n-grams that regions may contain: single words, and pairs and triples of consecutive words.
 
     Args:
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. The keys of the W
-            words come first.
+            single words come first.
         words: vocabulary size V.
     """
 
@@ -77,7 +77,7 @@ class RegionNgrams:
         return self._index.single
 
     def find(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return (N, ORDER) indices of the n-grams that end at each word; G for unknown n-grams.
+        """Return the indices (N, ORDER) of the n-grams that end at each word; unknown n-grams have the index G.
 
         Args:
             ids: (N,) word ids of the texts, concatenated.
@@ -86,7 +86,7 @@ class RegionNgrams:
         return self._index.find(ids, lengths)
 
     def bags(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return (N, BAG): the words of the bag that starts at each position; W or more for unknown words.
+        """Return the indices (N, BAG) of the words in the bag at each position; W or more for unknown words.
 
         Args:
             found: (N, ORDER) indices from :meth:`find`.
@@ -96,20 +96,22 @@ class RegionNgrams:
         return np.stack([spaced[places + offset] for offset in range(BAG)], axis=1)
 
     def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return (N, K): the sum of the rows of ``table`` (W, K) that belong to the words of the bag at each position.
+        """Return, for each position, the sum of the rows of ``table`` that belong to the words of the bag, (N, K).
 
         Args:
-            table: one row per known word.
+            table: (W, K) one row per known word.
             found: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
         return _sums(table, found[:, :1], lengths, range(BAG))
 
     def sums_around(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return (N, K): the sum of the rows of ``table`` (G, K) for the n-grams up to AROUND words from each position.
+        """Return, for each position, the sum of the rows of ``table`` that belong to the n-grams of the region, (N, K).
+
+        These are the n-grams of the words up to AROUND words before and after the position.
 
         Args:
-            table: one row per known n-gram.
+            table: (G, K) one row per known n-gram.
             found: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
@@ -117,7 +119,7 @@ class RegionNgrams:
 
 
 def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:
-    """Return the sorted indices of the largest counts that are at least ``least``; at most ``most`` of them."""
+    """Return the sorted indices of at most ``most`` counts: the largest ones, if they are at least ``least``."""
     order = np.argsort(-counts, kind="stable")[:most]
     return np.sort(order[counts[order] >= least])
 
@@ -125,14 +127,15 @@ def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[
 def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
     """Return (N, K): for each position p, the sum of ``table[found[p + offset, n]]`` over the offsets and all n.
 
-    An n-gram that ends at p + offset begins n words before, so its first n offsets are left out. Indices of len(table)
-    or more, and positions outside the text, count as 0. No bit of a sum depends on other texts.
+    An n-gram of column n has n + 1 words. If it ends at one of the first n offsets, it begins before the region, so it
+    is left out. Indices of len(table) or more, and positions outside the text, add nothing. No bit of a sum depends on
+    other texts.
     """
     spaced, places = with_gaps(found, lengths, REACH, len(table))  # (P, columns of found)
     result = np.zeros((len(spaced), table.shape[1]), table.dtype)
     if not len(table):
         return result[places]
-    rows = _rows(table, spaced[:, 0])  # (P, K), the sum over the n-grams that end at a position and fit into the region
+    rows = _rows(table, spaced[:, 0])  # (P, K), sums over the n-grams that end at a position and fit into the region
     for n, offset in enumerate(offsets):
         if 0 < n < spaced.shape[1]:
             rows += _rows(table, spaced[:, n])

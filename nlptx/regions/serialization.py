@@ -1,7 +1,7 @@
 """Converts a region classifier to the arrays in a model file and back.
 
 The vectors of the n-grams and the word weights, which are by far the largest arrays, are stored as block floats
-(:mod:`nlptx.artifacts.block_floats`). Training rounds them, so a classifier is the same before and after storing.
+(:mod:`nlptx.artifacts.block_floats`). Training rounds them in the same way, so storing a classifier does not change it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def read_region_classifier(artifact: Artifact, words: int, outputs: int, groups:
     """Return the region classifier stored by :func:`region_arrays`.
 
     Args:
-        artifact: the artifact.
+        artifact: artifact that contains the classifier.
         words: vocabulary size.
-        outputs: number of outputs.
+        outputs: number of outputs per text.
         groups: number of groups of filters.
 
     Raises:

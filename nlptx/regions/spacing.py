@@ -1,4 +1,4 @@
-"""Stores texts one after another with gaps in between, so that windows never extend into another text."""
+"""Stores texts in one array with gaps between them, so that a window around a word never extends into another text."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def with_gaps(
         values: (N, ...) one entry per word of the texts.
         lengths: (B,) number of words in each text.
         gap: number of entries to insert.
-        fill: value of these entries.
+        fill: value of the inserted entries.
 
     Returns:
-        The entries with gaps, and the index (N,) of each word among them.
+        The entries with gaps, and the index (N,) of the entry of each word in this array.
     """
     places = np.arange(len(values)) + gap * np.repeat(np.arange(1, len(lengths) + 1), lengths)
     spaced = np.full((len(values) + gap * (len(lengths) + 1), *values.shape[1:]), fill, values.dtype)
@@ -30,7 +30,7 @@ def with_gaps(
 
 
 def in_groups(texts: Sequence[NDArray[np.integer]], words: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Group texts. Each group except the last has at least ``words`` words. Texts without words are skipped."""
+    """Yield groups of texts with at least ``words`` words each, except the last. Texts without words are skipped."""
     group: list[NDArray[np.integer]] = []
     size = 0
     for ids in texts:

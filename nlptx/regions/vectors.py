@@ -1,18 +1,19 @@
 """Computes vectors of n-grams from counts of the words near them.
 
-The context of an n-gram consists of the words at distances of NEAR to FAR before and after it. With the diagonal matrix
-D of the weights of the context words (:mod:`nlptx.regions.contexts`), and the vector c_g of the relative frequencies of
-the context words near n-gram g, minus those near any word, let
+The context of an n-gram consists of the words at distances of NEAR to FAR before and after it. Let c_g be the vector of
+the relative frequencies of the context words near n-gram g, minus their relative frequencies near any word. Let D be
+the diagonal matrix of the weights of the context words (:mod:`nlptx.regions.contexts`), and
 
     x_g = D c_g.
 
-The components are the leading eigenvectors U of X' N X, where the rows of X are the x_g of frequent words, and N is the
-diagonal matrix of their numbers of context words. If L are the eigenvalues, the vector of n-gram g is
+The components are the leading eigenvectors U of X' N X. The rows of X are the x_g of the frequent words, and N is the
+diagonal matrix of the number of words in the contexts of each frequent word. If L are the eigenvalues, the vector of
+n-gram g is
 
     n_g / (n_g + n_0) x_g U L^(-1/4),
 
-where n_g is the number of context words of the n-gram, and n_0 a constant. The first factor makes the vectors of rare
-n-grams short.
+where n_g is the number of words in the contexts of the n-gram, and n_0 is a constant. The first factor makes the
+vectors of rare n-grams short.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
-# Maximum number of words from which the components are computed; the most frequent ones are used.
+# Maximum number of words from which the components are computed; the most frequent words are used.
 _MAX_ROWS = 8000
-# n_0, which corresponds to 30 occurrences of the n-gram.
+# The constant n_0, which equals the number of words in the contexts of an n-gram that occurs 30 times.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
-# Maximum relative residual of the eigenvectors; their exact directions do not matter.
+# Maximum relative residual of the eigenvectors. It is large, because their exact directions do not matter.
 _TOLERANCE = 0.05
-# Approximate number of words processed at a time, for counting their contexts and for summing their context vectors.
+# Approximate number of words of the texts that are processed at a time: when context words are counted, and when their
+# vectors are summed.
 _COUNTED_TOGETHER, _SUMMED_TOGETHER = 1 << 18, 1 << 13
 
 Report = Callable[[float], None]
@@ -53,17 +55,17 @@ def fit_vectors(
     workers: Workers,
     report: Report = lambda fraction: None,
 ) -> NDArray[np.float32]:
-    """Return the vectors (G, R) of n-grams, scaled so that the mean square length of the vectors of words is 1.
+    """Return the vectors (G, R) of n-grams, scaled so that the mean square length of the vectors of single words is 1.
 
     Args:
         texts: word ids of each text.
-        ngrams: the G n-grams.
+        ngrams: the G n-grams whose vectors are computed.
         counts: (V,) number of occurrences of each word in the texts.
         weights: (V,) weights of the context words; 0 for other words.
         components: maximum number of components R.
         rng: source of randomness for the power iteration.
         workers: threads to use; their number does not change the result.
-        report: callback for the completed fraction.
+        report: callback that receives the completed fraction.
     """
     contexts = np.flatnonzero(weights)
     if not len(contexts):
@@ -73,7 +75,7 @@ def fit_vectors(
     )
     of_words = np.zeros((len(weights) + 1, of_contexts.shape[1] + 1), np.float32)
     of_words[contexts, :-1] = of_contexts
-    of_words[:-1, -1] = 1  # the last component counts the context words
+    of_words[:-1, -1] = 1  # summing this column counts the words in the context
     sums = _sums(texts, ngrams, of_words, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     numbers = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
@@ -172,7 +174,7 @@ def _sums(
 
 
 def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return, for each row, the sum of FAR - NEAR + 1 rows, starting with it. Rows after the last one count as 0."""
+    """Return, for each row, the sum of FAR - NEAR + 1 rows that starts with this row. Rows after the last one are 0."""
     size, done = FAR - NEAR + 1, 0
     power, width = vectors, 1  # sums of `width` rows
     result = np.zeros_like(vectors)
@@ -189,7 +191,10 @@ def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
-    """Return the distinct indices below ``known`` in ``found`` (N,), and a (distinct, N) matrix that sums by index."""
+    """Return the distinct indices below ``known`` in ``found`` (N,), and a matrix that sums the rows with each index.
+
+    The matrix is (distinct, N); its product with an array of N rows is the sum of the rows for each distinct index.
+    """
     order = np.argsort(found, kind="stable")
     order = order[: int(np.searchsorted(found[order], known))]
     values = found[order]
@@ -200,7 +205,10 @@ def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], s
 
 
 def _ones(entries: NDArray[np.integer], columns: int) -> sp.csr_matrix:
-    """Return (N, columns) with a one for each entry of ``entries`` (N, K) below ``columns``; equal entries add up."""
+    """Return a matrix (N, columns) that counts how often each column occurs in each row of ``entries`` (N, K).
+
+    Entries of ``columns`` or more are ignored.
+    """
     known = entries < columns
     starts = np.zeros(len(entries) + 1, np.int64)
     np.cumsum(known.sum(axis=1), out=starts[1:])

@@ -1,4 +1,4 @@
-"""Finds the strongest region of each text for each filter, and computes the gradients that reach only these regions."""
+"""Finds the strongest region of each text for each filter, and computes the gradients of only these regions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class WordGradient(NamedTuple):
     """The nonzero derivatives of the loss with respect to the word weights.
 
     Args:
-        places: (K,) distinct indices in the flattened word weights (W F,).
-        values: (K,) derivatives.
+        places: (K,) distinct indices into the flattened word weights (W F,).
+        values: (K,) derivatives with respect to these word weights.
     """
 
     places: NDArray[np.int64]
@@ -21,7 +21,10 @@ class WordGradient(NamedTuple):
 
 
 def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
-    """Return the largest response of each filter to each text, (B, F), and the first row of ``t`` (N, F) with it."""
+    """Return the largest response (B, F) of each filter to each text, and the first row of ``t`` with it, (B, F).
+
+    ``t`` contains the responses of all filters at all positions of the texts, (N, F).
+    """
     maxima = np.empty((len(lengths), t.shape[1]), t.dtype)
     winners = np.empty(maxima.shape, np.int64)
     start = 0
@@ -29,17 +32,18 @@ def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArra
         responses = t[start : start + length]
         responses.max(axis=0, out=maxima[text])
         row, column = np.divmod(np.flatnonzero(responses == maxima[text]), t.shape[1])
-        winners[text, column[::-1]] = start + row[::-1]  # in a tie, the first is assigned last, so it wins
+        # If several rows have the maximum, the first of them is assigned last, so it is the one that is kept.
+        winners[text, column[::-1]] = start + row[::-1]
         start += length
     return maxima, winners
 
 
 def vector_gradient(dm: NDArray, winners: NDArray[np.int64], vectors: NDArray) -> NDArray:
-    """Return dq (R, F): the sum over the texts of the winning region's vector times dm.
+    """Return dq (R, F): for each filter, the sum over the texts of dm times the vector of the winning region.
 
     Args:
         dm: (B, F) derivative of the loss with respect to the largest responses.
-        winners: (B, F) winning rows of ``vectors``.
+        winners: (B, F) row of ``vectors`` of the winning region.
         vectors: (N, R) vectors of the regions.
     """
     result = np.zeros((dm.shape[1], vectors.shape[1]), vectors.dtype)
@@ -49,12 +53,13 @@ def vector_gradient(dm: NDArray, winners: NDArray[np.int64], vectors: NDArray) -
 
 
 def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: NDArray[np.int32], words: int) -> WordGradient:
-    """Return dw: the sum of dm over the occurrences of each word in the winning bags.
+    """Return dw: for each word and filter, the sum of dm over the occurrences of the word in the winning bags.
 
     Args:
         dm: (B, F) derivative of the loss with respect to the largest responses.
-        winners: (B, F) winning rows of ``bags``.
-        bags: (N, BAG) words of the bags; ``words`` or more for unknown words.
+        winners: (B, F) row of ``bags`` of the winning region.
+        bags: (N, BAG) indices of the words in the bag at each position; unknown words have indices of ``words`` or
+            more.
         words: number of known words.
     """
     text, column = np.nonzero(dm)

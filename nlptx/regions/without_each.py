@@ -1,8 +1,8 @@
 """Leave-one-out: computes the outputs of a region classifier for a text with each word left out in turn.
 
-Without word t, only the regions that contained it change: those at the REACH positions before and after it. For each
-filter, the strongest of the other regions is known from the largest responses before and after these positions. The
-time is therefore proportional to the length of the text.
+If word t is left out, only the regions that contained it change. They are at positions up to REACH before and after t.
+For all positions before them, and for all positions after them, the largest response of each filter is computed in
+advance. The time is therefore proportional to the length of the text.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
 from nlptx.runtime.slices import in_lengths
 
-# Number of words that are left out together.
+# Number of words for which the changed regions are computed at a time. (Each of them is still left out alone.)
 _TOGETHER = 256
 
 
 def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
-    """Return the outputs (T, outputs) for a text of T words without word 0, 1, ... T - 1; T is at least 2."""
+    """Return the outputs (T, outputs): row t is for the text without word t. The text has T words, at least two."""
     count = len(ids)
     found = classifier.ngrams.find(ids, np.array([count]))
     responses = np.concatenate(list(classifier.responses_in_parts(found)))  # (T, F)
     lowest = np.full((1, responses.shape[1]), -np.inf, responses.dtype)
-    before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: largest of the first t rows
-    after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: largest from row t on
+    before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: maxima of rows 0 to t - 1
+    after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: maxima of row t and later
     maxima = np.empty_like(responses)
     for first in range(0, count, _TOGETHER):
         left_out = np.arange(first, min(first + _TOGETHER, count))
@@ -41,10 +41,11 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
 
 
 def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer], slice]:
-    """Return the part of the text without word ``left_out`` that determines the changed regions, and their positions.
+    """Return the passage that determines the regions that change without word ``left_out``, and their positions in it.
 
-    The changed regions need AROUND more words on each side. An n-gram that begins before the part belongs to none of
-    them, so the start of the part may be mistaken for the start of a text.
+    On each side, the passage extends AROUND words beyond the changed regions' positions. An n-gram that begins before
+    the passage is in none of these regions. It therefore does not matter that the start of the passage is treated like
+    the start of a text.
     """
     start = max(left_out - REACH - AROUND, 0)
     part = np.concatenate([ids[start:left_out], ids[left_out + 1 : left_out + 1 + REACH + AROUND]])

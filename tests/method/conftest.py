@@ -1,4 +1,4 @@
-"""The pipeline of the first article, trained once for all tests that use it."""
+"""A fixture that runs the pipeline of Goldstraw's article once for all tests that use it."""
 
 import pytest
 from made_once import made_once
@@ -7,7 +7,7 @@ from reviews import KINDS, make_reviews, pipeline
 
 @pytest.fixture(scope="session")
 def goldstraw(tmp_path_factory):
-    """Return the artifacts of the preset goldstraw, as a dict of stage -> path."""
+    """Return the paths of the artifacts made with the preset goldstraw, as a dict from the stage to the path."""
 
     def make(folder):
         pipeline(folder, "goldstraw", *make_reviews(450), "--epochs", 4)

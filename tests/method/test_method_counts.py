@@ -13,7 +13,7 @@ from nlptx.settings import CountSettings
 
 
 def brute_force(texts, window, weight, min_count):
-    """Sum the weights of all pairs of positions as exact fractions."""
+    """Return the weighted co-occurrence counts, computed from all pairs of positions as exact fractions."""
     frequency = Counter(word for text in texts for word in text.split())
     table = Counter()
     for text in texts:
@@ -50,7 +50,7 @@ def test_row_01_cooccurrence_default():
     settings = CountSettings()
     assert (settings.window, settings.weighting) == (10, "harmonic")
     texts, _ = make_reviews(300)
-    # Exactly equal, because the counts are summed as integers and divided once at the end.
+    # The counts are exactly equal, because they are summed as integers, and divided only once, at the end.
     expected = brute_force(texts, 10, lambda d: Fraction(1, d), settings.min_count)
     assert as_dict(nlptx.count(texts, settings, 1)) == expected
     assert as_dict(nlptx.count(texts[::-1], settings, 1)) == expected

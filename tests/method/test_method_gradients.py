@@ -40,7 +40,7 @@ WHOLE_MODELS = {
 def check_all_gradients(settings, texts, targets):
     """Check all gradients of a model in float64, with dropout and two microbatches, as in training.
 
-    Return the model and a dict of name -> (values, gradient).
+    Return the model, and a dict that maps the name of each parameter to its values and its gradient.
     """
     model = as_float64(small_fit(**settings))
     ids = [model.encode(text) for text in texts]
@@ -88,7 +88,7 @@ def test_row_16_backpropagation_as_taught_with_jacobians():
         z = (row - row.mean()) / sigma
         jacobian = (np.eye(width) - np.ones((width, width)) / width - np.outer(z, z) / width) / sigma
         assert_allclose(dx, jacobian.T @ upstream, atol=1e-12)
-    # If K and V are identity matrices, the scores are Q and the outputs are P, so only the softmax remains.
+    # If K and V are identity matrices, the scores are Q and the outputs are P, so attention is only a softmax.
     q, one = rng.normal(size=(7, 7)), np.eye(7)
     single = [array[None, None] for array in (q, one, one)]  # one window, one head
     p, e, z = attend(*single, False)
@@ -158,11 +158,11 @@ def test_fault_zero_gradients_for_k_and_q(attention, head_width):
 def test_fault_one_add_and_norm_cache_shared_by_two_call_sites(order):
     rng = np.random.default_rng(1)
     block = EncoderBlock(PlainAttention(), FeedForward(6, 7, "tanh", rng), 6, order, False, 0.0)
-    block.feed_forward.norm = block.attention.norm  # the same layer is called twice
+    block.feed_forward.norm = block.attention.norm  # the block now calls the same layer norm twice
     randomise(block)
     layout = Layout(np.array([2, 3]))
     check_gradients(*layer_gradients(block, rng.normal(size=(5, 6)), layout))
-    # Another forward call between a forward pass and its backward pass, for example by another thread, has no effect.
+    # If forward is called again before backward, for example by another thread, the gradients are still correct.
     layer = MultiHeadAttention(6, 2, 3, True, rng)
     grads = [Gradients(randomise(layer) * 0) for _ in range(2)]
     y, cache = layer.forward(x := rng.normal(size=(5, 6)), layout)

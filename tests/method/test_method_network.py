@@ -15,7 +15,7 @@ from nlptx.settings import TrainSettings
 
 
 def check(model, matters=None):
-    """Check that predictions equal the plain formulas, and that changing the settings in ``matters`` changes them."""
+    """Check that predictions equal those of the plain formulas, and that the settings in ``matters`` change them."""
     as_float64(model)
     actual = model.predict_proba(TEXTS, jobs=1)
     assert_allclose(actual, [plain_probabilities(model, text) for text in TEXTS], rtol=1e-8)
@@ -35,8 +35,8 @@ def shapes(model):
 def test_row_07_embedding_lookup_as_taught_is_frozen():
     embeddings = small_embeddings()
     model = small_fit(freeze=True, **ARTICLE)
-    # The weights for cosines are divided out. Apart from that, the vectors are only scaled by a common factor, so that
-    # the root mean square of their entries is 1.
+    # Training divides the vectors by the column weights that `pca` applied. Then it multiplies all of them by the same
+    # number, so that the root mean square of their entries is 1.
     vectors = embeddings.unweighted()
     size = np.sqrt(np.mean(np.square(vectors, dtype=np.float64)))
     assert_allclose(model.table, vectors / size, rtol=1e-6)
@@ -51,7 +51,7 @@ def test_row_07_embedding_lookup_default_is_fine_tuned_with_a_separate_rate():
     assert not TrainSettings().freeze
     texts, labels = make_reviews(40, plain_words=20)
     frozen, slow, fast = (
-        # One step of plain gradient descent, so that doubling the learning rate doubles the step.
+        # Only one step of plain gradient descent is taken, so if the learning rate is doubled, the step is doubled.
         small_fit(
             texts, labels, optimizer="sgd", batch=40, valid_share=0.0, weight_averaging=0.0, clip=0.0, embedding_lr=rate
         )
@@ -62,7 +62,7 @@ def test_row_07_embedding_lookup_default_is_fine_tuned_with_a_separate_rate():
     assert_allclose(moved, 2 * (slow.table - frozen.table), atol=1e-6)
     seen = np.isin(np.arange(len(moved)), known_rows(frozen, texts))
     assert not seen.all()
-    assert (moved[seen] != 0).any(axis=1).mean() > 0.9  # word dropout may drop a rare word
+    assert (moved[seen] != 0).any(axis=1).mean() > 0.9  # a word that occurs once may not move, because of word dropout
     assert not moved[~seen].any()
     check(small_fit(attention_window=WINDOW))
 
@@ -100,7 +100,7 @@ def test_row_09_self_attention_as_taught(attention):
     x, layout, _, _ = network_inputs(model, [model.encode(TEXTS[4])])
     _, cache = model.network.forward(x, layout, None)
     (weights,) = model.network.encoder.attention_weights(cache[0])[0]
-    assert_allclose(weights.sum(axis=-1), 1)  # sum over the keys
+    assert_allclose(weights.sum(axis=-1), 1)  # the weights sum to 1 over the keys
     plain = PlainTransformer(model)
     plain.probabilities(model.encode(TEXTS[4]))
     assert_allclose(weights[0], plain.attention[0][0], atol=1e-9)

@@ -17,13 +17,13 @@ from nlptx.pca.transform import transform
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
 
-# Settings of the textbook power iteration: one vector at a time, and each is removed from the matrix by subtraction.
+# Settings of the textbook power iteration: one vector at a time, with deflation by subtraction from the matrix.
 TEXTBOOK_SCALE = {"eigenvalue_weight": 1.0, "equalize": 0.0, "negative_weight": 1.0}
 SLOW = {**TEXTBOOK_SCALE, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
 # Settings of the textbook power iteration with standardised rows and without PPMI.
 ARTICLE = {"transform": "none", "standardize": True, **SLOW}
-# Settings with different rows: standardised counts; standardised PPMI; PPMI.
+# Settings for which the rows are, in this order: standardised counts, standardised PPMI, and PPMI.
 VARIANTS = {"taught": ARTICLE | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
 SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
 

@@ -19,7 +19,7 @@ from nlptx.training.progress import EpochProgress
 
 
 def cycles(count, words=12, length=13):
-    """Return texts that repeat a cycle of words: each word determines the next one, and all are equally frequent."""
+    """Return texts that repeat a cycle of words. Each word determines the next one, and all are equally frequent."""
     return [" ".join(f"c{(start + index) % words}" for index in range(length)) for start in range(count)]
 
 
@@ -55,7 +55,7 @@ def test_row_15_pretraining_is_optional_and_starts_the_classifier():
     assert len(pretrained.history["pretrain"]) == 1
     assert without.flat.shape == pretrained.flat.shape
     assert np.abs(pretrained.flat - without.flat).max() > 1e-3
-    # The model contains the pre-trained parameters themselves, not copies, so they are saved with it.
+    # The network still uses the array that is saved with the model, not a copy of it.
     assert all(np.shares_memory(parameter.value, pretrained.flat) for _, parameter in pretrained.network.parameters())
 
 

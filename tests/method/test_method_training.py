@@ -18,11 +18,11 @@ from nlptx.training.loss import loss_and_gradients
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.weight_averaging import WeightAverage
 
-# ---------------------------------------------------------------- steps
+# ---------------------------------------------------------------- training steps
 
 
 def textbook_step(rule, w, g, memory, lr, beta1=0.9, decay=0.0):
-    """Return w after an optimiser step with the gradient g; ``memory`` holds the moments and the number of steps."""
+    """Return w after an optimiser step with the gradient g. ``memory`` holds the moments and the number of steps."""
     if rule == "sgd":
         return w - lr * g
     memory["t"] = t = memory.get("t", 0) + 1
@@ -91,7 +91,7 @@ def test_row_17_gradient_clipping():
     assert_allclose(result.row_gradient, rows / 13)
     assert clip(result, 1.0) == pytest.approx(1)
     assert_allclose(result.flat, flat / 13)
-    for max_norm in (20.0, 0.0):  # a limit above the norm, and no limit
+    for max_norm in (20.0, 0.0):  # 20 is above the norm, and 0 means no limit
         result = BatchGradient(0.0, 0, flat.copy(), np.arange(2), rows.copy())
         clip(result, max_norm)
         assert_array_equal(result.flat, flat)
@@ -119,7 +119,7 @@ def test_row_17_dropout(p):
 @pytest.mark.parametrize("rule", ["sgd", "adam", "adamw"])
 def test_row_17_training_equals_the_textbook_loop(rule):
     texts, labels = make_reviews(24)
-    # Each batch contains all texts, so shuffling has no effect.
+    # Each batch contains all texts, so the order of the texts has no effect.
     settings = TrainSettings(
         epochs=4, batch=24, optimizer=rule, lr=0.01, warmup=2, clip=0.05, valid_share=0.0, weight_decay=0.1, **PLAIN
     )
@@ -134,7 +134,7 @@ def test_row_17_training_equals_the_textbook_loop(rule):
     for _, parameter in model.network.parameters():
         decays[parameter.span] = parameter.value.ndim == 2
     memories = ({}, {}, {})
-    for lr in (0.005, 0.01, 0.01, 0.005):  # two steps of warm-up, then decay towards 0
+    for lr in (0.005, 0.01, 0.01, 0.005):  # two steps of warm-up, then a decay towards 0
         grads = Gradients(np.zeros(model.flat.size))
         *_, dx = loss_and_gradients(model, microbatch, grads, None, len(ids))
         table = np.zeros_like(model.table)

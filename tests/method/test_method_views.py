@@ -38,7 +38,7 @@ def test_row_18_learning_curve_is_stored_in_the_artifact(tmp_path):
     assert history["steps"] == 3 * 9
     assert [step for step, _ in history["curve"]] == list(range(1, 28))
     assert [epoch["loss"] for epoch in history["epochs"]] == pytest.approx([losses[n] for n in (9, 18, 27)], abs=1e-5)
-    # 72 texts in 9 equal batches, so the mean of the step losses equals the loss of the epoch.
+    # The 72 texts form 9 batches of equal size, so the mean of the step losses equals the loss of the epoch.
     points = np.array([loss for _, loss in history["curve"]]).reshape(3, 9)
     assert_allclose(points.mean(axis=1), [losses[n] for n in (9, 18, 27)], atol=1e-4)
 
@@ -113,7 +113,7 @@ def test_row_19_attention_of_each_head_as_taught(goldstraw):
 
 def test_row_19_attention_default_is_shown_with_the_effect_of_each_word():
     model = small_fit(epochs=4, attention_window=4, weight_averaging=0.0, lr=1e-2)
-    words = ["good1", "w1", "w2", "bad3"]  # one window without a repeated word, so that the worth is exact
+    words = ["good1", "w1", "w2", "bad3"]  # one window, and no word occurs twice, so that the effects are exact
     text = " ".join(words)
     explanation = explain(model, text)
     (complete,) = model.predict_proba([text], jobs=1)
@@ -127,5 +127,5 @@ def test_row_19_attention_default_is_shown_with_the_effect_of_each_word():
     (weights,) = explain(model, "good1 w1 w2 bad3 w0 good2 good2").attention
     assert weights.shape == (4, 7, 7)
     assert_allclose(weights.sum(axis=2), 1, rtol=1e-5)
-    assert not weights[:, :4, 4:].any()  # no attention between windows
+    assert not weights[:, :4, 4:].any()  # tokens of different windows do not attend to each other
     assert not weights[:, 4:, :4].any()

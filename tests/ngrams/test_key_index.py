@@ -1,4 +1,4 @@
-"""The index of known n-grams finds what a dictionary finds."""
+"""The index of known keys returns the same results as a dictionary."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_known_keys_have_their_index_and_others_the_number_of_keys(known, asked)
     place = {key: number for number, key in enumerate(known)}
     expected = [place.get(key, len(known)) for key in asked]
     index = KeyIndex(np.array(known, np.int64))
-    for _ in range(9):  # the first answers come from a binary search, the later ones from the table
+    for _ in range(9):  # the first results come from binary search, later ones from the hash table
         assert_array_equal(index.find(np.array(asked, np.int64)), expected)
 
 

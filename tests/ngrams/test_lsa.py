@@ -22,7 +22,7 @@ def components_of(rows, maximum, jobs=1, seed=1):
     return find_components(rows, maximum, np.random.default_rng(seed), Workers(jobs))
 
 
-# ---------------------------------------------------------------- the rows
+# ---------------------------------------------------------------- the rows of X
 
 
 def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
@@ -30,8 +30,8 @@ def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
     assert_allclose(importance(np.array([1, 2, 50, 99]), 99, 2), expected, rtol=1e-5)
 
 
-# log(10000 / 10)^2 is 47.7. log(10000 / n)^2 is more than a tenth of it if n is at most 1125, and more than a fifth if
-# n is at most 455.
+# The largest importance is log(10000 / 10)^2 = 47.7. log(10000 / n)^2 is more than a tenth of it if n is at most 1125,
+# and more than a fifth of it if n is at most 455.
 @pytest.mark.parametrize(("long", "largest"), [(False, 1125), (True, 455)])
 def test_very_frequent_ngrams_of_many_texts_have_no_importance(long, largest):
     seen = np.array([9, 10, largest, largest + 1, 9998])
@@ -51,7 +51,7 @@ def test_rows_have_length_1():
     assert_allclose(rows.toarray(), [[0, 0], [0.6, 0.8], [1, 0], [0, 0]])
 
 
-# ---------------------------------------------------------------- the components
+# ---------------------------------------------------------------- the LSA components
 
 
 def test_scores_equal_those_of_a_singular_value_decomposition():
@@ -62,7 +62,8 @@ def test_scores_equal_those_of_a_singular_value_decomposition():
     expected -= expected.mean(axis=0)
     expected /= np.sqrt(np.mean(expected**2))
     expected *= np.sign((expected * components.scores).sum(axis=0))
-    assert_allclose(components.scores, expected, atol=0.05)  # accurate only to the tolerance of the solver
+    # The components are only as accurate as the tolerance of the power iteration.
+    assert_allclose(components.scores, expected, atol=0.05)
     assert np.mean(components.scores**2) == pytest.approx(1, rel=1e-5)
     assert_allclose(components.scores.mean(axis=0), 0, atol=1e-5)
 
@@ -130,7 +131,7 @@ def test_the_gradient_vanishes_at_the_linear_solution(classes):
     assert_allclose(error.sum(axis=0), 0, atol=2e-2)
 
 
-# ---------------------------------------------------------------- as n-gram features
+# ---------------------------------------------------------------- the components in n-gram features
 
 
 def fit_features(texts, targets, classes=2, unlabelled=(), words=30, threads=1, components=8, order=2, passages=()):
@@ -173,7 +174,7 @@ def test_a_label_does_not_affect_the_features_of_its_text():
 
 
 def test_features_of_training_and_new_texts_have_similar_spread():
-    """The row of a training text is left out, because with few texts it would strongly affect the text's output."""
+    """The contribution of a training text to its own output is left out, because it is large if there are few texts."""
     rng = np.random.default_rng(6)
     targets = np.arange(400) % 2
     plain = (2000 * rng.random((400, 38)) ** 3).astype(int)

@@ -46,7 +46,7 @@ both = pytest.mark.parametrize("classes", [2, 3])
 
 
 def grams_of(ids, order):
-    """Return the n-grams that end at each token, for n = 1 to ``order``, as tuples; None where there is no n-gram."""
+    """Return, for each token, the n-grams that end at it, for n = 1 to ``order``, as tuples; None if there is none."""
     text = (START, *ids)
     return [[text[t + 2 - n : t + 2] if n <= t + 2 else None for n in range(1, order + 1)] for t in range(len(ids))]
 
@@ -58,8 +58,9 @@ def distinct_grams(ids, order):
 def plain_ratios(counts, classes, min_texts):
     """Return log-count ratios (Wang & Manning 2012): r = log((p / |p|) / (q / |q|)).
 
-    p are the smoothed counts of a class, q those of all other classes. Smoothing adds two texts to the count of each
-    n-gram, divided between the class and the other classes in proportion to their total counts.
+    Here p are the smoothed counts of a class, and q those of all other classes together. Smoothing adds two texts to
+    the count of each n-gram. They are divided between the class and the other classes in proportion to their total
+    counts.
     """
     frequent = [row for row in counts if sum(row) >= min_texts]
     columns = []
@@ -73,7 +74,7 @@ def plain_ratios(counts, classes, min_texts):
 
 
 def plain_token_features(ids, among, classes, order, min_texts, texts, targets):
-    """Return the token features (T, order E) of a text, from counts in the texts with indices ``among``."""
+    """Return the token features (T, order E) of a text, given counts in the texts with the indices ``among``."""
     sets = [distinct_grams(text, order) for text in texts]
     known = [gram for gram, count in Counter(gram for s in sets for gram in s).items() if count >= min_texts]
     counts = [[sum(gram in sets[i] for i in among if targets[i] == c) for c in range(classes)] for gram in known]
@@ -82,7 +83,7 @@ def plain_token_features(ids, among, classes, order, min_texts, texts, targets):
     return [[r for gram in grams for r in ratios.get(gram, unknown)] for grams in grams_of(ids, order)]
 
 
-# ---------------------------------------------------------------- n-grams as integers
+# ---------------------------------------------------------------- keys: n-grams encoded as integers
 
 
 def assert_one_key_per_gram(texts, order, words):
@@ -128,7 +129,7 @@ def test_the_start_of_a_text_acts_as_a_word():
 def test_keys_of_empty_and_short_texts():
     assert ngram_keys(np.array([], np.int32), 3, 9).shape == (0, 3)
     (only,) = ngram_keys(np.array([4], np.int32), 3, 9)
-    assert_array_equal(only >= 0, [True, True, False])  # the word alone; the start and the word
+    assert_array_equal(only >= 0, [True, True, False])  # the word alone, the start and the word, and no trigram
     assert_array_equal(ngram_keys(np.array([4, 4], np.int32), 3, 9)[1] >= 0, True)
 
 
@@ -192,7 +193,10 @@ def test_the_ratio_is_positive_for_the_class_that_contains_the_ngram():
 
 
 def gradient_of_penalised_loss(presence, ratios, targets, products, bias):
-    """Return dloss/dw (G, E) and dloss/db (E,) of sum -log p + |w|^2 / (2 C), in float64, one text at a time."""
+    """Return the gradients dw (G, E) and db (E,) of the loss, sum -log p + |w|^2 / (2 C), in float64.
+
+    The gradients are computed one text at a time.
+    """
     weights = products.astype(np.float64) / ratios
     dw, db = weights / INVERSE_PENALTY, np.zeros(len(bias))
     for row, target in zip(presence, targets, strict=True):
@@ -240,7 +244,8 @@ def test_the_linear_solution_equals_that_of_another_optimizer():
         margins = signs * (features @ flat[:-1] + flat[-1])
         return np.log1p(np.exp(-margins)).sum() + flat[:-1] @ flat[:-1] / (2 * INVERSE_PENALTY)
 
-    actual = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-4}).x  # with numerical gradients
+    # BFGS computes the gradients numerically.
+    actual = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-4}).x
     products, bias = fit_linear(sp.csr_matrix(presence), ratios, targets)
     assert_allclose(products[:, 0] / ratios[:, 0], actual[:-1], atol=2e-3)
     assert_allclose(bias[0], actual[-1], atol=2e-3)
@@ -258,7 +263,7 @@ def test_texts_with_very_many_decisive_ngrams_do_not_overflow():
     assert (z[3:] > 3).all()
 
 
-# ---------------------------------------------------------------- cross-fitting
+# ---------------------------------------------------------------- cross-fitting: features fitted out of fold
 
 
 def fit_features(
@@ -286,7 +291,7 @@ COUNT = 15
 
 @cache
 def folds_by_flipping(classes):
-    """Return for each text the set of texts whose features stay the same when its label changes."""
+    """Return, for each text, the set of the texts whose features stay the same if the label of this text changes."""
     texts, targets = random_texts(COUNT, classes)
     _, before = fit_features(texts, targets, classes)
     folds = []
@@ -304,7 +309,8 @@ def test_a_label_does_not_affect_the_features_of_its_text_or_fold(classes):
     for number, unchanged in enumerate(folds):
         assert number in unchanged
         assert all(folds[other] == unchanged for other in unchanged)
-    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS  # a label affects all texts of other folds
+    # A label affects the features of all texts in other folds.
+    assert [len(fold) for fold in set(folds)] == [COUNT // FOLDS] * FOLDS
 
 
 @both
@@ -343,7 +349,7 @@ def test_features_of_a_new_text_use_the_linear_model_of_all_texts(classes):
 
 @both
 def test_unlabelled_texts_change_no_ratio(classes):
-    """This holds even if the labels are unbalanced and the unlabelled texts contain many n-grams of their own."""
+    """The labels are unbalanced, and the unlabelled texts contain many n-grams that no labelled text contains."""
     texts, targets = random_texts(60, classes, words=30)
     targets = [target if number % 3 else 0 for number, target in enumerate(targets)]
     unlabelled_texts = random_texts(300, classes, words=60, seed=2)[0]
@@ -416,7 +422,7 @@ def test_fewer_texts_than_folds(count):
     assert len(final.keys) == 8
     assert [features.token_features.shape for features in train_features] == [(3, 3)] * count
     assert all(np.isfinite(features.text_features).all() for features in train_features)
-    if count == 1:  # there is no other text to count
+    if count == 1:  # there is no other text from which the features could be fitted
         assert not train_features[0].token_features.any()
         assert not train_features[0].text_features.any()
 
@@ -438,7 +444,7 @@ def test_unknown_ngrams_contribute_nothing():
     )
     features = known.of(np.array([0, 1, 1, 2]))  # the key of a single word is its id + 1
     assert_array_equal(features.token_features, [[0], [7], [7], [0]])
-    assert features.text_features == [5 / 2]  # divided by the square root of the four words
+    assert features.text_features == [5 / 2]  # divided by the square root of 4, the number of words
 
 
 def test_an_empty_text_has_no_token_features():
@@ -448,7 +454,7 @@ def test_an_empty_text_has_no_token_features():
     assert_array_equal(features.text_features, final.bias)
 
 
-# ---------------------------------------------------------------- in the network
+# ---------------------------------------------------------------- n-gram features in the network
 
 NETWORKS = pytest.mark.parametrize(
     ("loss", "classes"), [("cross-entropy", 2), ("cross-entropy", 3), ("squared-error", 2)]
@@ -457,7 +463,7 @@ LENGTHS = np.array([3, 1, 7, 2])
 
 
 def network_with_features(loss, classes):
-    """Return a network and inputs for it: layout, word vectors, token features and text features."""
+    """Return a network and its inputs: the layout, word vectors, token features and text features."""
     shape = NetworkSettings(width=6, heads=2, hidden=7, attention_window=4, dropout=0.0, loss=loss)
     rng, width = np.random.default_rng(4), feature_width(classes)
     network = Network(shape, 5, classes, rng, 2 * width, width)
@@ -518,7 +524,7 @@ def test_word_dropout_drops_the_token_features_of_the_word(share):
     assert kept == pytest.approx(1 - share, abs=0.03)
 
 
-# ---------------------------------------------------------------- in the model and its artifact
+# ---------------------------------------------------------------- n-gram features in the model and its artifact
 
 ARRAYS = {"ngrams_lower", "ngrams_upper", "ratios", "slopes", "bias", "latent", "importance"}
 
@@ -573,7 +579,7 @@ def test_compact_files_hardly_change_the_probabilities(tmp_path):
     loaded = Model.load(path)
     assert_allclose(probabilities(trained()), probabilities(model), rtol=0, atol=1e-2)
     assert (probabilities(trained()) != probabilities(model)).any()
-    # Training rounds the values in the same way, so the quality that it measures is that of the loaded model.
+    # Training rounds the values as storing does, so the accuracy that training reports is that of the loaded model.
     assert_array_equal(probabilities(loaded), probabilities(model))
 
 
@@ -642,7 +648,7 @@ def test_damaged_arrays_are_rejected(name, tmp_path):
 
 
 def test_keys_are_stored_in_the_form_that_takes_less_space(tmp_path):
-    """Keys that are far apart, as with a very large vocabulary, are stored unchanged. Both forms can be read."""
+    """Keys that are far apart, as those of a very large vocabulary, are stored in one array. Both forms can be read."""
     artifact = trained().to_artifact()
     keys = trained().ngram_features.keys
     far_apart = np.arange(len(keys)) << 33

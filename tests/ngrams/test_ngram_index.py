@@ -1,4 +1,4 @@
-"""The index of n-grams finds what a dictionary of their keys finds."""
+"""The index of known n-grams returns the same results as a dictionary of their keys."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Counts and matrices from numbered n-grams equal those from n-grams that are looked up by their keys."""
+"""Counts and matrices computed from numbered n-grams equal those computed from the keys of the n-grams."""
 
 import numpy as np
 import pytest

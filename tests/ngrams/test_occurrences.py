@@ -1,4 +1,4 @@
-"""Counts and positions of n-grams equal those that the simplest possible code finds."""
+"""Counts and occurrences of n-grams equal those that the simplest possible code finds."""
 
 from collections import Counter
 
@@ -32,7 +32,7 @@ def small_groups(monkeypatch):
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
-# With two million words, 63 bits cannot hold both the key of a trigram and the number of its text.
+# With a vocabulary of two million words, 63 bits cannot hold both the key of a trigram and the number of its text.
 @pytest.mark.parametrize("words", [9, 2_000_000])
 def test_counts_and_presence(words, jobs):
     workers = Workers(jobs)

@@ -17,7 +17,7 @@ WORDS, LABELS = 40, 6
 
 
 def make_texts(count, seed=1):
-    """Return word ids and labels; label c makes the words 5 c to 5 c + 4 likely."""
+    """Return word ids and labels. A text with label c is likely to contain the words 5 c to 5 c + 4."""
     rng = np.random.default_rng(seed)
     targets = rng.random((count, LABELS)) < 0.25
     texts = []
@@ -144,7 +144,7 @@ def test_weights_double_the_counts():
 
 
 def test_the_mean_prediction_is_the_frequency_of_the_label():
-    """The loss of texts without any n-gram of the label is computed once, and multiplied by their number."""
+    """The total loss of the texts without any n-gram of the label is computed from their numbers only."""
     texts, targets = make_texts(50)
     rows, labels = matrix(texts), sp.csr_matrix(targets, dtype=float)
     models = fit_labels(rows, labels, 1)

@@ -1,4 +1,4 @@
-"""For many texts, n-gram features are computed in another way than for few texts, with about the same values."""
+"""The n-gram features that are fitted by the method for many texts are close to those of the method for few texts."""
 
 from functools import partial
 
@@ -75,7 +75,7 @@ def test_products_with_blocks(budget, monkeypatch):
 
 
 def product_of(a, rows, block):
-    """Return the part of the product N' a that comes from ``block``, which contains the given rows of the matrix N."""
+    """Return the contribution of ``block`` to the product N' a. The block contains the given rows of the matrix N."""
     return block.T @ a[rows]
 
 
@@ -118,7 +118,7 @@ def test_if_there_are_too_many_ngrams_rare_ones_are_left_out(most):
     assert known.min_texts == 1 or most < len(every.keys)
     labelled, counts = count_occurrences(sets, None)
     assert set(known.keys) == set(frequent) | set(labelled[counts >= known.min_texts])
-    if known.min_texts > 1:  # with a lower minimum, there would be too many
+    if known.min_texts > 1:  # a lower minimum would give more n-grams than allowed
         assert len(set(frequent) | set(labelled[counts >= known.min_texts - 1])) > most
 
 
@@ -215,8 +215,8 @@ def test_the_model_on_components_equals_that_for_few_texts(budget):
 
 
 def test_what_a_text_contributes_to_its_own_output(budget):
-    # With all eigenvectors V and eigenvalues L of X'X, w = X' (X V L^-1 b). Text t adds (x_t V L^-1 b) x_t' to w, and
-    # x_t V L^-1 b to its own output, because x_t has length 1.
+    # If V contains all eigenvectors of X'X, and L their eigenvalues, the weights of the n-grams are w = X' (X V L^-1
+    # b). Text t adds (x_t V L^-1 b) x_t' to w, and x_t V L^-1 b to its own output, because x_t has length 1.
     importance = np.ones(len(KEYS), np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, np.ones(len(TEXTS), bool), None)
     x = unit_rows(TEXTS, importance)
@@ -242,12 +242,12 @@ def test_equal_texts_have_no_components(budget):
     assert no_components(WeightedRows.of(blocks, importance, np.zeros(30, bool), None)) is None
 
 
-# ---------------------------------------------------------------- all features
+# ---------------------------------------------------------------- token and text features together
 
 
 @pytest.fixture
 def both(monkeypatch):
-    """Return a function that fits features twice, by the methods for few and for many texts."""
+    """Return a function that fits features twice: by the method for few texts, and by the method for many texts."""
     monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 100)  # so that both methods converge
 
     def fit(texts, targets, shape, unlabelled=(), **more):
@@ -302,7 +302,7 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
     expected = arrays(SERIAL, None)
     elsewhere = Elsewhere(2)
     assert arrays(elsewhere, None) == expected
-    assert elsewhere.tasks > 10  # several for the linear models, and more for the components
+    assert elsewhere.tasks > 10  # several tasks for the linear models, and more for the components
     for jobs, memory in ((1, 1), (3, 1), (3, 1 << 30)):
         with Workers(jobs) as workers, MemoryBudget(memory) as budget:
             assert arrays(workers, budget) == expected

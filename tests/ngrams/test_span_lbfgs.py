@@ -60,7 +60,7 @@ def test_the_loss_is_as_low_as_that_of_a_search_among_all_weights(kind, weights)
 @pytest.mark.parametrize("targets", [np.zeros(30, int), np.ones(30, int)])
 def test_only_one_class_occurs(targets):
     rows, ratios, _ = problem("two", 30, 50, 1)
-    for given in (ratios, np.zeros_like(ratios)):  # with ratios of 0, only the bias matters
+    for given in (ratios, np.zeros_like(ratios)):  # if all ratios are 0, the outputs depend only on the bias
         products, bias = fit_linear(rows, given, targets)
         assert (np.sign(rows @ products + bias)[:, 0] == 2 * targets - 1).all()
 

@@ -1,4 +1,4 @@
-"""Products with X X' that are computed in tiles equal dense products, for any number of workers and any shape."""
+"""Products with X X' that are computed in tiles equal dense products, for any shape of X and any number of workers."""
 
 import numpy as np
 import pytest

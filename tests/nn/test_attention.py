@@ -8,11 +8,11 @@ from nlptx.nn import attention_kernel
 from nlptx.nn.attention import attention, attention_backward
 from nlptx.nn.attention_kernel import attend, attend_backward, attend_only
 
-SHAPE = (3, 2, 9, 4)  # windows, heads, tokens, width of a head
+SHAPE = (3, 2, 9, 4)  # numbers of windows, heads and tokens, and the width of a head
 
 
 def arrays(dtype, size=1.0, shift=0.0):
-    """Return Q, K, V and dO. The scores are about ``size`` squared plus ``shift``."""
+    """Return random Q, K, V and dO. The scores are about as large as the square of ``size``, plus ``shift``."""
     rng = np.random.default_rng(3)
     q, k, v, do = (rng.normal(size=SHAPE) for _ in range(4))
     q *= size

@@ -42,10 +42,10 @@ def test_the_checker_restores_what_it_changes_and_rejects_nan() -> None:
     assert_array_equal(value, before)
 
 
-ATTEND_BACKWARD = attention.attend_backward  # the correct function, saved before a test patches it
+ATTEND_BACKWARD = attention.attend_backward  # the correct function, saved here because tests patch it
 
 
-# Common mistakes, each in a layer with a broken backward pass.
+# Layers whose backward pass contains a common mistake.
 
 
 class HeadsWithAnotherSoftmax(MultiHeadAttention):
@@ -59,7 +59,7 @@ class HeadsWithAnotherSoftmax(MultiHeadAttention):
 
 
 class SumOverQueries(HeadsWithAnotherSoftmax):
-    """ds_ij = p_ij (dp_ij - sum_l p_lj dp_lj): the sum runs over queries instead of keys."""
+    """The sum runs over queries instead of keys: ds_ij = p_ij (dp_ij - sum_l p_lj dp_lj)."""
 
     @staticmethod
     def wrong(
@@ -72,7 +72,7 @@ class SumOverQueries(HeadsWithAnotherSoftmax):
 
 
 class NothingForQueriesAndKeys(HeadsWithAnotherSoftmax):
-    """dQ = dK = 0, as if the gradient of the softmax summed to zero."""
+    """dQ and dK are 0, as if the gradient of the softmax were always 0."""
 
     @staticmethod
     def wrong(*args: Any) -> tuple[NDArray, NDArray, NDArray]:

@@ -1,4 +1,4 @@
-"""Properties that every layer must have, checked for every layer in the table CASES."""
+"""Tests of the properties that every layer must have, for all layers in the table CASES."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ CASES = [
     Case("dropout, not training", lambda rng: Dropout(0.25)),
     Case("sinusoidal positions", lambda rng: SinusoidalPositions()),
     Case("learned positions", lambda rng: LearnedPositions(4, WIDTH, rng)),
-    # Flattening supports only one window per text; the other pools combine all windows of a text.
+    # Flattening supports only one window per text. The other pooling layers combine all windows of a text.
     *(
         Case(f"{name} pool", lambda rng, make=make: make(WIDTH, 8), window=8 if name == "flatten" else 4)
         for name, make in POOLS.items()

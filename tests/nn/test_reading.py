@@ -16,7 +16,7 @@ SNIPPETS = re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", REA
 
 def test_every_snippet_prints_the_output_shown_below_it():
     session = {"__name__": "reading"}
-    with np.printoptions():  # restores the options that a snippet sets
+    with np.printoptions():  # restores the print options that a snippet sets
         for code, expected in SNIPPETS:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):

@@ -46,7 +46,7 @@ def a_classifier(outputs=3, dtype=np.float64, groups=1):
 
 
 def plain_outputs(classifier, ids):
-    """Return the outputs for one text according to the equations, computed one position at a time."""
+    """Return the outputs for one text according to the equations of the module, computed one position at a time."""
     found = classifier.ngrams.find(ids, np.array([len(ids)]))
     h = np.full(FILTERS, -np.inf)
     for position in range(len(ids)):

@@ -8,7 +8,7 @@ from nlptx.regions import RegionNgrams
 from nlptx.regions import ngrams as module
 
 WORDS = 7
-# Maximum numbers of words and of longer n-grams.
+# Maximum number of words, and maximum number of longer n-grams.
 ALL = (100, 1000)
 
 

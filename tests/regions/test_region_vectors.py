@@ -1,4 +1,4 @@
-"""The vectors of n-grams and the weights of their context words are compared with those that plain loops compute."""
+"""The vectors of n-grams, and the weights of context words, are compared with those that plain loops compute."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def some_texts(count=60, seed=0):
 
 
 def near(ids, first, last):
-    """Return the context words of the n-gram from position ``first`` to ``last``."""
+    """Return the context words of the n-gram from position ``first`` to position ``last``."""
     before = ids[max(first - module.FAR, 0) : max(first - module.NEAR + 1, 0)]
     return np.concatenate([before, ids[last + module.NEAR : last + module.FAR + 1]])
 
