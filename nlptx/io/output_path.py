@@ -47,7 +47,7 @@ def check_writable(path: FilePath) -> None:
 
 
 def _check_working_folder(path: str) -> None:
-    """Raise OutputError if ``path`` is relative and the working folder was deleted."""
+    """Raise OutputError if the working folder, to which ``path`` is relative, was deleted."""
     try:
         os.getcwd()
     except FileNotFoundError:

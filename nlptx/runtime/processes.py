@@ -76,7 +76,7 @@ class Process:
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, signal.SIGKILL)
                 os.waitpid(self._pid, 0)
-        with suppress(OSError):  # closing a pipe tries again to send an item that was not sent
+        with suppress(OSError):  # closing a pipe writes the rest of an item, which fails if the process has ended
             self._pipes.close()
 
 
@@ -139,7 +139,7 @@ def _send(pipe: BinaryIO, message: Any) -> None:
 def _killed() -> NlptxError:
     return NlptxError(
         "a worker process was killed",
-        hint="The system kills processes when memory is short. Use `jobs=1`, or less text at a time.",
+        hint="The system kills processes when memory is short. Use `jobs=1`, or process less text at a time.",
     )
 
 

@@ -11,7 +11,8 @@ from functools import cache
 from nlptx.text.cleaning import clean, clean_expressively, decode_references, lower, remove_line_breaks
 from nlptx.text.signs import rewrite_signs
 
-# Contractions are split as in the Penn Treebank (do n't, film 's): the parts are far more frequent than the whole.
+# Contractions are split as in the Penn Treebank (do n't, film 's), because the two parts are far more frequent than the
+# complete word.
 _WORD_ENDS = r"(?![^\W_])"
 _NOT = rf"(?:n't|N'T){_WORD_ENDS}"
 _CONTRACTION = rf"{_NOT}|'(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])(?:{_WORD_ENDS}|(?={_NOT}))"
