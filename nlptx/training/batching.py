@@ -95,7 +95,7 @@ def _take_words(
     ngram_features: list[TextFeatures] | None,
     kept: Sequence[slice | NDArray[np.intp]],
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Keep only the words at the positions ``kept`` of each text, and their features. Text features are kept."""
+    """Keep only the words at the positions ``kept`` of each text, and their token features, but all text features."""
     if ngram_features is not None:
         ngram_features = [
             TextFeatures(features.token_features[positions], features.text_features)
@@ -134,7 +134,7 @@ def _count_microbatches(tokens: int) -> int:
     jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
-        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, because then one of two workers has twice the work
+        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # two workers could not share three equally
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 

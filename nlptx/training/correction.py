@@ -100,7 +100,7 @@ def extend_ngrams(
 ) -> NgramFeatures | None:
     """Return the n-gram features of a model, with the outputs of the linear models converted to new scores.
 
-    If the model has none, return features without n-grams, or None if the settings disable n-gram features.
+    If the model has no n-gram features, return features without n-grams, or None if the settings disable the features.
 
     Args:
         before: model that training starts from.

@@ -24,7 +24,7 @@ from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
-# Number of words that are looked up together.
+# Number of words that are looked up in the vocabulary at a time.
 _TOGETHER = 1 << 20
 # Memory for the distinct words of the texts. This value does not depend on the memory limit that the user sets;
 # otherwise the model would depend on that limit too.

@@ -51,7 +51,7 @@ class BatchGradient:
 
 
 # Function that returns the summed loss of a microbatch, the number of correct predictions and the gradient of its word
-# vectors (N, R), and adds the gradients of the parameters to Gradients.
+# vectors (N, R). It adds the gradients of the parameters to the given Gradients.
 Objective = Callable[[Microbatch, Gradients, np.random.Generator], tuple[float, int, NDArray]]
 
 
@@ -71,8 +71,9 @@ class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
     Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
-    same rank. A worker therefore finds data of its previous microbatch in the processor cache. The accumulators are
-    summed in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
+    same rank. A worker therefore adds several microbatches to one accumulator before it turns to the next, which uses
+    the processor cache well. The accumulators are summed in a fixed order, and their number is fixed too, so the sums
+    do not depend on the number of workers.
 
     Args:
         world_size: number of ranks.

@@ -118,7 +118,7 @@ def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.f
         losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
         loss += float(losses @ weights[rows]) / len(train)
         accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / of_text.sum())
-    # The weight of each model is 1 / models before training.
+    # Before training, each linear model has the weight 1 / models.
     projection.weight.value.reshape(models, -1)[...] *= found[:models, None] * models
     bias.value[...] = found[models:]
     return loss, accuracy
