@@ -105,7 +105,7 @@ def start_program(words, *, env, **options):
         words,
         env=environment(**env),
         start_new_session=True,
-        # A background job ignores Ctrl-C, and its children inherit this setting.
+        # If the tests are a background job, they ignore Ctrl-C, and the program would inherit this setting.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
     )

@@ -75,7 +75,7 @@ def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding
 
 @dataclass(frozen=True)
 class StageRun:
-    """A command that writes a file, given by its arguments without -o, and the previous content of that file."""
+    """The arguments of a command, without -o; the file that it writes; and the content of the file before the run."""
 
     name: str
     words: tuple
@@ -146,7 +146,7 @@ class End:
 
 
 def end(process, timeout=TIMEOUT):
-    """Wait for a process and its children; kill those that are still running."""
+    """Wait until a process ends; kill it after ``timeout`` seconds. Then kill its children that are still running."""
     try:
         process.wait(timeout)
     finally:
