@@ -49,8 +49,8 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
     Args:
         path: file to replace or create.
-        durable: whether to flush the file to disk, so that it survives a power cut. Without this, writing is faster,
-            which suits intermediate results.
+        durable: whether to flush the file to disk, so that it survives a power cut. Intermediate results are written
+            without flushing, which is faster.
 
     Raises:
         OutputError: the file cannot be written or is write-protected. The old file is not changed.
@@ -125,7 +125,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
                     os.fsync(descriptor)
                 os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
     finally:
-        with suppress(OSError):  # a renamed file no longer exists; an earlier error is more important than this one
+        with suppress(OSError):  # the file was renamed, or an earlier error is more important
             temporary.unlink()
     if not durable:
         return
@@ -138,7 +138,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
     while True:
         temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        with suppress(OSError):  # a file system without locks; leftover files are then never removed
+        with suppress(OSError):  # some file systems have no locks; leftover files there are never removed
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Before the lock was taken, another process may have removed the file as a leftover.
         if is_at(temporary, descriptor):

@@ -44,8 +44,8 @@ def address_space_limit() -> int | None:
 def return_freed_memory() -> None:
     """Return the memory of freed arrays to the system. Call this after a step that needed much memory.
 
-    Otherwise this process would keep the memory, in pieces that are too small for the arrays of the next step. The
-    function does nothing with C libraries other than glibc.
+    Without this call, the process would keep the memory, in pieces that are too small for the arrays of the next step.
+    The function does nothing with C libraries other than glibc.
     """
     import ctypes
 

@@ -37,7 +37,7 @@ class _Limit:
         for library in _libraries():
             count = library.num_threads
             # A library may have one thread because the end of an earlier block was interrupted before the original
-            # number was restored. In that case, the number that was saved then is kept.
+            # number was restored. In that case, the number that was saved before that block is kept.
             if library.filepath not in self.before or (is_first and count != 1):
                 self.before[library.filepath] = count
             library.set_num_threads(1)

@@ -28,7 +28,8 @@ _OPEN_FILES = "/proc/self/fd"
 class Process:
     """A forked process that calls ``work`` on one item after another.
 
-    It has a copy of its parent's memory as it was at the time of the fork. Items and results are sent through pipes.
+    The process has a copy of the memory that its parent had at the time of the fork. Items and results are sent through
+    pipes.
 
     Args:
         work: function to call on each item.
@@ -97,8 +98,8 @@ def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]
     processes: list[Process] = []
     try:
         # Signals are delayed because an exception raised by a signal handler during a fork would be lost. Python 3.12
-        # and later warn about forking a process with threads. Here this is safe: the BLAS stops its threads before a
-        # fork, and the other threads of this program hold no lock that the work needs.
+        # and later warn about forking a process with threads. Forking is safe here: the BLAS stops its threads
+        # before a fork, and the other threads of this program hold no lock that the work needs.
         with signals_held(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:

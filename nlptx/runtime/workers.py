@@ -160,11 +160,11 @@ class Workers:
     ) -> Iterator[R]:
         """Yield ``work(shared, item)`` for each item, in order.
 
-        The workers of a cluster can do this too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
+        The workers of a cluster have this method too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
 
         Args:
             work: function at the top level of a module. It must not modify ``shared``.
-            shared: data that all items need. It must be possible to pickle it, like the items and the results.
+            shared: data that all items need. It must be picklable, like the items and the results.
             items: items, iterated over one at a time.
             in_memory: whether to use threads on this machine, which access the items without copying them.
 

@@ -26,7 +26,7 @@ _BEYOND_ASCII = re.compile("[\x80-\U0010ffff]+")
 
 
 def decode_references(text: str) -> str:
-    """Replace HTML character references, such as ``&amp;`` and ``&#39;``. The results are not decoded again."""
+    """Replace HTML character references, such as ``&amp;`` and ``&#39;``. A replacement is not decoded again."""
     return _TEXT_REFERENCE.sub(lambda match: _decode(match[0].encode()).decode(), text) if "&" in text else text
 
 

@@ -84,7 +84,7 @@ def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 
 def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
     """Return the positions where a shouted phrase may start: at four capitals, or at a word in capitals before them."""
-    capital = (codes - np.uint8(ord("A"))) < 26  # smaller codes wrap around
+    capital = (codes - np.uint8(ord("A"))) < 26  # codes below that of A wrap around to large numbers
     two = capital[1:] & capital[:-1]
     four = two[2:] & two[:-2]
     four[1:] &= ~four[:-1]  # of five or more capitals in a row, keep only the first position

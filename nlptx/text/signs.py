@@ -104,7 +104,7 @@ def apply_changes(
     changes += [(match.start(), match.start(), f"{SHOUTED} ") for match in shouted]
     done = 0
     for start, end, replacement in sorted(changes):
-        if start >= done:  # otherwise, the match is within another sign, such as a link
+        if start >= done:  # a match within another sign, such as a link, is skipped
             yield text[done:start]
             yield convert(replacement)
             done = end

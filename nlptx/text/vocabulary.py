@@ -24,7 +24,7 @@ class Vocabulary:
 
     Args:
         words: distinct words. The counted words come first, sorted by decreasing frequency, with ties in code-point
-            order. The words added by training follow.
+            order. The words added by training come last.
         counts: (V,) int64 number of occurrences of each word.
         tokenizer: tokenizer that splits texts into these words.
     """

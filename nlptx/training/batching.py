@@ -23,7 +23,7 @@ _MIN_TOKENS_TO_CUT = 128
 
 @dataclass(frozen=True)
 class Microbatch:
-    """Some texts of a batch, shortest first.
+    """Some of the texts of a batch, sorted by length, shortest first.
 
     Args:
         ids: (N,) int32 word ids of the texts, concatenated.
@@ -134,11 +134,11 @@ def _count_microbatches(tokens: int) -> int:
     jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
-        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # two workers could not share three equally
+        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, which two workers could not share equally
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 
 def _kept_words(length: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the positions of the words to keep, at least one."""
+    """Return the positions of the words to keep; at least one word is kept."""
     kept = np.flatnonzero(rng.random(length, np.float32) >= share)
     return kept if len(kept) else np.zeros(1, np.intp)

@@ -84,7 +84,7 @@ def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.
 def initial_bias(
     before: Model, new: list[str], priors: NDArray[np.float64], *, several: bool
 ) -> float | NDArray[np.float64]:
-    """Return the numbers (E,) to add to the matched scores, or 0 if every text has exactly one label.
+    """Return the numbers (E,) to add to the scores of :func:`match_scores`; 0 if every text has exactly one label.
 
     In multi-label classification, a new label starts with the log-odds of its frequency, because its probability would
     otherwise be 0.5.

@@ -101,8 +101,8 @@ def fit(
         stop: function called before every optimiser step; if it returns True, training ends with the best weights so
             far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
-        feature_cache: cache of n-gram features that several training runs share; none by default. It does not change
-            the result.
+        feature_cache: cache of n-gram features that several training runs share; none by default. The cache does not
+            change the result.
         memory: memory limit in bytes. Data that exceeds it goes to temporary files, which does not change the result.
             Texts that come from an iterator are stored in this way; the elements of a list are already in memory. The
             limit does not apply to the labels, the words, the model and its gradients.

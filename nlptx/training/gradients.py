@@ -22,7 +22,7 @@ class AccumulatorTotals:
     """Totals of one accumulator, in addition to its gradients.
 
     Args:
-        loss: summed loss of its texts (or words, in pre-training).
+        loss: summed loss of the texts (or words, in pre-training).
         correct: number of correct predictions.
         distinct: number of distinct words whose vectors have a gradient.
     """
@@ -60,8 +60,8 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     order = np.argsort(ids, kind="stable").astype(np.int32)
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    # The sums are computed as a product with a sparse matrix of ones, because np.add.reduceat takes three to five times
-    # as long, which is 4 % of the time of a step.
+    # The sums are computed as a product with a sparse matrix of ones. With np.add.reduceat, which takes three to five
+    # times as long, a step would take up to 4 % longer.
     ends = np.append(starts, len(ids)).astype(np.int32)
     ones = np.ones(len(ids), gradient.dtype)
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), len(ids))) @ gradient

@@ -117,7 +117,7 @@ class OwnEmbeddings:
             raise
 
     def no_words(self) -> Embeddings:
-        """Return embeddings without words. Training without a network starts from them and adds the words itself."""
+        """Return embeddings without words, for training without a network, which adds the words of the texts itself."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
         return Embeddings(np.zeros((0, 1), np.float32), words, details={**self.record, "source": "none"})

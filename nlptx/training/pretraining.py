@@ -18,7 +18,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Number of positions that are processed at a time: for each, the outputs for all words are in memory.
+# Number of positions that are processed at a time. The outputs of all words for these positions are in memory together.
 _POSITIONS = 512
 
 

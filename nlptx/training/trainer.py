@@ -243,7 +243,7 @@ class Trainer:
         """Restore a state that was stored in a checkpoint. Raises CorruptError if it does not match this trainer."""
         put_back(self.parts(), arrays)
         if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
-            raise CorruptError(f"its position is invalid: epoch {self.sums.epoch}, batch {self.sums.batches}")
+            raise CorruptError(f"it records an invalid position: epoch {self.sums.epoch}, batch {self.sums.batches}")
         for name in self.RECORDS:
             if type(records[name]) is not list:
                 raise CorruptError(f"its record {name!r} is damaged")

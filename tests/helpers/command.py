@@ -76,7 +76,7 @@ def environment(**changes):
 
 
 _FORKS = ForkServer(environment())
-# Variables for a single worker, because starting more takes longer than the work of most tests.
+# Variables for a single worker, because starting several takes longer than the work of most tests.
 ONE_WORKER = {f"NLPTX_{name}_JOBS": "1" for name in ("TRAIN", "PREDICT", "EVALUATE", "EXPLAIN", "COMPARE")}
 
 

@@ -37,7 +37,7 @@ def make_reviews(count, plain_words=40, shortest=9, longest=15, seed=0):
 
 
 WINDOW = 6
-# Text lengths in words: a single word, fewer words than in a window, as many, and more.
+# Text lengths in words: one word, fewer words than in a window, the same number, and more words.
 LENGTHS = (1, 3, 6, 7, 15)
 TEXTS = [" ".join(text.split()[:n]) for text, n in zip(make_reviews(5, shortest=15)[0], LENGTHS, strict=True)]
 

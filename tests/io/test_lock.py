@@ -83,7 +83,7 @@ def test_the_lock_is_held_only_within_the_block(tmp_path):
 
 
 def test_a_lock_file_removed_before_it_is_locked_is_recreated(tmp_path, monkeypatch):
-    """If it were not recreated, two processes could lock two different files of the same name."""
+    """If the lock file were not recreated, two processes could lock two different files of the same name."""
     path = str(tmp_path / "lock")
     original, calls = fcntl.flock, []
 

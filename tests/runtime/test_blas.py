@@ -64,7 +64,7 @@ def test_the_limit_ends_with_the_last_thread_that_needs_it():
 
 
 def test_any_thread_can_limit_the_threads():
-    """A thread can do so even if another thread was the first to limit the threads, and is still alive."""
+    """A thread can limit the BLAS threads even if another thread did so first, and is still alive."""
     found = []
 
     def other():

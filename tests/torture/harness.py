@@ -20,8 +20,8 @@ from command import TRACEBACK
 from fork_server import MAIN
 
 HERE = Path(__file__).parent
-# The code that injects faults into the process under test. A fork executes its source, and a new interpreter imports it
-# as sitecustomize.
+# The file with the code that injects faults into the process under test: a fork executes its source, and a new
+# interpreter imports it as sitecustomize.
 FAULTS = HERE / "faults/sitecustomize.py"
 SCALE = float(os.environ.get("TORTURE_SCALE", "1"))
 TIMEOUT = 300

@@ -109,7 +109,7 @@ STAGES = {
     "crossvalidate": ("crossvalidate", "few.tsv", "--folds", "12", "--shuffle", "--predictions", "result.csv"),
 }
 INPUTS = {"pca": "counts.npz", "evaluate": "labelled.tsv", "train": "labelled.tsv", "crossvalidate": "few.tsv"}
-# Stages that can be split into so many short tasks that they still run when the test makes something fail.
+# Stages that can be split into so many short tasks that they are still running when the test injects a failure.
 TIMED = ("cooccur", "predict")
 
 

@@ -1,4 +1,4 @@
-"""Thousands of damaged corpora and word vector files are read. ``make torture`` tests a hundred thousand of them."""
+"""Thousands of damaged corpora and word vector files are read. ``make torture`` tests a hundred thousand files."""
 
 import json
 from functools import partial
