@@ -67,7 +67,7 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError if a write fails. An OSError could be mistaken for a failed read."""
+    """An open file that raises OutputError if a write fails, because OSError could be mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -112,7 +112,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
     """
     with failures(path):
         remove_leftovers(target)
-        # Only its owner may read the temporary file until it receives the mode of the old file.
+        # The temporary file is readable only by its owner until it receives the mode of the old file.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
         with io.BufferedRandom(_Reporting(descriptor, path)) as file:
@@ -125,7 +125,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
                     os.fsync(descriptor)
                 os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
     finally:
-        with suppress(OSError):  # the file was renamed, or an earlier error is more important
+        with suppress(OSError):  # the file was renamed, or an earlier error is being raised
             temporary.unlink()
     if not durable:
         return

@@ -19,8 +19,8 @@ class _Limit:
     """Counts the open ``with`` blocks that need the limit.
 
     Attributes:
-        lock: lock for the other attributes. The same thread may acquire it again, because the garbage collector may
-            end the block of a suspended generator at any time.
+        lock: lock for the other attributes. A thread that holds it can acquire it again, because the garbage collector
+            may end the block of a suspended generator at any time.
         users: number of open blocks of each thread, by thread identifier.
         before: number of threads of each BLAS before the first block, by the path of the library.
     """

@@ -26,7 +26,7 @@ class NextWord(Layer):
     """The encoder, followed by a linear layer with one output per word of the vocabulary.
 
     Args:
-        encoder: encoder of the classifier; its parameters are those of the classifier.
+        encoder: the encoder of the classifier itself, not a copy.
         width: D, width of the encoder.
         words: V, number of words in the vocabulary.
         rng: source of randomness for the initial weights of the output layer.

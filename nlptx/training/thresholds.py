@@ -40,7 +40,7 @@ def choose_thresholds(
 def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[np.float64]) -> float:
     """Return the threshold with the highest F1, or 0.5 if no text has the label.
 
-    The threshold lies halfway between the probabilities that it separates.
+    The threshold lies halfway between the two probabilities that it separates.
 
     Args:
         p: (texts,) probabilities.

@@ -240,7 +240,7 @@ class Trainer:
         return State(self.name, self.sums.epoch, self.step, collect(self.parts()), records)
 
     def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
-        """Restore a state that was stored in a checkpoint. Raises CorruptError if it does not match this trainer."""
+        """Restore a state that was stored in a checkpoint. Raises CorruptError if the state does not match."""
         put_back(self.parts(), arrays)
         if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
             raise CorruptError(f"it records an invalid position: epoch {self.sums.epoch}, batch {self.sums.batches}")

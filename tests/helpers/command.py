@@ -59,7 +59,7 @@ class Result:
 
     @property
     def rows(self):
-        """The lines of a TSV without a header, split into at most three fields."""
+        """The lines of a TSV table without a header, split into at most three fields."""
         return [line.split("\t", 2) for line in self.lines]
 
 

@@ -159,7 +159,7 @@ def _drain(file, outputs):
 
 
 def serve(requests):
-    """Handle requests until the socket is closed. Returns only in a forked process, with the program to run."""
+    """Handle requests until the socket is closed, then exit. In each forked process, return the program to run."""
     import nlptx
 
     names = [module.name for module in pkgutil.walk_packages(nlptx.__path__, "nlptx.")]

@@ -29,7 +29,7 @@ def train_words(work, *more):
 
 @pytest.fixture
 def training(work, tmp_path):
-    """A running `train` with three jobs that would take very long."""
+    """A running `train` with three jobs. It would take very long if it were not interrupted."""
     with Running(*train_words(work, "--epochs", "100000", "--patience", "0"), cwd=tmp_path) as running:
         running.read_until(b"epoch 2/", running.process.stderr)
         yield running

@@ -202,7 +202,7 @@ def members(session):
 
 
 class Target:
-    """The output file of a stage, with old content, in a separate folder, and a separate folder for temporary files."""
+    """A folder that contains only the output file of a stage, with old content; and a folder for temporary files."""
 
     def __init__(self, stage, folder, tally):
         self.stage, self.tally = stage, tally
