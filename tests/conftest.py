@@ -14,16 +14,17 @@ from made_once import made_once
 from sample_data import COUNT, PCA, TRAIN, make_rows, write_tsv
 from tally import table
 
-# The examples are the same in every run. On a busy machine, one of them may take a second.
+# The examples of Hypothesis are the same in every run. On a busy machine, an example may take a second.
 settings.register_profile("tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
-# Child processes inherit ignored signals: under nohup or in a background job, tested programs would not stop.
+# Child processes inherit the signals that their parent ignores. Under nohup or in a background job, the programs under
+# test would therefore not stop.
 for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, default)
 
-# Modules whose few tests take long.
+# Modules with few tests that each take long.
 SLOW = ("tests/torture/", "tests/cluster/", "tests/experiments/", "tests/estimator/test_scikit_learn.py")
 
 
@@ -32,7 +33,7 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class ByModule(LoadScopeScheduling):
-        """Runs all tests of a module in one worker; otherwise, every worker would create the fixtures of the module.
+        """Runs all tests of a module in one worker, so that only this worker creates the fixtures of the module.
 
         Modules with many tests run first, and slow modules even earlier, so that all workers end at the same time.
         """

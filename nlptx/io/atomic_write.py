@@ -31,8 +31,8 @@ from nlptx.io.lock import is_at
 from nlptx.io.output_path import STDOUT, check_writable, descriptor_of, failures, mode_of
 from nlptx.io.paths import FilePath, file_name
 
-# Maximum length, in bytes, of the part of a temporary name that is taken from the target. A file name may have 255
-# bytes, and the dots, the random part and the suffix need the remaining bytes.
+# The name of a temporary file contains the name of its target, shortened to at most this number of bytes. A file name
+# may have 255 bytes, and the dots, the random part and the suffix need the remaining bytes.
 _LONGEST_STEM = 220
 _RANDOM = re.compile("[0-9a-f]{16}")
 _CUT_SHORT = "the output is incomplete"
@@ -49,7 +49,8 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
     Args:
         path: file to replace or create.
-        durable: whether the file must survive a power cut. If not, as for intermediate results, writing is faster.
+        durable: whether to flush the file to disk, so that it survives a power cut. Intermediate results are written
+            without flushing, which is faster.
 
     Raises:
         OutputError: the file cannot be written or is write-protected. The old file is not changed.
@@ -66,7 +67,7 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
 
 class _Reporting(io.FileIO):
-    """An open file that raises OutputError if a write fails. An OSError could be mistaken for a failed read."""
+    """An open file that raises OutputError if a write fails, because OSError could be mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -111,7 +112,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
     """
     with failures(path):
         remove_leftovers(target)
-        # Until the temporary file receives the mode of the old file, only its owner may read it.
+        # The temporary file is readable only by its owner until it receives the mode of the old file.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
         with io.BufferedRandom(_Reporting(descriptor, path)) as file:
@@ -124,7 +125,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
                     os.fsync(descriptor)
                 os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
     finally:
-        with suppress(OSError):  # the file has been renamed already, or an earlier failure is being reported
+        with suppress(OSError):  # the file was renamed, or an earlier error is being raised
             temporary.unlink()
     if not durable:
         return
@@ -137,7 +138,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
     while True:
         temporary = target.with_name(f".{stem_of(target)}.{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        with suppress(OSError):  # on a file system without locks, no process removes leftover files
+        with suppress(OSError):  # some file systems have no locks; leftover files there are never removed
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Before the lock was taken, another process may have removed the file as a leftover.
         if is_at(temporary, descriptor):

@@ -1,4 +1,4 @@
-"""Lock files, which only one process can hold at a time."""
+"""Lock files: only one process at a time can hold the lock on a file."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def check_writable(path: FilePath) -> None:
         return
     mode = mode_of(path)
     if not path or path.endswith("/") or (mode is not None and stat.S_ISDIR(mode)):
-        raise OutputError(f"{'is a folder' if path else 'no name'}; expected a file name", where=path or "output")
+        raise OutputError(f"{'is a folder' if path else 'has no name'}; expected a file name", where=path or "output")
     folder = os.path.dirname(os.path.realpath(path))
     if mode is None and not os.path.isdir(folder):
         raise OutputError("its folder does not exist", where=path, hint=f"mkdir -p {folder}")
@@ -47,7 +47,7 @@ def check_writable(path: FilePath) -> None:
 
 
 def _check_working_folder(path: str) -> None:
-    """Raise OutputError if ``path`` is relative and the working folder was deleted."""
+    """Raise OutputError if the working folder, to which ``path`` is relative, was deleted."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -71,8 +71,8 @@ def mode_of(path: str) -> int | None:
 def descriptor_of(path: str) -> int | None:
     """Return the file descriptor that a path such as /dev/stdout refers to, or None for any other path.
 
-    If such a path were opened by its name, the file would be overwritten from its start, even if the shell opened it
-    with ``>> FILE`` to append to it.
+    If /dev/stdout were opened by its name, the file behind it would be overwritten from its start, even if the shell
+    opened this file with ``>> FILE`` to append to it.
     """
     for _ in range(_MAX_LINKS):
         folder, name = os.path.split(path)

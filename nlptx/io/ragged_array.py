@@ -12,15 +12,16 @@ from nlptx.io.spill import MemoryBudget, SpilledArray
 
 # Maximum number of arrays that are read from a file at once.
 _ARRAYS_PER_READ = 1024
-# The arrays are read one by one instead if the gaps between them contain more than the fraction _MAX_GAPS of the
-# entries that would be read, and more than _SMALL entries.
+# Arrays are read one by one, not together, if the gaps between them contain more than the fraction _MAX_GAPS of all
+# entries that would be read together, and more than _SMALL entries.
 _MAX_GAPS, _SMALL = 0.95, 1 << 12
 
 
 class RaggedArray(Sequence[NDArray[Any]]):
     """A sequence of one-dimensional arrays, stored without a Python object per array.
 
-    Several threads and forked processes may read it at the same time. Selections share their entries with the original.
+    Several threads and forked processes may read it at the same time. Slices and the results of :meth:`take` refer to
+    the same entries, without copying them.
 
     Args:
         entries: the entries of all arrays, in memory or in a temporary file.
@@ -46,7 +47,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def collected(
         cls, parts: Iterable[tuple[NDArray[Any], NDArray[np.integer]]], dtype: DTypeLike, budget: MemoryBudget
     ) -> Self:
-        """Store arrays that arrive in groups, in a temporary file if they exceed the memory limit.
+        """Store arrays that are given in groups. If they exceed the memory limit, they are stored in a temporary file.
 
         Args:
             parts: for each group, the entries of its arrays, one array after another, and the length of each array.
@@ -94,7 +95,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
                 yield from (block[start - low : end - low] for start, end in bounds)
 
     def last_entries(self, count: int) -> NDArray[Any]:
-        """Return the last ``count`` entries of each array, (arrays, count). No array may have fewer."""
+        """Return the last ``count`` entries of each array, (arrays, count). Every array must have so many entries."""
         result = np.empty((len(self), count), self._entries.dtype)
         order = np.argsort(self.starts, kind="stable")  # so that a file is read from its start to its end
         for first in range(0, len(self), _ARRAYS_PER_READ):
@@ -112,8 +113,8 @@ class RaggedArray(Sequence[NDArray[Any]]):
 
         Args:
             rows: (parts,) index of the array from which each part is taken.
-            offsets: (parts,) index in this array of the first entry of the part.
-            lengths: (parts,) number of entries in the part.
+            offsets: (parts,) index of the first entry of each part within its array.
+            lengths: (parts,) number of entries in each part.
         """
         starts = np.concatenate([self.starts, self.starts[rows] + offsets])
         return RaggedArray(self._entries, starts, np.concatenate([self.lengths, lengths]).astype(np.int32))
@@ -124,5 +125,5 @@ class RaggedArray(Sequence[NDArray[Any]]):
         return self._entries[start:stop]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the arrays, wherever they are stored."""
+        """Pickle the arrays, whether they are in memory or in a file."""
         return RaggedArray.of, (list(self), self._entries.dtype)

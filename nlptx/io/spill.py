@@ -46,7 +46,7 @@ def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
 class MemoryBudget:
     """The memory limit of a stage, and the folder for temporary files with the data that exceeds the limit.
 
-    The files are closed at the end of the ``with`` block.
+    A budget is used in a ``with`` block. The files are closed at the end of the block.
 
     Args:
         memory: number of bytes that the data of a stage may occupy in memory, besides the interpreter and its
@@ -100,7 +100,7 @@ class MemoryBudget:
             )
 
     def keep(self, files: ExitStack) -> None:
-        """Keep files open until the end of the ``with`` block."""
+        """Keep files open until the end of the ``with`` block of this budget."""
         self._files.push(files)
 
     def file(self) -> BinaryIO:
@@ -137,7 +137,7 @@ class SpilledArray:
     Args:
         dtype: dtype of the entries.
         memory: number of bytes that the array may occupy in memory before it moves to a file.
-        budget: opens the temporary file.
+        budget: budget that opens the temporary file.
     """
 
     def __init__(self, dtype: np.dtype[Any], memory: int, budget: MemoryBudget) -> None:
@@ -163,7 +163,7 @@ class SpilledArray:
     def append(self, part: NDArray[Any]) -> None:
         """Append entries. Raises OutputError if the temporary file cannot grow.
 
-        The entries may not be copied, so the caller must not change them afterwards.
+        The array may be stored without copying it, so the caller must not change ``part`` afterwards.
         """
         part = part.astype(self.dtype, copy=False)
         self._length += len(part)

@@ -6,14 +6,14 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum number of nested levels. Tables and headers need far fewer, and recursive functions can cope with this many.
+# Maximum number of nested levels. Tables and headers need far fewer levels, and recursive functions can handle 100.
 _MAX_DEPTH = 100
 
 
 def loads(text: str) -> Any:
     """Parse a JSON text.
 
-    Python's json module accepts NaN and infinities, keeps the last of several equal keys, and turns numbers that are
+    Python's json module accepts NaN and infinities, keeps the last value of a duplicate key, and turns numbers that are
     too large into infinities. In each of these cases, and for deep nesting, this function raises an error.
 
     Raises:

@@ -25,7 +25,7 @@ _REMOVAL_TIME = 10
 
 @contextmanager
 def temporary_folder(parent: str) -> Iterator[str]:
-    """Make a folder in ``parent``, and remove it when the ``with`` block ends. First remove leftover folders.
+    """Remove leftover folders. Then make a folder in ``parent``, and remove it when the ``with`` block ends.
 
     Raises:
         OutputError: the folder cannot be made.
@@ -60,9 +60,9 @@ def _lock(folder: str) -> int:
     """Make a locked file in the folder, and return its descriptor, which holds the lock until it is closed."""
     unlocked, path = os.path.join(folder, f"{_LOCK}.new"), os.path.join(folder, _LOCK)
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    with suppress(OSError):  # on a file system without locks, no process removes leftover folders
+    with suppress(OSError):  # some file systems have no locks; leftover folders there are never removed
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.rename(unlocked, path)  # only now, so that no process finds the file while it is not locked
+    os.rename(unlocked, path)  # after locking, so that no process finds the file while it is not locked
     return descriptor
 
 

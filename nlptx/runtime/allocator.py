@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-# From glibc's malloc.h.
+# Parameters of mallopt, as defined in malloc.h of glibc.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 # Amount of freed memory, in bytes, above which glibc returns memory to the system.
 _TRIM_THRESHOLD = 128 << 20
@@ -16,8 +16,8 @@ def keep_freed_memory() -> None:
     """Let new arrays reuse the memory of freed arrays. This setting applies to the entire process.
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
-    it page by page. These steps take a quarter of the scoring time and a few percent of the counting time. The
-    function does nothing with C libraries other than glibc.
+    it page by page. These steps take a quarter of the time for scoring texts, and a few percent of the time for
+    counting words. The function does nothing with C libraries other than glibc.
     """
     _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
     _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
@@ -44,8 +44,8 @@ def address_space_limit() -> int | None:
 def return_freed_memory() -> None:
     """Return the memory of freed arrays to the system. Call this after a step that needed much memory.
 
-    Otherwise this process would keep the memory, in pieces that are too small for the arrays of the next step. The
-    function does nothing with C libraries other than glibc.
+    Without this call, the process would keep the memory, in pieces that are too small for the arrays of the next step.
+    The function does nothing with C libraries other than glibc.
     """
     import ctypes
 

@@ -1,7 +1,7 @@
 """Loads a BLAS only if there is enough memory for it, and makes it allocate all of its memory immediately.
 
-OpenBLAS allocates a buffer when it is loaded, and another one whenever the number of threads that multiply at the same
-time reaches a new maximum. If there is no memory for a buffer, versions up to 0.3.30 retry forever. If this happens
+OpenBLAS allocates a buffer when it is loaded, and another one whenever more threads than ever before multiply matrices
+at the same time. If there is no memory for a buffer, versions up to 0.3.30 retry forever. If this happens
 while the library is being loaded, no signal can interrupt it, because the interpreter lock is held. Later versions
 print a message and exit. The functions here raise a MemoryError instead, before the BLAS requests memory.
 """
@@ -33,7 +33,7 @@ def load_blas(module: str, threads: int) -> None:
 
     Args:
         module: ``numpy`` or ``scipy.linalg``.
-        threads: number of threads that will multiply at the same time.
+        threads: number of threads that will multiply matrices at the same time.
 
     Raises:
         MemoryError: there is not enough address space.

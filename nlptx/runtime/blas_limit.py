@@ -1,9 +1,9 @@
 """Limits every BLAS to one thread as long as any thread of this process needs this limit.
 
 The number of BLAS threads is a setting of the process, not of a thread. So if several threads limit it at the same
-time, it may be restored only when the last of them has finished. threadpoolctl does not support overlapping limits of
-different threads: it ignores them from version 3.8 on, and earlier versions mix them up. Therefore, this module counts
-the users of the limit.
+time, the original number may be restored only when the last of them has finished. threadpoolctl does not support
+overlapping limits of different threads: it ignores them from version 3.8 on, and earlier versions mix them up.
+Therefore, this module counts the users of the limit.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class _Limit:
     """Counts the open ``with`` blocks that need the limit.
 
     Attributes:
-        lock: lock for the other attributes. The same thread may acquire it again, because the garbage collector may
-            end the block of a suspended generator at any time.
+        lock: lock for the other attributes. A thread that holds it can acquire it again, because the garbage collector
+            may end the block of a suspended generator at any time.
         users: number of open blocks of each thread, by thread identifier.
-        before: number of threads of each BLAS before the first block, by path.
+        before: number of threads of each BLAS before the first block, by the path of the library.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,8 @@ class _Limit:
         self.users[thread] = self.users.get(thread, 0) + 1
         for library in _libraries():
             count = library.num_threads
-            # A library that still has one thread was not restored, because the end of a block was interrupted.
+            # A library may have one thread because the end of an earlier block was interrupted before the original
+            # number was restored. In that case, the number that was saved before that block is kept.
             if library.filepath not in self.before or (is_first and count != 1):
                 self.before[library.filepath] = count
             library.set_num_threads(1)
@@ -52,7 +53,7 @@ class _Limit:
                     library.set_num_threads(self.before.pop(library.filepath))
 
     def after_fork(self) -> None:
-        """Forget the other threads, which were not copied, and the lock, which one of them may have held."""
+        """In a forked process, forget the other threads, and the lock, which one of them may have held."""
         self.lock = threading.RLock()
         thread = threading.get_ident()
         self.users = {thread: self.users[thread]} if thread in self.users else {}

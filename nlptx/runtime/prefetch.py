@@ -12,7 +12,7 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Maximum number of characters in the queue and in a group. A single text may be longer.
+# Maximum number of characters in the queue, and in a group. A single text may have more characters.
 _QUEUE_CHARACTERS = 4_000_000
 GROUP_CHARACTERS = 500_000
 
@@ -53,7 +53,7 @@ class _TextQueue:
             self._changed.notify()
 
     def take(self, size: int) -> tuple[list[Any], list[str], _End | None]:
-        """Wait for a pair, then take all available pairs, up to a limit. The third result is the end marker or None."""
+        """Wait for a pair, then take up to ``size`` available pairs. The third result is the end marker or None."""
         kept: list[Any] = []
         texts: list[str] = []
         characters = 0

@@ -28,7 +28,8 @@ _OPEN_FILES = "/proc/self/fd"
 class Process:
     """A forked process that calls ``work`` on one item after another.
 
-    It has a copy of its parent's memory as it was at the time of the fork. Items and results are sent through pipes.
+    The process has a copy of the memory that its parent had at the time of the fork. Items and results are sent through
+    pipes.
 
     Args:
         work: function to call on each item.
@@ -76,7 +77,7 @@ class Process:
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, signal.SIGKILL)
                 os.waitpid(self._pid, 0)
-        with suppress(OSError):  # closing a pipe tries again to send an item that was not sent
+        with suppress(OSError):  # closing a pipe writes the rest of an item, which fails if the process has ended
             self._pipes.close()
 
 
@@ -97,8 +98,8 @@ def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]
     processes: list[Process] = []
     try:
         # Signals are delayed because an exception raised by a signal handler during a fork would be lost. Python 3.12
-        # and later warn about forking a process with threads. Here this is safe: the BLAS stops its threads before a
-        # fork, and the other threads of this program hold no lock that the work needs.
+        # and later warn about forking a process with threads. Forking is safe here: the BLAS stops its threads
+        # before a fork, and the other threads of this program hold no lock that the work needs.
         with signals_held(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
@@ -139,7 +140,7 @@ def _send(pipe: BinaryIO, message: Any) -> None:
 def _killed() -> NlptxError:
     return NlptxError(
         "a worker process was killed",
-        hint="The system kills processes when memory is short. Use `jobs=1`, or less text at a time.",
+        hint="The system kills processes when memory is short. Use `jobs=1`, or process less text at a time.",
     )
 
 

@@ -1,6 +1,6 @@
 """Radix sort of integers.
 
-NumPy sorts 64-bit integers by comparison, which takes 8 to 60 ns per integer, depending on the processor. It sorts
+NumPy sorts 64-bit integers by comparison, which takes 8 to 60 ns per integer, depending on the processor. NumPy sorts
 16-bit integers by radix sort, which takes 4 ns per integer on all measured processors.
 """
 

@@ -56,7 +56,7 @@ class Workers:
             or that have no other threads (see :func:`.is_only_thread`).
     """
 
-    # Not needed here, because the workers have the memory of this process or a copy of it. ClusterWorkers overrides it.
+    # None, because these workers have the memory of this process or a copy of it. ClusterWorkers overrides this value.
     store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
@@ -118,7 +118,7 @@ class Workers:
         Raises:
             NlptxError: a process was killed.
         """
-        if not isolated and isinstance(items, Sequence) and len(items) == 1:  # starting threads takes longer
+        if not isolated and isinstance(items, Sequence) and len(items) == 1:  # threads would not save time
             yield work(items[0])
             return
         for _, result in self.map_pairs(work, ((None, item) for item in items), isolated=isolated):
@@ -160,11 +160,11 @@ class Workers:
     ) -> Iterator[R]:
         """Yield ``work(shared, item)`` for each item, in order.
 
-        The workers of a cluster can do this too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
+        The workers of a cluster have this method too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
 
         Args:
             work: function at the top level of a module. It must not modify ``shared``.
-            shared: data that all items need. It must be possible to pickle it, like the items and the results.
+            shared: data that all items need. It must be picklable, like the items and the results.
             items: items, iterated over one at a time.
             in_memory: whether to use threads on this machine, which access the items without copying them.
 
@@ -215,7 +215,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. One is always idle, because there are as many processes as threads."""
+    """Let an idle process work on an item. A process is always idle, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

@@ -13,8 +13,8 @@ _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
 # HTML line breaks, which are very common in IMDB reviews.
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# The character that replaces a line break. Because it is not white space, the text around a line break cannot form
-# another line break.
+# The character that replaces a line break. It is not white space, so that the text around it cannot form another
+# line break.
 SEPARATOR = "\x01"
 # Soft hyphens, joiners, direction marks and variation selectors, which are not part of any word.
 _INVISIBLE = re.compile(
@@ -26,7 +26,7 @@ _BEYOND_ASCII = re.compile("[\x80-\U0010ffff]+")
 
 
 def decode_references(text: str) -> str:
-    """Replace HTML character references, such as ``&amp;`` and ``&#39;``. The results are not decoded again."""
+    """Replace HTML character references, such as ``&amp;`` and ``&#39;``. A replacement is not decoded again."""
     return _TEXT_REFERENCE.sub(lambda match: _decode(match[0].encode()).decode(), text) if "&" in text else text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-# Typographic variants of ASCII punctuation, as phones and word processors insert them.
+# Typographic variants of ASCII punctuation, which phones and word processors insert.
 _PLAIN = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u00b4\uff07", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"')

@@ -29,7 +29,7 @@ _IS_LETTER, _IS_DIGIT = _table(_LETTERS), _table(b"0123456789")
 # Second characters of emoticons.
 _IS_SECOND = _table(b")]([-'DPpOo*/\\|3^_")
 _OUT_OF = len(" out of ")
-# Maximum number of characters in a rating before the slash or space; "10.0/10" has four.
+# Maximum number of characters before the slash or the first space in a rating; "10.0/10" has four.
 _POINTS = 4
 
 
@@ -84,7 +84,7 @@ def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 
 def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
     """Return the positions where a shouted phrase may start: at four capitals, or at a word in capitals before them."""
-    capital = (codes - np.uint8(ord("A"))) < 26  # smaller codes wrap around
+    capital = (codes - np.uint8(ord("A"))) < 26  # codes below that of A wrap around to large numbers
     two = capital[1:] & capital[:-1]
     four = two[2:] & two[:-2]
     four[1:] &= ~four[:-1]  # of five or more capitals in a row, keep only the first position
@@ -101,7 +101,7 @@ def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 
 
 def _word_starts(block: bytes, positions: list[int]) -> Iterator[int]:
-    """For each of these sorted positions, yield the start of the word that contains it or ends there."""
+    """For each of the sorted ``positions``, yield the start of the word that contains the position or ends at it."""
     before = start = 0
     for position in positions:
         at = position

@@ -31,8 +31,8 @@ SHOUTED, LENGTHENED, LINK = "⇪", "↔", "🔗"
 _FACES = dict(zip(")]D([Pp/\\|Oo*", "🙂🙂😄🙁🙁😛😛😕😕😐😮😮😘", strict=True))
 _OTHER_EMOTICONS = {"<3": "❤", "</3": "💔", "^^": "😊", "^_^": "😊"}
 # English words with a double letter. A lengthened letter is shortened to two letters if the result is listed here
-# ("goood" becomes "good"), and otherwise to one ("sooo" becomes "so"). Only a lengthened double letter needs the
-# list: in "reallyyy", the y is shortened to one letter anyway.
+# ("goood" becomes "good"), and otherwise to one ("sooo" becomes "so"). The word "reallyyy" does not need the list,
+# because its lengthened letter, the y, is shortened to one letter.
 _DOUBLE_LETTERS = """
     been creepy deep feel free green indeed keep meet need see seen sleep speed sweet agree week weeks off stuff
     all call dull fall fell full hell hello hill ill kill killer pull really finally totally sell skill small smell
@@ -50,7 +50,7 @@ _ROMAN = re.compile(r"[mdclxvi]+", re.IGNORECASE)
 _RUN = re.compile(r"([A-Za-z])\1{2,}")
 _PARTS_OF_HASHTAG = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 
-# {high} stands for the range of non-ASCII characters. A sign does not span lines, and may contain only single spaces.
+# {high} stands for the range of non-ASCII characters. A sign is within one line, and contains no two spaces in a row.
 _SIGNS = r"""
     (?P<face>[:=](?P<tear>')?-?(?P<mouth>[)\](\[]+|[DPpOo*/\\|])|;-?(?P<wink>[)\]D]+))(?![A-Za-z0-9/{high}])
   | (?P<other></?3|\^_?\^)(?![0-9])
@@ -104,7 +104,7 @@ def apply_changes(
     changes += [(match.start(), match.start(), f"{SHOUTED} ") for match in shouted]
     done = 0
     for start, end, replacement in sorted(changes):
-        if start >= done:  # skips a match within another sign, such as a link
+        if start >= done:  # a match within another sign, such as a link, is skipped
             yield text[done:start]
             yield convert(replacement)
             done = end

@@ -18,9 +18,9 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 # Characters per task, unless memory is short.
 _CHUNK = 8_000_000
 # A chunk has one character per _MEMORY_PER_CHARACTER bytes of the memory limit, but at least BLOCK and at most _CHUNK
-# characters. It takes about ten bytes per character, and a few chunks are in progress at a time.
+# characters. A chunk takes about ten bytes of memory per character, and a few chunks are processed at a time.
 _MEMORY_PER_CHARACTER = 128
-# Bytes that each distinct word takes in ``numbers`` and ``totals``.
+# Memory, in bytes, for each distinct word in ``numbers`` and ``totals`` of a TokenStream.
 _BYTES_PER_WORD = 150
 
 
@@ -28,7 +28,7 @@ class TokenStream:
     """A corpus as word ids, with the number of occurrences of each word.
 
     If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as in
-    word2vec. A dropped word has occurred at most ``dropped`` times, and is counted from zero if it occurs again.
+    word2vec. A dropped word had occurred at most ``dropped`` times, and is counted from zero if it occurs again.
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.

@@ -11,7 +11,8 @@ from functools import cache
 from nlptx.text.cleaning import clean, clean_expressively, decode_references, lower, remove_line_breaks
 from nlptx.text.signs import rewrite_signs
 
-# Contractions are split as in the Penn Treebank (do n't, film 's): the parts are far more frequent than the whole.
+# Contractions are split as in the Penn Treebank (do n't, film 's), because the two parts are far more frequent than the
+# complete word.
 _WORD_ENDS = r"(?![^\W_])"
 _NOT = rf"(?:n't|N'T){_WORD_ENDS}"
 _CONTRACTION = rf"{_NOT}|'(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])(?:{_WORD_ENDS}|(?={_NOT}))"
@@ -70,7 +71,8 @@ def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
     ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"
     letter = rf"(?:(?!{_NOT})(?:[^\W_]|[{more_letters}]))" if more_letters else rf"(?:(?!{_NOT})[^\W_])"
     word = rf"{letter}+(?:[{marks}]+{letter}*)*"
-    # This excludes the zero-width space, which only separates words, and lone surrogates, which JSON can contain.
+    # A token of one character, such as a punctuation mark. White space, control characters, the zero-width space, which
+    # only separates words, and lone surrogates, which JSON can contain, are not tokens.
     other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
     return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 

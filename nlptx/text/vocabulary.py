@@ -1,4 +1,4 @@
-"""The vocabulary of counts, of word vectors or of a model: the known words and their ids."""
+"""Vocabularies: the words that occur in counts, in word vectors or in a model, and their ids."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Vocabulary:
 
     Args:
         words: distinct words. The counted words come first, sorted by decreasing frequency, with ties in code-point
-            order. The words added by training follow.
+            order. The words added by training come last.
         counts: (V,) int64 number of occurrences of each word.
-        tokenizer: tokenizer for the texts to encode.
+        tokenizer: tokenizer that splits texts into these words.
     """
 
     words: Sequence[str]

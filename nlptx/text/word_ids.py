@@ -15,7 +15,8 @@ from nlptx.text.scanner import Scan, Scanner
 # Bytes per integer. A word of up to 8 bytes is represented by one integer, a longer word of up to 16 bytes by two.
 _BYTES = 8
 _ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
-# Number of keys per slot of the first hash table (most keys are repetitions), and minimum number of slots.
+# Number of keys per slot of the first hash table, and minimum number of slots. There may be several keys per slot,
+# because most keys are repetitions of others.
 _KEYS_PER_SLOT = 12
 _MIN_SLOTS = 255
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -97,7 +98,7 @@ def _read(scan: Scan) -> _Piece:
     sizes = scan.ends - scan.starts
     short = _integers(scan.text, scan.starts, sizes)
     if (scan.text == 0).any():
-        # An integer cannot represent zero bytes at the end of a word, so words with zero bytes are treated as long.
+        # An integer cannot represent zero bytes at the end of a word. So words with zero bytes are treated as long.
         zeros = np.concatenate([[0], np.cumsum(scan.text == 0)])
         sizes[zeros[scan.ends] != zeros[scan.starts]] = 2 * _BYTES + 1
     longer = np.flatnonzero(sizes > _BYTES)
@@ -127,7 +128,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
 def _encode_pairs(
     first: NDArray[np.uint64], second: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], list[bytes], NDArray[np.int64]]:
-    """Encode words that are two integers each: return their ids, the distinct words, and how often each occurs."""
+    """Encode words of two integers each. Return the id of each word, the distinct words, and their counts."""
     first_ids, firsts, _ = _encode(first)
     second_ids, seconds, _ = _encode(second)
     pairs = first_ids.astype(np.uint64) << np.uint64(32) | second_ids.astype(np.uint64)

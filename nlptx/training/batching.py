@@ -23,7 +23,7 @@ _MIN_TOKENS_TO_CUT = 128
 
 @dataclass(frozen=True)
 class Microbatch:
-    """Some texts of a batch, shortest first.
+    """Some of the texts of a batch, sorted by length, shortest first.
 
     Args:
         ids: (N,) int32 word ids of the texts, concatenated.
@@ -95,7 +95,7 @@ def _take_words(
     ngram_features: list[TextFeatures] | None,
     kept: Sequence[slice | NDArray[np.intp]],
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Keep only the words at the positions ``kept`` of each text, and their features. Text features are kept."""
+    """Keep only the words at the positions ``kept`` of each text, and their token features, but all text features."""
     if ngram_features is not None:
         ngram_features = [
             TextFeatures(features.token_features[positions], features.text_features)
@@ -134,11 +134,11 @@ def _count_microbatches(tokens: int) -> int:
     jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
-        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, because then one of two workers has twice the work
+        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, which two workers could not share equally
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 
 def _kept_words(length: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the positions of the words to keep, at least one."""
+    """Return the positions of the words to keep; at least one word is kept."""
     kept = np.flatnonzero(rng.random(length, np.float32) >= share)
     return kept if len(kept) else np.zeros(1, np.intp)

@@ -93,7 +93,7 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
-    """Return how many held-out texts a calibrated model labels at each threshold, and how many of these wrongly.
+    """Count, for each threshold, the held-out texts that a calibrated model labels, and those that it labels wrongly.
 
     Args:
         model: calibrated model.

@@ -1,4 +1,4 @@
-"""Checkpoints: a training run that resumes from one produces the same bytes as an uninterrupted run."""
+"""Checkpoints. A training run that resumes from a checkpoint produces the same bytes as an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Checkpoint:
     def __enter__(self) -> Self:
         if self.path is not None:
             name = f".{stem_of(self.path)}.lock"
-            taken = f"another process is training {self.output} at this moment"
+            taken = f"another process is training a model with the output {self.output}"
             self._stack.enter_context(locked(str(self.path.with_name(name)), taken))
             remove_leftovers(self.path)
         return self
@@ -141,7 +141,7 @@ class Checkpoint:
             self.save(state())
 
     def save(self, state: State) -> None:
-        """Write a checkpoint. Failures do not stop the training; only the first one is reported."""
+        """Write a checkpoint. A failure does not stop the training, and only the first failure is reported."""
         if self.path is None or self._fingerprint is None:
             return
         start = time.monotonic()
@@ -164,12 +164,12 @@ class Checkpoint:
         self._cost = self._written - start
 
     def discard(self) -> None:
-        """Remove the file if it belongs to this training run."""
+        """Remove the checkpoint file if it belongs to this training run."""
         if self.is_there:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the file. A failure causes no error, only a note, because the training itself has succeeded."""
+        """Remove the checkpoint file. A failure causes only a note, because the training itself has succeeded."""
         if self.path is None:
             return
         self.is_there = False
@@ -204,7 +204,7 @@ def _read(path: str, fingerprint: Fingerprint) -> Artifact:
 def _fingerprint_of(found: Artifact) -> Fingerprint:
     details = found.details
     if details["phase"] not in ("pretrain", "distill", "train"):
-        raise CorruptError(f"it was written in phase {details['phase']!r}")
+        raise CorruptError(f"it has the unknown phase {details['phase']!r}")
     if type(details["epoch"]) is not int or type(details["step"]) is not int:
         raise CorruptError("its epoch or its step is not a number")
     return Fingerprint(found.settings, found.seed, dict(details["digests"]), found.version)

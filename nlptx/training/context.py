@@ -16,7 +16,7 @@ from nlptx.training.progress import Progress
 class TrainingContext:
     """Seed, workers, callbacks and checkpoint of a training run, passed to every step.
 
-    Of these, only the seed affects the result, unless training is stopped before the end.
+    Of all fields, only the seed affects the result, unless training is stopped before the end.
 
     Args:
         seed: seed for all random number generators.

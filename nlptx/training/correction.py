@@ -84,7 +84,7 @@ def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.
 def initial_bias(
     before: Model, new: list[str], priors: NDArray[np.float64], *, several: bool
 ) -> float | NDArray[np.float64]:
-    """Return the numbers (E,) to add to the matched scores, or 0 if every text has exactly one label.
+    """Return the numbers (E,) to add to the scores of :func:`match_scores`; 0 if every text has exactly one label.
 
     In multi-label classification, a new label starts with the log-odds of its frequency, because its probability would
     otherwise be 0.5.
@@ -100,7 +100,7 @@ def extend_ngrams(
 ) -> NgramFeatures | None:
     """Return the n-gram features of a model, with the outputs of the linear models converted to new scores.
 
-    If the model has none, return features without n-grams, or None if the settings disable n-gram features.
+    If the model has no n-gram features, return features without n-grams, or None if the settings disable the features.
 
     Args:
         before: model that training starts from.

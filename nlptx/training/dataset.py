@@ -94,7 +94,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
         least = settings.new_word_min_count
-        hint = f"Use more texts, or set `new_word_min_count=1`. Its value is {least}: words must occur {least} times."
+        hint = f"Use more texts, or set `new_word_min_count=1` (now {least}, so words must occur {least} times)."
         if encoded.vectors.any():
             hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
         raise DataError("no training text contains a known word", hint=hint)
@@ -103,7 +103,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
     _note_unseen_labels(texts, encoded.labels, context)
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))
     if settings.passages and not passages:
-        context.on_note(f"no passages: no training text has {LONG_TEXT} known words")
+        context.on_note(f"no passages are added, because no training text has {LONG_TEXT} known words")
     unlabelled = _with_known_words(encoded.unlabelled, np.zeros(len(encoded.unlabelled), np.int64))
     return Dataset(_with_passages(texts, passages), passages, valid, unlabelled)
 

@@ -24,7 +24,7 @@ from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
-# Number of words that are looked up together.
+# Number of words that are looked up in the vocabulary at a time.
 _TOGETHER = 1 << 20
 # Memory for the distinct words of the texts. This value does not depend on the memory limit that the user sets;
 # otherwise the model would depend on that limit too.
@@ -158,8 +158,9 @@ def _extend(
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
     """Add zero vectors for frequent words and words of the lexicon that have no vector, and rescale all vectors.
 
-    All vectors are multiplied by the same number, so that the root mean square of their entries is 1. This preserves
-    all angles, and makes the same learning rate and initialisation suitable for embeddings of any scale.
+    All vectors are multiplied by the same number, so that the root mean square of their entries is 1. Multiplying all
+    vectors by one number preserves the angles between them. The same learning rate and initialisation then suit
+    embeddings of any scale.
 
     Args:
         embeddings: known words and their vectors.

@@ -46,7 +46,7 @@ class FeatureCache:
         if self.folder is None:
             return make()
         path = self.folder / blake2b(pickle.dumps(inputs), digest_size=16).hexdigest()
-        # The file may be missing or may be removed by another process. Results can always be computed again.
+        # If the file is missing, or another process removes it now, the result is computed again.
         with suppress(OSError), open(path, "rb") as file:
             _mark_as_used(path)
             return pickle.load(file)
@@ -56,7 +56,7 @@ class FeatureCache:
         return result
 
     def _keep(self, path: Path, result: Any) -> None:
-        # The file gets its name when it is complete, so that no other process reads an incomplete file.
+        # The file gets its final name only when it is complete, so that no other process reads an incomplete file.
         part = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             part.write_bytes(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
@@ -73,5 +73,5 @@ class FeatureCache:
 
 
 def _mark_as_used(path: Path) -> None:
-    now = time.time_ns()  # more precise than the time that the system sets
+    now = time.time_ns()  # more precise than the default of os.utime
     os.utime(path, ns=(now, now))

@@ -89,32 +89,32 @@ def fit(
             out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
-        label_separator: string between two labels of a text in the tables that the model reads and writes, if texts may
-            have any number of labels; ``;`` by default.
+        label_separator: for multi-label classification, the string between two labels of a text in the tables that the
+            model reads and writes; ``;`` by default.
         seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
             weights, order of texts, dropout.
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
             same batch. The number of workers does not change the result. The workers are processes on Linux if the
             program has no other threads when training starts, and threads otherwise, for example in a notebook.
-        on_progress: callback for the progress of each step, with an :class:`EpochProgress` after every optimiser step
-            and every validation.
+        on_progress: callback for the progress of each step. After every optimiser step and every validation, its
+            argument is an :class:`EpochProgress`.
         on_note: callback for remarks, for example that a part of the data cannot be used.
         stop: function called before every optimiser step; if it returns True, training ends with the best weights so
             far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
-        feature_cache: cache of n-gram features that several training runs share; none by default. It does not change
-            the result.
-        memory: memory limit in bytes. Larger data goes to temporary files, which does not change the result. Texts that
-            come from an iterator are stored in this way; the elements of a list are already in memory. The limit does
-            not apply to the labels, the words, the model and its gradients.
-        tmp_dir: folder for temporary files; by default that of the system.
+        feature_cache: cache of n-gram features that several training runs share; none by default. The cache does not
+            change the result.
+        memory: memory limit in bytes. Data that exceeds it goes to temporary files, which does not change the result.
+            Texts that come from an iterator are stored in this way; the elements of a list are already in memory. The
+            limit does not apply to the labels, the words, the model and its gradients.
+        tmp_dir: folder for temporary files; by default the temporary folder of the system.
 
     Raises:
         ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
         DataError: no text can be used, the weights are invalid, or there is not one label per text.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
-        LabelError: a text has no label, there are fewer than two labels, or two labels could be confused.
+        LabelError: a text has no label, there are fewer than two labels, or two labels look alike, such as 1 and "1".
         OutputError: the temporary files cannot be written.
         SettingsError: the settings contradict the data or each other.
 
@@ -151,7 +151,9 @@ def fit(
         settings = choose_automatic(settings, len(given.texts), len(distinct_names), started=start is not None)
         if isinstance(vectors, OwnEmbeddings) and not has_network:
             if not settings.new_word_min_count:
-                raise SettingsError("`new_word_min_count=0` adds no words, and no word vectors provide any")
+                raise SettingsError(
+                    "`new_word_min_count=0` adds no words, but without word vectors, all words come from the texts"
+                )
             vectors = vectors.no_words()
         elif isinstance(vectors, OwnEmbeddings):
             vectors = vectors.make(given.texts, given.unlabelled, seed, workers, on_progress, on_note)

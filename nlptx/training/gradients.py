@@ -22,7 +22,7 @@ class AccumulatorTotals:
     """Totals of one accumulator, in addition to its gradients.
 
     Args:
-        loss: summed loss of its texts (or words, in pre-training).
+        loss: summed loss of the texts (or words, in pre-training).
         correct: number of correct predictions.
         distinct: number of distinct words whose vectors have a gradient.
     """
@@ -51,7 +51,7 @@ class BatchGradient:
 
 
 # Function that returns the summed loss of a microbatch, the number of correct predictions and the gradient of its word
-# vectors (N, R), and adds the gradients of the parameters to Gradients.
+# vectors (N, R). It adds the gradients of the parameters to the given Gradients.
 Objective = Callable[[Microbatch, Gradients, np.random.Generator], tuple[float, int, NDArray]]
 
 
@@ -60,8 +60,8 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     order = np.argsort(ids, kind="stable").astype(np.int32)
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    # The sums are computed as a product with a sparse matrix of ones, because np.add.reduceat takes three to five times
-    # as long, which is 4 % of the time of a step.
+    # The sums are computed as a product with a sparse matrix of ones. With np.add.reduceat, which takes three to five
+    # times as long, a step would take up to 4 % longer.
     ends = np.append(starts, len(ids)).astype(np.int32)
     ones = np.ones(len(ids), gradient.dtype)
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), len(ids))) @ gradient
@@ -71,8 +71,9 @@ class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
     Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
-    same rank. A worker therefore finds data of its previous microbatch in the processor cache. The accumulators are
-    summed in a fixed order, and their number is fixed too, so the sums do not depend on the number of workers.
+    same rank. A worker therefore adds several microbatches to one accumulator before it turns to the next, which uses
+    the processor cache well. The accumulators are summed in a fixed order, and their number is fixed too, so the sums
+    do not depend on the number of workers.
 
     Args:
         world_size: number of ranks.
@@ -158,7 +159,7 @@ class BatchGradients:
     """Computes the gradients of batches with all workers.
 
     Args:
-        loss: loss to differentiate. Its weights must be in shared memory, because workers may be processes.
+        loss: loss to differentiate. The weights of its model must be in shared memory for worker processes.
         accumulators: memory for the gradients.
         workers: workers to use, one per rank of the accumulators.
     """

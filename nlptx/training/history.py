@@ -14,7 +14,7 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
     """
     points = [(step, loss) for step, loss in history["curve"]]
     intervals = [end - start for (start, _), (end, _) in zip([(0, 0.0), *points], points, strict=False)]
-    joined: list[tuple[float, float, float]] = []  # steps, last step, loss
+    joined: list[tuple[float, float, float]] = []  # number of steps, last step, mean loss
     for steps, (end, loss) in zip(intervals, points, strict=True):
         before, _, mean = joined[-1] if joined else (0, 0, 0)
         if before > 0 and 0 <= steps < max(intervals) / 2:

@@ -104,7 +104,7 @@ class LabelledTexts:
 
     @property
     def all_labels(self) -> Iterator[str]:
-        """Names of the labels of all training texts, one after the other."""
+        """Names of the labels of all training texts, one text after the other."""
         return chain.from_iterable(split_names(name, self.separator) for name in self.names)
 
     @property
@@ -120,7 +120,7 @@ class LabelledTexts:
 
 
 def _list_labels(labels: Iterable[Any], separator: str | None, name: str) -> list[Any]:
-    """Return the checked labels. A set of labels becomes a string: their names, joined by the separator."""
+    """Check the labels and return them. Replace each set of labels by its names, joined by the separator."""
     if separator is None:
         return list_labels(labels, name)
     return [separator.join(names) for names in list_label_sets(labels, separator, name)]

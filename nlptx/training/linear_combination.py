@@ -25,9 +25,9 @@ from nlptx.training.loss import balanced_weights, validate
 from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of folds of the n-gram features. For large training sets, two folds are fast, and accurate enough to fit one
-# weight per linear model and one bias per output. For smaller ones, models fitted on half of the texts are too weak.
+# weight per linear model and one bias per output. For smaller sets, models fitted on half of the texts are too weak.
 _FOLDS, _FOLDS_OF_FEW, _FEW_TEXTS = 2, 5, 10_000
-# Number of texts whose outputs are in memory together.
+# Number of texts whose outputs are in memory at the same time.
 _TOGETHER = 1 << 17
 
 
@@ -118,7 +118,7 @@ def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.f
         losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
         loss += float(losses @ weights[rows]) / len(train)
         accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / of_text.sum())
-    # The weight of each model is 1 / models before training.
+    # Before training, each linear model has the weight 1 / models.
     projection.weight.value.reshape(models, -1)[...] *= found[:models, None] * models
     bias.value[...] = found[models:]
     return loss, accuracy

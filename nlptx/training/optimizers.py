@@ -54,7 +54,7 @@ class DenseOptimizer:
         self.rule = settings.optimizer
         self.steps = 0
         # m and v are in shared memory. In private memory, the first write to each page after a fork would copy the
-        # page, because the forked workers keep the old one.
+        # page, because the forked workers keep the old page.
         self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
         self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0

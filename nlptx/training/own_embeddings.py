@@ -1,4 +1,4 @@
-"""Makes word vectors from the training texts themselves, by counting and PCA, before training starts."""
+"""Makes word vectors from the training texts themselves, by counting words and PCA, before training starts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class OwnEmbeddings:
         word_memory: memory limit for the distinct words, in bytes; by default half of ``memory``.
         more_texts: additional texts to count.
         record: information about the corpus to record in the counts, such as its digest.
-        on_result: called with the counts, and then with the embeddings.
+        on_result: callback that is called with the counts, and then with the embeddings.
     """
 
     cooccur: CountSettings = CountSettings()
@@ -106,7 +106,7 @@ class OwnEmbeddings:
                 counts,
                 settings,
                 seed=seed if self.seed is None else self.seed,
-                # The slices of the matrix are in memory or in files of this process, where a cluster cannot read them.
+                # Only workers on this machine, because a cluster cannot read the memory and the files of this process.
                 jobs=workers.at_most(workers.jobs),
                 memory=self.memory,
                 tmp_dir=self.tmp_dir,
@@ -120,7 +120,7 @@ class OwnEmbeddings:
             raise
 
     def no_words(self) -> Embeddings:
-        """Return embeddings without words. Training without a network starts from them and adds the words itself."""
+        """Return embeddings without words, for training without a network, which adds the words of the texts itself."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
         return Embeddings(np.zeros((0, 1), np.float32), words, details={**self.record, "source": "none"})

@@ -18,7 +18,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Number of positions whose scores for all words are in memory at the same time.
+# Number of positions that are processed at a time. The outputs of all words for these positions are in memory together.
 _POSITIONS = 512
 
 
@@ -26,7 +26,7 @@ class NextWord(Layer):
     """The encoder, followed by a linear layer with one output per word of the vocabulary.
 
     Args:
-        encoder: encoder of the classifier, which uses the same parameters.
+        encoder: the encoder of the classifier itself, not a copy.
         width: D, width of the encoder.
         words: V, number of words in the vocabulary.
         rng: source of randomness for the initial weights of the output layer.
@@ -57,7 +57,7 @@ class NextWord(Layer):
             x: (N, R) word vectors.
             ids: (N,) word ids.
             layout: layout of the microbatch, with causal attention.
-            grads: parameter gradients, to which those of the microbatch are added.
+            grads: gradients of the parameters, to which the gradients of the microbatch are added.
             rng: source of randomness for dropout; None for no dropout.
             predictions: number of predictions in the batch.
         """
@@ -81,9 +81,9 @@ class NextWord(Layer):
 
 
 def pretrain(model: Model, train: Examples, context: TrainingContext) -> list[dict[str, float]]:
-    """Pre-train the encoder, unless the settings or the checkpoint of a later phase make this unnecessary.
+    """Pre-train the encoder, and return one record per epoch.
 
-    Return one record per epoch.
+    Do nothing if the settings disable pre-training, or if training resumes from a checkpoint of a later phase.
     """
     if not model.settings.pretrain or context.checkpoint.is_beyond(Pretraining.name):
         return []

@@ -34,7 +34,7 @@ class EpochProgress(Progress):
         seconds_left: estimated time until the end of the last epoch.
         valid_loss, valid_accuracy: results of the most recent validation; None before the first one.
         epoch_done: whether this is the last report of an epoch.
-        improved: whether the weights of this epoch are the best so far; True only if ``epoch_done`` is.
+        improved: whether the weights of this epoch are the best so far; True only if ``epoch_done`` is True.
     """
 
     phase: str

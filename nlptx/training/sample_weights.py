@@ -51,8 +51,8 @@ def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
     """Yield a note if the weights do not look like numbers of texts."""
     if weights is not None and not _USUAL_MEAN[0] <= weights.mean() <= _USUAL_MEAN[1]:
         yield (
-            f"the mean weight is {weights.mean():.3g}, but a weight stands for a number of texts,"
-            " and n-grams in too few texts are dropped; if weights only express importance, divide them by their mean"
+            f"the mean weight is {weights.mean():.3g}, but a weight is a number of texts, and n-grams that occur in too"
+            " few texts are dropped; if the weights only express importance, divide them by their mean"
         )
 
 

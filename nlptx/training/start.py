@@ -151,8 +151,8 @@ def start_from(
     )
     if correction.is_zero:
         context.on_note(
-            "out of fold, the new texts do not improve the model to start from, so its weights are kept; more labelled"
-            " texts may help"
+            "out of fold, the new texts do not improve the predictions of the model to start from, so its weights are"
+            " kept; more labelled texts may help"
         )
     is_trained = settings.epochs and not correction.is_zero
     lowered = with_slower_network(settings, len(texts)) if is_trained else with_fixed_network(settings)
@@ -219,8 +219,8 @@ def _pooled_and_scores(
 def _check_number_of_labels(start: Model, labels: list[Label], label_sets: LabelSets | None, loss: str) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
-    Either its loss is for two labels, or the weights of the correction, one per n-gram and label, would need too much
-    memory.
+    It cannot be changed if its loss is for two labels, or if the weights of the correction, one per n-gram and label,
+    would need too much memory.
     """
     if loss == "squared-error" and len(labels) != 2:
         raise SettingsError(

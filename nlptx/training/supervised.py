@@ -43,7 +43,7 @@ class SupervisedTrainer(Trainer):
         model: model to train; modified in place.
         train, valid: training and validation examples. Without validation examples, the last epoch counts as the best.
         context: seed, workers and callbacks.
-        pretraining, distillation: one record per epoch of each of these phases, stored in the history.
+        pretraining, distillation: records of these earlier phases, one per epoch; stored in the history.
     """
 
     name = "train"
@@ -112,7 +112,8 @@ class SupervisedTrainer(Trainer):
         self.average.step()
         self.recent.append([loss, count])
         loss, texts = np.sum(self.recent, axis=0)
-        # A point is the mean over at least this many texts; the last point of an epoch covers at least half as many.
+        # A point of the curve is the mean over at least this many texts; the last point of an epoch may cover half as
+        # many.
         full = self.settings.batch * max(1, self.per_epoch // _CURVE_POINTS)
         remaining = len(self.train) - self.sums.count
         if remaining == 0 or (texts >= full and remaining >= full / 2):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_sets import find_label_sets
 
-# Targets in either form.
+# Targets of single-label or of multi-label texts.
 Targets = NDArray
 
 

@@ -1,12 +1,12 @@
 """Chooses the label thresholds of a multi-label model.
 
 The threshold of a label is meant to maximise its F1 on new texts. The held-out texts give two estimates of this
-threshold. The first is the threshold with the highest F1. The second is the threshold with the highest expected F1 if
-the calibrated probabilities are right; this threshold is about half of that F1 (Lipton, Elkan & Naryanaswamy 2014,
-"Optimal Thresholding of Classifiers to Maximize F1 Measure"). If only a few texts have the label, the first estimate is
-mostly noise. If many texts have it, the first estimate is better, because it does not assume that the probabilities are
-right. The threshold is therefore the weighted mean of both estimates: the weight of the first is the number of held-out
-texts with the label, and the weight of the second is PRIOR_TEXTS.
+threshold. The first estimate is the threshold with the highest F1 on the held-out texts. The second estimate is the
+threshold with the highest expected F1 if the calibrated probabilities are right; this threshold is about half of that
+F1 (Lipton, Elkan & Naryanaswamy 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure"). If only a few
+texts have the label, the first estimate is mostly noise. If many texts have it, the first estimate is better, because
+it does not assume that the probabilities are right. The threshold is therefore the weighted mean of both estimates: the
+weight of the first is the number of held-out texts with the label, and the weight of the second is PRIOR_TEXTS.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def choose_thresholds(
 def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[np.float64]) -> float:
     """Return the threshold with the highest F1, or 0.5 if no text has the label.
 
-    The threshold lies halfway between the probabilities that it separates.
+    The threshold lies halfway between the two probabilities that it separates.
 
     Args:
         p: (texts,) probabilities.

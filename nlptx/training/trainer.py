@@ -22,7 +22,7 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, put_back
 
-# If the mean loss per decision (per text, or per label in multi-label classification) in an epoch is larger than this,
+# If the mean loss per decision (per text or, in multi-label classification, per label) in an epoch is larger than this,
 # training has diverged. For comparison, a uniform prediction over a million words has a loss of 14 nats.
 _DIVERGED_LOSS = 100.0
 
@@ -122,7 +122,7 @@ class Trainer:
         rows = {} if self.settings.freeze else {"rows": self.rows}
         return {"phase": self, "sums": self.sums, "dense": self.dense, **rows}
 
-    # ------------------------------------------------------------ the loop
+    # ------------------------------------------------------------ training loop
 
     @property
     def step(self) -> int:
@@ -203,7 +203,7 @@ class Trainer:
     def _clip(self, result: BatchGradient) -> None:
         norm = clip(result, self.settings.clip)
         if not np.isfinite(result.loss) or not np.isfinite(norm):
-            raise self.diverged(self.step + 1, f"the loss is {result.loss}, the gradient's norm {norm}")
+            raise self.diverged(self.step + 1, f"the loss is {result.loss}, and the norm of the gradient is {norm}")
 
     def diverged(self, step: int, what: str) -> DivergenceError:
         """Return the error to raise when training diverges; ``what`` is a description of the problem."""
@@ -240,10 +240,10 @@ class Trainer:
         return State(self.name, self.sums.epoch, self.step, collect(self.parts()), records)
 
     def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
-        """Restore a state that was stored in a checkpoint. Raises CorruptError if it does not match this trainer."""
+        """Restore a state that was stored in a checkpoint. Raises CorruptError if the state does not match."""
         put_back(self.parts(), arrays)
         if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
-            raise CorruptError(f"its position is invalid: epoch {self.sums.epoch}, batch {self.sums.batches}")
+            raise CorruptError(f"it records an invalid position: epoch {self.sums.epoch}, batch {self.sums.batches}")
         for name in self.RECORDS:
             if type(records[name]) is not list:
                 raise CorruptError(f"its record {name!r} is damaged")

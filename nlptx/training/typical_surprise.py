@@ -9,7 +9,7 @@ from nlptx.classifier.token_ids import encode_tokens
 from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum number of texts in the sample. More texts would not make the quantile much more precise.
+# Maximum number of texts in the sample. A larger sample would not make the stored threshold much more precise.
 _MAX_TEXTS = 5000
 # Maximum number of characters read from each text.
 _MAX_CHARACTERS = 20_000

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nlptx.runtime.shared_memory import shared_copy
 
 # After the first 100 steps, the average is updated only after every tenth step, which gives equally good models.
-# Updating it after every step would increase the time of a step by 1 to 4 % with one process, and by twice as much with
-# two processes, because only one of them computes the average.
+# Updating the average after every step would increase the time of a step by 1 to 4 % with one process, and by twice as
+# much with two processes, because only one of them computes the average.
 _UPDATE_INTERVAL = 10
 _FIRST_STEPS = 100
 
@@ -23,8 +23,8 @@ class WeightAverage:
 
     Args:
         weights: arrays that training changes in place.
-        decay: factor by which the old average is multiplied in each step. With 0, there is no averaging, and the
-            weights themselves are used.
+        decay: factor by which the old average is multiplied in each step. With a decay of 0, there is no averaging, and
+            the weights themselves are used.
     """
 
     STATE: ClassVar = ("steps", "taken", "averages")  # attributes to save in a checkpoint

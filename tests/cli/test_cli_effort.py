@@ -121,7 +121,7 @@ def test_fast_does_not_mention_word_vectors_if_no_word_occurs_often_enough(tmp_p
     tiny = write_tsv(tmp_path / "tiny.tsv", [("good", "pos"), ("bad film", "neg")])
     code, message = failure("train", tiny, "--effort", "fast", "-o", "m.npz")
     assert (code, "embeddings" in message) == (3, False)
-    assert "set --new-word-min-count 1. Its value is 2: words must occur 2 times." in message
+    assert "set --new-word-min-count 1 (now 2, so words must occur 2 times)." in message
 
 
 @pytest.mark.parametrize(

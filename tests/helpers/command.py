@@ -59,7 +59,7 @@ class Result:
 
     @property
     def rows(self):
-        """The lines of a TSV without a header, split into at most three fields."""
+        """The lines of a TSV table without a header, split into at most three fields."""
         return [line.split("\t", 2) for line in self.lines]
 
 
@@ -76,7 +76,7 @@ def environment(**changes):
 
 
 _FORKS = ForkServer(environment())
-# Variables for a single worker, because starting more takes longer than the work of most tests.
+# Variables for a single worker, because starting several takes longer than the work of most tests.
 ONE_WORKER = {f"NLPTX_{name}_JOBS": "1" for name in ("TRAIN", "PREDICT", "EVALUATE", "EXPLAIN", "COMPARE")}
 
 
@@ -105,7 +105,7 @@ def start_program(words, *, env, **options):
         words,
         env=environment(**env),
         start_new_session=True,
-        # A background job ignores Ctrl-C, and its children inherit this setting.
+        # If the tests are a background job, they ignore Ctrl-C, and the program would inherit this setting.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
     )

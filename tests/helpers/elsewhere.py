@@ -7,7 +7,7 @@ from nlptx.runtime.workers import Workers
 
 
 class Elsewhere(Workers):
-    """Pickles all data and results. ``tasks`` counts the tasks of :meth:`map_shared`."""
+    """Workers that pickle all data and results. ``tasks`` counts the tasks of :meth:`map_shared`."""
 
     tasks = 0
 

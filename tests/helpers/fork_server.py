@@ -88,8 +88,8 @@ def _ends(number, stream):
 class ForkedProcess:
     """A running fork, with attributes and methods of :class:`subprocess.Popen`.
 
-    The parent of the fork sends the exit code, and reaps the fork only when the code has been received. Until then, its
-    id cannot be reused.
+    The parent of the fork sends the exit code, and reaps the fork only when the code has been received. Until then, the
+    process id cannot be reused.
     """
 
     def __init__(self, wire, pipes):
@@ -159,7 +159,7 @@ def _drain(file, outputs):
 
 
 def serve(requests):
-    """Handle requests until the socket is closed. Returns only in a forked process, with the program to run."""
+    """Handle requests until the socket is closed, then exit. In each forked process, return the program to run."""
     import nlptx
 
     names = [module.name for module in pkgutil.walk_packages(nlptx.__path__, "nlptx.")]
@@ -182,7 +182,7 @@ def serve(requests):
 
 
 def _answer(connection, *streams):
-    """Fork the program, wait until it ends, and send its exit code. In the fork, return its source."""
+    """Fork the program, wait until it ends, and send its exit code. In the fork, return the source of the program."""
     with socket.socket(fileno=connection) as wire:
         call = json.loads(wire.recv(1 << 20))
         child = os.fork()

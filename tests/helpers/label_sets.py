@@ -16,7 +16,7 @@ def words_of(label):
 
 
 def make_sets(count, labels=("red", "green", "blue"), seed=0, most=2):
-    """Return texts and their sets of labels, of 0 to ``most`` labels; the words of a text reveal its labels."""
+    """Return texts and their sets of labels, each with 0 to ``most`` labels; the words of a text reveal its labels."""
     rng = random.Random(seed)
     texts, sets = [], []
     for _ in range(count):

@@ -14,7 +14,7 @@ LABELS = ("neg", "pos")
 KINDS = {"cooccur": "cooccurrence", "pca": "embeddings", "train": "model"}
 # Settings of the transformer in the two articles of the presets: post-norm, no dropout and no weight averaging.
 ARTICLE = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
-# Settings for the transformer alone, without n-gram features, and for the textbook training step alone.
+# Settings for the transformer and the textbook training step alone: no n-gram features, dropout or weight averaging.
 PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
 
 
@@ -37,7 +37,7 @@ def make_reviews(count, plain_words=40, shortest=9, longest=15, seed=0):
 
 
 WINDOW = 6
-# Text lengths in words: a single word, fewer words than a window, as many, and more.
+# Text lengths in words: one word, fewer words than in a window, the same number, and more words.
 LENGTHS = (1, 3, 6, 7, 15)
 TEXTS = [" ".join(text.split()[:n]) for text, n in zip(make_reviews(5, shortest=15)[0], LENGTHS, strict=True)]
 

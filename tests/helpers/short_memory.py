@@ -13,7 +13,7 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def limited(megabytes, nlptx=NLPTX):
-    """Return a command that starts nlptx with an address space of ``megabytes`` MB, to be followed by its arguments."""
+    """Return a command, without arguments, that starts nlptx with an address space of ``megabytes`` MB."""
     return ["bash", "-c", 'ulimit -v "$0" && exec "$@"', str(megabytes << 10), *nlptx]
 
 

@@ -129,7 +129,7 @@ def test_a_read_error_in_the_block_is_not_reported_as_a_write_error(path):
 
 
 def test_the_file_is_flushed_before_the_rename_and_the_folder_after_it(path, monkeypatch):
-    """Otherwise, a power failure could leave an empty file, or the old file although success has been reported."""
+    """With another order of these steps, a power failure could leave an empty file, or the old one after success."""
     events = []
     fsync, replace = os.fsync, os.replace
 
@@ -372,7 +372,7 @@ def test_a_file_name_of_the_maximum_length(tmp_path):
 
 
 def standard_output(monkeypatch):
-    """Replace standard output with a buffer. A fixture could not do so, because pytest replaces sys.stdout later."""
+    """Replace standard output with a buffer. A fixture could not replace it, because pytest does so later."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
     return pipe
@@ -422,7 +422,7 @@ def test_a_named_pipe_is_written_to_rather_than_replaced(tmp_path):
 
 @pytest.mark.parametrize("kind", ["/dev/fd", "/proc/self/fd", "link"])
 def test_an_open_file_is_written_at_its_current_position(path, kind):
-    """Such a file is neither replaced nor truncated: ``-o /dev/stdout >> out.npz`` appends to the file."""
+    """An open file is neither replaced nor truncated: ``-o /dev/stdout >> out.npz`` appends to the file."""
     with open(path, "ab") as file:
         if kind == "link":
             name = path.with_name("link")

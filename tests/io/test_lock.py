@@ -61,7 +61,8 @@ def test_concurrent_trainings_leave_one_complete_model(work, tmp_path):
     # A process that starts after another one has finished may also train, and writes the same bytes.
     assert {code for _, code in results} <= {0, 1}
     assert 0 in {code for _, code in results}
-    assert all("another process is training out.npz" in message for message, code in results if code)
+    expected = "another process is training a model with the output out.npz"
+    assert all(expected in message for message, code in results if code)
     alone = tmp_path / "alone"
     alone.mkdir()
     run(*one_step(work), "-q", "-o", "out.npz", cwd=alone)
@@ -82,7 +83,7 @@ def test_the_lock_is_held_only_within_the_block(tmp_path):
 
 
 def test_a_lock_file_removed_before_it_is_locked_is_recreated(tmp_path, monkeypatch):
-    """Otherwise, two processes could lock two different files of the same name."""
+    """If the lock file were not recreated, two processes could lock two different files of the same name."""
     path = str(tmp_path / "lock")
     original, calls = fcntl.flock, []
 

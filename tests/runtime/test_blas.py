@@ -41,7 +41,7 @@ def test_the_limit_ends_with_the_outermost_block():
 
 
 def test_the_limit_ends_with_the_last_thread_that_needs_it():
-    """The second thread enters before the first leaves, and leaves after it."""
+    """The second thread enters its block before the first thread leaves its own, and leaves after the first thread."""
     entered, left, found = threading.Event(), threading.Event(), []
 
     def second():
@@ -51,7 +51,7 @@ def test_the_limit_ends_with_the_last_thread_that_needs_it():
             found.append(set(threads()))
 
     with Workers(1):
-        pass  # all libraries are loaded
+        pass  # on entry, all libraries that the block needs are loaded
     with threadpool_limits(2):
         thread = threading.Thread(target=second)
         with Workers(1):
@@ -64,7 +64,7 @@ def test_the_limit_ends_with_the_last_thread_that_needs_it():
 
 
 def test_any_thread_can_limit_the_threads():
-    """This works even if another thread, which is still alive, was the first to limit the threads."""
+    """A thread can limit the BLAS threads even if another thread did so first, and is still alive."""
     found = []
 
     def other():

@@ -29,7 +29,7 @@ def train_words(work, *more):
 
 @pytest.fixture
 def training(work, tmp_path):
-    """A running `train` with three jobs that would take very long."""
+    """A running `train` with three jobs. It would take very long if it were not interrupted."""
     with Running(*train_words(work, "--epochs", "100000", "--patience", "0"), cwd=tmp_path) as running:
         running.read_until(b"epoch 2/", running.process.stderr)
         yield running
@@ -113,7 +113,7 @@ def test_a_signal_to_all_processes_of_predict_is_handled_by_the_parent(name, cod
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_to_all_processes_of_train_is_handled_by_the_parent(name, code, training, tmp_path):
-    """As after Ctrl-C in a terminal, the best model so far and the checkpoint are kept."""
+    """The best model so far and the checkpoint are kept, as after Ctrl-C in a terminal."""
     both = children(training)
     os.killpg(training.process.pid, getattr(signal, name))
     ended = training.finish()

@@ -92,4 +92,4 @@ def test_the_history_counts_texts_and_passages(texts, passages):
     model = nlptx.fit(texts, LABELS, small_embeddings(), SETTINGS, jobs=1, on_note=notes.append)
     assert model.history["train_texts"] == 30
     assert (model.history["passages"] > 0) == passages
-    assert ("no passages: no training text has 100 known words" in notes) != passages
+    assert ("no passages are added, because no training text has 100 known words" in notes) != passages

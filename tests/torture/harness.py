@@ -20,8 +20,8 @@ from command import TRACEBACK
 from fork_server import MAIN
 
 HERE = Path(__file__).parent
-# The code that injects faults into the process under test. A fork executes its source, and a new interpreter imports it
-# as sitecustomize.
+# The file with the code that injects faults into the process under test: a fork executes its source, and a new
+# interpreter imports it as sitecustomize.
 FAULTS = HERE / "faults/sitecustomize.py"
 SCALE = float(os.environ.get("TORTURE_SCALE", "1"))
 TIMEOUT = 300
@@ -75,7 +75,7 @@ def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding
 
 @dataclass(frozen=True)
 class StageRun:
-    """A command that writes a file, given by its arguments without -o, and the previous content of that file."""
+    """The arguments of a command, without -o; the file that it writes; and the content of the file before the run."""
 
     name: str
     words: tuple
@@ -146,7 +146,7 @@ class End:
 
 
 def end(process, timeout=TIMEOUT):
-    """Wait for a process and its children; kill those that are still running."""
+    """Wait until a process ends; kill it after ``timeout`` seconds. Then kill its children that are still running."""
     try:
         process.wait(timeout)
     finally:
@@ -202,7 +202,7 @@ def members(session):
 
 
 class Target:
-    """The output file of a stage, with old content, in a separate folder, and a separate folder for temporary files."""
+    """A folder that contains only the output file of a stage, with old content; and a folder for temporary files."""
 
     def __init__(self, stage, folder, tally):
         self.stage, self.tally = stage, tally

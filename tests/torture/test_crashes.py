@@ -40,7 +40,10 @@ class KilledTarget(Target):
     """A target whose writer is killed."""
 
     def kill(self, name, *, delay=None, step=None, after=False, nlptx=None):
-        """Kill the stage after ``delay`` seconds or at a step of the final write; check; run it again; check again."""
+        """Kill the stage after ``delay`` seconds or at a step of the final write, and check the files.
+
+        Then run the stage to its end, and check the files again.
+        """
         self.path.write_bytes(self.stage.old)
         fault = None if step is None else json.dumps({"step": step, "after": after, "do": name})
         process = start(*self.words, env=self.env, fault=fault, nlptx=nlptx)
@@ -96,7 +99,7 @@ def test_signal_during_the_final_write(stage, amount, stages, tmp_path, tally):
     names = target.steps()
     assert names[0] == "open"
     assert {"write", "fsync", "replace"} <= set(names)
-    # There are many more writes than other steps, so alternate between the two kinds.
+    # There are many more writes than other steps, so alternate between writes and other steps.
     others = [step for step, name in enumerate(names) if name != "write"]
     writes = [step for step, name in enumerate(names) if name == "write"]
     for number in range(amount):
@@ -120,7 +123,7 @@ ARTIFACTS_READ = ("pca -", "predict corpus.txt -m -")
 
 
 def sleeps(pid):
-    """Return whether a process waits for something. A signal just before it waits for input would not wake it up."""
+    """Return whether a process waits, for example for input. A signal just before it waits would not wake it up."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
     except FileNotFoundError:  # the process has ended, or this is not Linux

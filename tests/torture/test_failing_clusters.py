@@ -19,7 +19,7 @@ pytestmark = [
     needs_distributed,
     pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning"),
 ]
-# Runs a command with small partitions.
+# Program that runs a command with small partitions.
 SMALL = """
 import sys
 from nlptx.cli import cluster_cooccur, cluster_predict
@@ -109,7 +109,7 @@ STAGES = {
     "crossvalidate": ("crossvalidate", "few.tsv", "--folds", "12", "--shuffle", "--predictions", "result.csv"),
 }
 INPUTS = {"pca": "counts.npz", "evaluate": "labelled.tsv", "train": "labelled.tsv", "crossvalidate": "few.tsv"}
-# Stages that can be split into so many short tasks that they still run when the test makes something fail.
+# Stages that can be split into so many short tasks that they are still running when the test injects a failure.
 TIMED = ("cooccur", "predict")
 
 
@@ -256,7 +256,7 @@ def test_a_worker_with_another_nlptx_gets_no_tasks(cluster, tmp_path, corpus):
     code, _, errors = finish(process)
     assert code == 0, errors
     assert (tmp_path / "work/result.tsv").read_bytes() == whole
-    # If such a worker already exists when a command starts, the command fails.
+    # A command fails if a worker with another version already exists when the command starts.
     code, _, errors = finish(cluster.command(*STAGES["predict"]))
     assert code == 1
     assert "has nlptx 0.0.1; expected" in errors

@@ -1,4 +1,4 @@
-"""Every damaged artifact is either rejected or still usable. ``make torture`` tests a hundred thousand of them."""
+"""Every damaged artifact is either rejected or still usable. ``make torture`` tests a hundred thousand artifacts."""
 
 import json
 

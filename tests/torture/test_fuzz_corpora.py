@@ -1,4 +1,4 @@
-"""Thousands of damaged corpora and word vector files are read. ``make torture`` tests a hundred thousand of them."""
+"""Thousands of damaged corpora and word vector files are read. ``make torture`` tests a hundred thousand files."""
 
 import json
 from functools import partial
@@ -39,7 +39,7 @@ def damaged_corpus(name, path, count, tally):
         documents = hostile_corpora.documents(path)
         assert not checked or documents == original
 
-    # One wrong bit can expand a block of bzip2 to 45 MB, and its checksum is only checked at its end.
+    # One wrong bit can expand a block of bzip2 to 45 MB, and the checksum of a block is checked only at its end.
     seconds = 30 if name.endswith("bz2") else SECONDS
     mutate = partial(mutate_bytes, data=CORPORA[name])
     return campaign(f"corpus/{name}", count, mutate, use, DataError, tally, seconds)

@@ -27,7 +27,7 @@ def limits(steps):
 
 
 def words_of(command, stages):
-    """Return the arguments of a command with little data and two workers, whatever the number of cores is."""
+    """Return the arguments of a command that reads little data and always has two workers."""
     if command in stages:
         return (*stages[command].words, "--jobs", "2", "-q", "-o", OUTPUT)
     folder = stages["train"].words[1].parent

@@ -1,4 +1,4 @@
-"""``cooccur`` stays within ``--memory``: other data goes to temporary files, whose disk space is released."""
+"""``cooccur`` stays within ``--memory``: data that exceeds it goes to temporary files, whose disk space is released."""
 
 import contextlib
 import signal

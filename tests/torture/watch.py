@@ -13,8 +13,8 @@ from harness import SCALE, end, members, start, torture
 # Size of the larger input divided by the size of the smaller one.
 TIMES = 10
 MAX_FILES = 64
-# Minimum size of the smaller input in bytes. It must fill all pipes, buffers and batches in progress, because otherwise
-# a larger input needs more memory even if the memory is bounded.
+# Minimum size of the smaller input in bytes. This input must fill all pipes, buffers and batches in progress, because
+# otherwise a larger input needs more memory even if the memory is bounded.
 _MIN_SIZE = 3_000_000
 AMOUNTS = [pytest.param(_MIN_SIZE, id="quick"), torture(max(_MIN_SIZE, round(4_000_000 * SCALE)), id="full")]
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="needs /proc")

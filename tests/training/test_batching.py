@@ -35,7 +35,7 @@ def gradient_of(microbatches: list[Microbatch], world_size: int, frozen: bool = 
 
     seeds = np.random.SeedSequence(1).spawn(len(microbatches))
     accumulators = Accumulators(world_size, WIDTH, 0 if frozen else WORDS, WIDTH, np.float64)
-    accumulators.flat[...] = np.nan  # stands for values left over from the previous batch
+    accumulators.flat[...] = np.nan  # as if the previous batch had left wrong values
     return accumulators.sum([accumulators.fill(rank, microbatches, seeds, objective) for rank in range(world_size)])
 
 
@@ -100,7 +100,7 @@ def test_weight_average_moves_towards_the_weights() -> None:
     for step in range(1, 201):
         weights *= 1.01
         average.step()
-        if step <= 100:  # later only at every tenth step, with the combined rate of ten steps
+        if step <= 100:  # after step 100, the average is updated at every tenth step
             expected += (1 - min(0.9, step / (step + 9))) * (weights - expected)
         elif step % 10 == 0:
             expected += (1 - 0.9**10) * (weights - expected)

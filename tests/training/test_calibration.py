@@ -1,4 +1,4 @@
-"""Tests of the temperature, which calibrates the probabilities, and of the card of a model."""
+"""Tests of the temperature, which calibrates the probabilities, and of the model card."""
 
 import json
 
@@ -76,7 +76,7 @@ def test_a_model_keeps_its_temperature(tmp_path):
     assert_array_equal(back.predict_proba(texts[:9]), model.predict_proba(texts[:9]))
 
 
-# ---------------------------------------------------------------- the card
+# ---------------------------------------------------------------- model card
 
 
 def test_a_card_is_kept_and_shown(work, tmp_path):

@@ -164,7 +164,7 @@ def test_texts_sorted_by_label_are_learned_as_well_as_others():
     rows = [row.split("\t")[:2] for row in TRAIN.read_text(encoding="utf-8").splitlines()[1:]]
     rows = [
         row for number, row in enumerate(rows) if row[1] == "pos" or number % 3 == 0
-    ]  # as in many files, unbalanced
+    ]  # fewer negative texts, because many files are unbalanced
     test = [row.split("\t")[:2] for row in TEST.read_text(encoding="utf-8").splitlines()[1:]]
 
     def learned(rows):

@@ -126,7 +126,7 @@ def test_explanations_are_about_the_complete_model():
     worth = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
     no_regions = nlptx.explain(fit(settings=TrainSettings(**SHAPE)), text, "pos", attention=False)
     assert not np.allclose(seen.worth, no_regions.worth, atol=1e-3)
-    # The numbers are not equal, because ``explain`` does not move the windows, and counts repeated n-grams differently.
+    # The values are only similar: ``explain`` does not move the windows, and counts repeated n-grams differently.
     assert np.corrcoef(seen.worth, worth)[0, 1] > 0.9
 
 
@@ -144,7 +144,7 @@ def test_models_that_start_from_the_model_keep_its_region_filters(monkeypatch):
     monkeypatch.setattr(correction, "OUTPUT_SCALE", 1e-6)
     monkeypatch.setattr(correction, "_POOLED_SCALE", 1e-6)
     new = [f"{text} brandnewword brandnewword" for text in TEXTS]
-    # The labels are equally frequent, so the correction has no reason to change the bias.
+    # The labels are equally frequent, so that the correction does not change the bias.
     rows = [row for label in ("neg", "pos") for row in np.flatnonzero(np.array(LABELS) == label)[:20]]
     model = started(trained(), [new[row] for row in rows], [LABELS[row] for row in rows], calibrate=False)
     assert "brandnewword" in model.vocabulary.index
@@ -211,7 +211,7 @@ def test_weights_of_the_combination():
     good, useless = outputs(1.5), outputs(1e-9)
     a, b = combined_weights(np.stack([good, useless]), targets)
     assert_allclose(a, 1, atol=0.1)
-    assert b < 0.6  # useless outputs say nothing about their weight, so it stays near its prior
+    assert b < 0.6  # useless outputs do not determine their weight, so it stays near its prior
     a, b = combined_weights(np.stack([good, rng.standard_normal((len(targets), 2))]), targets)
     assert (a > 0.9, b < 0.1) == (True, True)
     few = slice(0, 3)

@@ -394,7 +394,7 @@ def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
         killed_at(point, number, *command, when=when, cwd=tmp_path)
     result = run(*command, cwd=tmp_path)
     assert contents(tmp_path) == {"p.npz": model_bytes["p.npz"]}
-    assert "no p.npz.checkpoint to resume from" in result.stderr  # the last kill came after its removal
+    assert "no p.npz.checkpoint to resume from" in result.stderr  # the last run was killed after removing it
 
 
 def test_a_training_run_killed_after_some_time(work, tmp_path):

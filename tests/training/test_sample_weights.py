@@ -73,7 +73,7 @@ def test_regression_on_components(classes):
 
 
 def small_rows(count):
-    """Return sparse rows of length 1 in three groups, so that a few components stand out."""
+    """Return sparse rows of norm 1 in three groups, so that a few components stand out."""
     rng = np.random.default_rng(4)
     dense = rng.random((count, 12)) * (rng.random((count, 12)) < 0.3)
     dense[np.arange(count), np.arange(count) % 3] += 1 + np.arange(count) % 3

@@ -116,7 +116,7 @@ def test_words_and_vectors_are_kept():
 def test_the_shape_of_the_network_is_that_of_the_model():
     model = go_on(trained("pairs"))
     assert (model.settings.width, model.settings.heads, model.settings.ngrams) == (8, 2, 2)
-    assert model.settings.lr == STILL.lr  # the given rate, not one lowered because there are few texts
+    assert model.settings.lr == STILL.lr  # the given rate, not the lower rate for few texts
 
 
 # ---------------------------------------------------------------- what is learned

@@ -12,7 +12,7 @@ from nlptx.settings import TrainSettings
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared-error"])
 def test_held_out_texts_without_a_known_word_are_scored_with_the_priors(loss):
     texts, labels = make_reviews(40)
-    texts, labels = [*texts, "good1 w1"], [*labels, "pos"]  # makes the priors unequal
+    texts, labels = [*texts, "good1 w1"], [*labels, "pos"]  # so that the two labels have different priors
     held_out, truth = make_reviews(10, seed=1)
     settings = TrainSettings(epochs=1, batch=8, width=0, loss=loss, new_word_min_count=0, calibrate=False)
 

@@ -61,11 +61,11 @@ def instrumented(name, call):
         try:
             result = call(*arguments, **options)
             if name == "open":
-                # The folder is opened last. By then the descriptor of the renamed file may have been reused.
+                # The folder is opened after the file was renamed, when the descriptor of the file may have been reused.
                 tracked.difference_update([number for number in tracked if isinstance(number, int)])
                 tracked.add(result)
             return result
-        finally:  # also after an exception: after a successful write, unlink raises one
+        finally:  # also after an exception: unlink raises one after a successful write
             if faulty and fault["after"]:
                 inject(fault["do"])
 
