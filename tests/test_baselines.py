@@ -1,4 +1,4 @@
-"""Tests of the baselines of the benchmarks: input data, and methods whose requirements are missing."""
+"""Tests of the baseline methods in the benchmarks: input data, and methods whose requirements are missing."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def shared(tmp_path):
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """The reports of the linear baselines, which run in one process because scikit-learn takes long to import."""
+    """The reports of the linear baselines. They run in one process, because importing scikit-learn takes long."""
     pytest.importorskip("sklearn", reason="baselines need the bench extra")
     shared = make_shared(tmp_path_factory.mktemp("linear"))
     run(shared, LINEAR, "sst2")

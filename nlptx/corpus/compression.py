@@ -1,6 +1,6 @@
 """Reads and writes compressed files.
 
-Reading needs little memory, even if the header of a file demands more. A truncated or damaged file causes an error.
+Reading needs little memory. A file whose header demands much memory causes an error, and so does a damaged file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nlptx.io.whole_file import open_whole
 
 _BLOCK = 1 << 16
 # Maximum memory for decompressing an .xz file, in bytes. The header of a file may demand up to 4 GiB. A file made with
-# the strongest preset, xz -9, needs half of this limit.
+# the strongest preset, xz -9, needs about 65 MiB.
 _XZ_MEMORY = 128 << 20
 
 
@@ -138,7 +138,7 @@ class _Streams(io.RawIOBase):
             elif self._stream.needs_input:
                 packed = self._file.read(_BLOCK)
                 if not packed:
-                    raise EOFError("it ends in the middle of a stream")
+                    raise EOFError("the file ends in the middle of a compressed stream")
             data = self._stream.decompress(packed, len(buffer))
             if data:
                 buffer[: len(data)] = data

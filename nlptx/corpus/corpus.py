@@ -147,7 +147,8 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        If every line of a plain-text file ends with a line feed only, this is the SHA-256 of the file.
+        For a plain-text file in which every line ends with a line feed and nothing else, this is the SHA-256 of the
+        file.
         """
         return self._digest.hexdigest()
 

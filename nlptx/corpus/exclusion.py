@@ -22,7 +22,7 @@ def quoted(text: str) -> str:
 
 @dataclass
 class Exclusion:
-    """The rows to leave out, and which of them have been seen.
+    """The rows to leave out, and which of them have been found in the data.
 
     Args:
         path: path of the table, for messages.

@@ -14,7 +14,7 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
-# Column that nlptx crossvalidate adds to its predictions.
+# Name of the column that contains the seed in the predictions of nlptx crossvalidate.
 _SEED = "seed"
 # Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
@@ -38,7 +38,7 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Return a group of one or more texts.
+        """Return the accuracy on a group of one or more texts.
 
         Args:
             name: name of the group.

@@ -60,7 +60,7 @@ class OutOfTimeError(Exception):
 
 
 class Search:
-    """The state of a search. All other arguments are those of :func:`nlptx.experiments.tuning.tune`.
+    """The state of a search. Arguments that are not listed here are those of :func:`nlptx.experiments.tuning.tune`.
 
     Args:
         feature_cache: n-gram features that the candidates share.

@@ -1,4 +1,4 @@
-"""Input that is not text is rejected with its file type; a note is printed if a table is read as plain text."""
+"""Input that is not text causes an error that names its type; a note is printed if a table is read as plain text."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""The delimiter between the columns of CSV is given, or detected in the header."""
+"""The delimiter of a CSV table is given as an option, or detected in its header."""
 
 import pytest
 from reading import BOM, read, write

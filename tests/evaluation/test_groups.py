@@ -1,4 +1,4 @@
-"""Tests of the accuracy by the values of a column, and by the number of words."""
+"""Tests of the accuracy on groups of texts: by the value of a column, and by the number of words."""
 
 import json
 
