@@ -95,7 +95,8 @@ def test_log_count_ratios_follow_the_article(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from baseline_linear import log_count_ratios
 
-    # The two n-grams occur in 2 and 0 positive texts and in 1 and 3 negative ones; smoothing adds 1 to each count.
+    # The first n-gram occurs in 2 positive texts and 1 negative text, the second in 0 and 3; smoothing adds 1 to each
+    # count.
     counts = csr_array(np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]], float))
     ratios = log_count_ratios(counts, np.array([True, True, False, False, False]))
     np.testing.assert_allclose(ratios, [np.log((3 / 4) / (2 / 6)), np.log((1 / 4) / (4 / 6))])

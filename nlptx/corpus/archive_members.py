@@ -32,11 +32,11 @@ class _Member(tarfile.TarInfo):
             raise tarfile.ReadError(str(error)) from error
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """Process the data after a header. Check the size first, because tarfile reads all of it into memory."""
+        """Process the data after a header. First check the size of metadata, which tarfile reads into memory."""
         if self.size < 0:
             raise tarfile.ReadError("a member of negative size")
         if self.type in _METADATA_TYPES and self.size > _LONGEST_MEMBER_HEADER:
-            raise tarfile.ReadError(f"{self.size:,} bytes are too much metadata for a member")
+            raise tarfile.ReadError(f"{self.size:,} bytes of metadata are too much for a member")
         if self.type == tarfile.GNUTYPE_SPARSE:
             raise tarfile.ReadError("sparse files are not supported")
         return super()._proc_member(archive)  # type: ignore[misc]

@@ -1,6 +1,6 @@
 """Reads and writes compressed files.
 
-Reading needs little memory. A file whose header demands much memory causes an error, and so does a damaged file.
+Reading needs little memory. A file that would need a lot of memory causes an error, and so does a damaged file.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Corpus:
         return self._from_each_source(self._documents)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield only the texts, as blocks of lines (see :mod:`nlptx.text.blocks`)."""
+        """Yield the texts without their labels, as blocks of lines (see :mod:`nlptx.text.blocks`)."""
         for lines in cut(self._from_each_source(self._lines), BLOCK // 2):
             yield b"".join(lines)
 

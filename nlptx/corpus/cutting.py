@@ -19,7 +19,8 @@ from nlptx.errors import SettingsError
 # about the same time and their counts can be added in one step.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
 _PARTITIONS = 8
-# Formats that can be cut. In CSV, a row may span several lines; in the other formats, each line is one text or row.
+# Formats of files that can be cut into partitions. In CSV, a row may span several lines; in the other formats, each
+# line is one text or row.
 _CUT_FORMATS = ("text", "jsonl", "tsv", "csv")
 
 

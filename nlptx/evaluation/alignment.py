@@ -36,7 +36,7 @@ def align(
     for other in predictions:
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
-                f"one of {first.source} and {other.source} is single-label, the other multi-label",
+                f"one of {first.source} and {other.source} is single-label, and the other is multi-label",
                 hint="Compare predictions of the same kind. For multi-label tables, set `label_separator`.",
             )
         same = other.documents is first.documents

@@ -100,8 +100,8 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
     values = column_values(column, documents, "group")
     if missing := values.count(""):
         on_note(
-            f"note: {missing:,} of {len(values):,} texts have nothing in the column {column!r}; they are treated as one"
-            " group"
+            f"note: {missing:,} of {len(values):,} texts have no value in the column {column!r}; they are treated as"
+            " one group"
         )
     return values
 
@@ -115,7 +115,7 @@ def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
 
 
 def seeds_note(texts: Sequence[str], consequence: str) -> str:
-    """Return a note that a table with these texts covers several seeds, and what follows from this."""
+    """Return a note that says that a table covers several seeds, and what the consequence is."""
     return (
         f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
         f" {consequence}"

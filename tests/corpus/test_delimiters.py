@@ -42,7 +42,7 @@ def test_a_detected_delimiter_causes_a_note(tmp_path):
         {"Review": "a;b", "text": "two\r\nlines; here"},
         {"Review": "c,d", "text": "e"},
     ]
-    assert notes == [f"{path}: the columns are read as separated by ';'; if that is wrong, use `delimiter=,`"]
+    assert notes == [f"{path}: the detected delimiter is ';'; if that is wrong, use `delimiter=,`"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "^", " ", "\u00a7"])
