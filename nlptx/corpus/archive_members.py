@@ -27,7 +27,7 @@ class _Member(tarfile.TarInfo):
         try:
             return super().fromtarfile(archive)
         except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
-            raise  # the end of the archive
+            raise  # this is the end of the archive, not damage
         except (tarfile.HeaderError, ArithmeticError, LookupError, RecursionError, ValueError) as error:
             raise tarfile.ReadError(str(error)) from error
 

@@ -59,8 +59,8 @@ def open_by_content(name: str) -> BinaryIO:
 def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
     """Wrap an output file so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
 
-    Equal contents give equal bytes, because neither a file name nor a time is stored. Closing the wrapper leaves
-    ``file`` open.
+    The same contents always give the same bytes, because neither a file name nor a time is stored. Closing the wrapper
+    leaves ``file`` open.
     """
     return cast(Any, _WRITERS.get(os.path.splitext(name)[1].lower(), nullcontext))(file)
 

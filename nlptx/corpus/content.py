@@ -146,7 +146,7 @@ def _zip(head: bytes) -> NotText | None:
 def _unmarked_utf16(head: bytes) -> str:
     """Return the encoding if the bytes seem to be UTF-16 without a byte order mark, else an empty string.
 
-    In UTF-16, one of the two bytes of most letters is zero. Depending on the byte order, the zero byte is always the
+    In UTF-16, one of the two bytes of a Latin letter is zero. Depending on the byte order, the zero byte is always the
     first or always the second.
     """
     even, odd = (head[parity::2].count(0) / (len(head) // 2) for parity in (0, 1))

@@ -100,7 +100,7 @@ class Corpus:
             raise DataError(
                 "this text has no weight",
                 where=source.name,
-                hint="`weight_column` is for tables: .csv, .tsv or .jsonl.",
+                hint="`weight_column` is for tables, such as .csv, .tsv or .jsonl files.",
             )
 
     def note_guess(self, where: str, guess: str) -> None:

@@ -114,7 +114,7 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
     ``guess_text`` are not included either.
 
     Args:
-        reading: the options that were used.
+        reading: the reading options that were used.
         splits: the splits that the command reads by default.
     """
     defaults = ReadOptions(splits=splits)

@@ -29,7 +29,8 @@ def align(
 
     Raises:
         DataError: the texts differ.
-        LabelError: the true labels of a text differ between predictions, or only some predictions are multi-label.
+        LabelError: the true labels of a text differ between the predictions, or some of the predictions are
+            single-label and others multi-label.
     """
     first = max(predictions, key=len)
     ordered = []
