@@ -1,4 +1,4 @@
-"""Tests of the baselines of the benchmarks: input data, and methods whose requirements are missing."""
+"""Tests of the baseline methods in the benchmarks: input data, and methods whose requirements are missing."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def shared(tmp_path):
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """The reports of the linear baselines, which run in one process because scikit-learn takes long to import."""
+    """The reports of the linear baselines. They run in one process, because importing scikit-learn takes long."""
     pytest.importorskip("sklearn", reason="baselines need the bench extra")
     shared = make_shared(tmp_path_factory.mktemp("linear"))
     run(shared, LINEAR, "sst2")
@@ -95,7 +95,8 @@ def test_log_count_ratios_follow_the_article(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from baseline_linear import log_count_ratios
 
-    # The two n-grams occur in 2 and 0 positive texts and in 1 and 3 negative ones; smoothing adds 1 to each count.
+    # The first n-gram occurs in 2 positive texts and 1 negative text, the second in 0 and 3; smoothing adds 1 to each
+    # count.
     counts = csr_array(np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]], float))
     ratios = log_count_ratios(counts, np.array([True, True, False, False, False]))
     np.testing.assert_allclose(ratios, [np.log((3 / 4) / (2 / 6)), np.log((1 / 4) / (4 / 6))])

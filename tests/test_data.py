@@ -34,7 +34,7 @@ def words(text):
 
 
 def similar_pairs(texts, others, threshold):
-    """Return the index pairs (into texts, into others) whose word sets have at least this Jaccard similarity."""
+    """Return the index pairs (into texts, into others) of texts whose word sets have at least this similarity."""
     sets_of_texts, sets_of_others = ([frozenset(words(text)) for text in part] for part in (texts, others))
     column = {word: number for number, word in enumerate(frozenset().union(*sets_of_texts, *sets_of_others))}
 

@@ -18,7 +18,7 @@ def fused_folds(monkeypatch):
 
 
 def predictions(seed, labels=("a", "b", "c"), scale=1.0):
-    """Return predictions whose logits are twice the indicator of the true label, plus noise, all times ``scale``."""
+    """Return predictions with logits ``scale * (2 * y + noise)``, where y is 1 for the true label and 0 for others."""
     truth = np.random.default_rng(0).integers(len(labels), size=TEXTS)
     noise = np.random.default_rng(seed).standard_normal((TEXTS, len(labels)))
     logits = scale * (2 * np.eye(len(labels))[truth] + noise)

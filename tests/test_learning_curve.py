@@ -1,4 +1,4 @@
-"""Tests of the benchmark of ``--start``: all methods learn from the same rows and are tested on all others."""
+"""Tests of the benchmark of ``--start``: all methods learn from the same rows and are tested on all other rows."""
 
 from pathlib import Path
 

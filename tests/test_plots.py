@@ -42,7 +42,7 @@ def test_groups_consist_of_similar_words(clusters):
 def test_every_word_is_in_one_group_if_there_are_enough_groups(clusters):
     groups = word_groups(clusters, groups=100, size=7)
     indices = [index for group in groups for index in group]
-    assert sorted(indices) == list(range(6, 60))  # the most frequent tenth is omitted
+    assert sorted(indices) == list(range(6, 60))  # the most frequent tenth of the words is omitted
 
 
 def test_short_words_and_words_without_letters_are_omitted():

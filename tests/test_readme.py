@@ -1,4 +1,4 @@
-"""The commands of the README run in order in a folder with the bundled data; every option it mentions exists."""
+"""The commands of the README run, in order, in a folder with the bundled data, and all options in it exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STAGES = ("cooccur", "pca", "train", "predict", "evaluate", "crossvalidate", "tu
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder like a clone after ``make demo``, with ``nlptx`` on the PATH.
+    """A folder like a clone of the repository after ``make demo``, with ``nlptx`` on the PATH.
 
     It contains only a sixth of the training texts, so that training is fast.
     """
@@ -68,7 +68,7 @@ def outcome(folder):
 def execute(command: str, folder: Path) -> tuple[int, str]:
     """Run a command of the README; return its exit code and what it prints to standard error.
 
-    A new interpreter, which takes long to start, is used only if the command needs a shell.
+    A new interpreter is started only if the command needs a shell, because this takes long.
     """
     if re.fullmatch(r"nlptx [^|*<>;&]*", command):
         result = run(*shlex.split(command, comments=True)[1:], cwd=folder, code=None)

@@ -20,23 +20,23 @@ _METADATA_TYPES = (
 
 
 class _Member(tarfile.TarInfo):
-    """An archive member that reports a damaged header, which tarfile would treat as the end of the archive."""
+    """The header of an archive member. A damaged header raises ReadError; tarfile would stop there without an error."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
             return super().fromtarfile(archive)
         except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
-            raise  # the end of the archive
+            raise  # this is the end of the archive, not damage
         except (tarfile.HeaderError, ArithmeticError, LookupError, RecursionError, ValueError) as error:
             raise tarfile.ReadError(str(error)) from error
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        """Process the data after a header. Check the size first, because tarfile reads metadata into memory."""
+        """Process the data after a header. First check the size of metadata, which tarfile reads into memory."""
         if self.size < 0:
             raise tarfile.ReadError("a member of negative size")
         if self.type in _METADATA_TYPES and self.size > _LONGEST_MEMBER_HEADER:
-            raise tarfile.ReadError(f"{self.size:,} bytes are too much metadata for a member")
+            raise tarfile.ReadError(f"{self.size:,} bytes of metadata are too much for a member")
         if self.type == tarfile.GNUTYPE_SPARSE:
             raise tarfile.ReadError("sparse files are not supported")
         return super()._proc_member(archive)  # type: ignore[misc]
@@ -70,7 +70,7 @@ class _ForwardOnlyFile:
 
 
 def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedReader]]:
-    """Yield the name of each regular file, and at most the first ``longest`` bytes of its contents.
+    """Yield the name of each regular file in an archive, and at most the first ``longest`` bytes of its contents.
 
     Raises:
         tarfile.TarError, or a decompression error: the archive is damaged.
@@ -88,8 +88,8 @@ def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedRead
             # Without these two calls, the lists of members and headers would grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]
-        # tarfile stops at the end marker. The rest is read too, in order to verify the checksum of compressed data and
-        # to report damage or a second archive.
+        # tarfile stops at the end marker. The rest of the file is read too, in order to verify the checksum of
+        # compressed data and to report damage or a second archive.
         while rest := file.read(_BLOCK):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("data after the end of the archive")

@@ -22,12 +22,12 @@ class FoundColumns(NamedTuple):
 
 
 class Columns:
-    """Finds the columns of one table, separately for each row, because rows of JSON lines may have different columns.
+    """Finds the text, label and weight columns for each row, because rows of JSON lines may have different columns.
 
     Args:
         options: reading options, which contain the column names.
-        on_guess: called with a note when the name of a column that is used differs from the given name.
-        continued: whether the rows are in the middle of a table, so that the first of them may lack columns.
+        on_guess: called with a note when a column is used although its name differs from the given name.
+        continued: whether the rows come from the middle of a table. The first of these rows may then lack columns.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None], continued: bool = False) -> None:
@@ -75,7 +75,7 @@ class Columns:
         return found
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether the only column of a table can be read as the text although the user did not name it."""
+        """Return whether a table has a single column that can be read as the text although the user did not name it."""
         named = not self.options.guess_text or self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
@@ -94,7 +94,7 @@ class Columns:
 
 
 def matching_columns(name: str, names: Iterable[str]) -> list[str]:
-    """Return the column with this name, or else all columns whose names differ only in case or outer spaces.
+    """Return the columns with this name: the exact match or, if there is none, all matches up to case and outer spaces.
 
     >>> matching_columns("text", ["Text", "text"]), matching_columns("text", ["Text", " TEXT"])
     (['text'], ['Text', ' TEXT'])
@@ -107,7 +107,7 @@ def matching_columns(name: str, names: Iterable[str]) -> list[str]:
 
 
 def single_match(found: Sequence[str], name: str, where: str, option: str) -> str | None:
-    """Return the only match of :func:`matching_columns`, or None. Raise DataError if there are several matches."""
+    """Return the only column that :func:`matching_columns` found, or None. Raise DataError if it found several."""
     if len(found) > 1:
         raise DataError(
             f"columns {found[0]!r} and {found[1]!r} both match {name!r}",

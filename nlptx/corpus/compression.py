@@ -1,6 +1,6 @@
 """Reads and writes compressed files.
 
-Reading needs little memory, even if the header of a file demands more. A truncated or damaged file causes an error.
+Reading needs little memory. A file that would need a lot of memory causes an error, and so does a damaged file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nlptx.io.whole_file import open_whole
 
 _BLOCK = 1 << 16
 # Maximum memory for decompressing an .xz file, in bytes. The header of a file may demand up to 4 GiB. A file made with
-# the strongest preset, xz -9, needs half of this limit.
+# the strongest preset, xz -9, needs about 65 MiB.
 _XZ_MEMORY = 128 << 20
 
 
@@ -59,8 +59,8 @@ def open_by_content(name: str) -> BinaryIO:
 def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
     """Wrap an output file so that its bytes are compressed if ``name`` ends in .gz, .bz2 or .xz.
 
-    Equal contents give equal bytes, because neither a file name nor a time is stored. Closing the wrapper leaves
-    ``file`` open.
+    The same contents always give the same bytes, because neither a file name nor a time is stored. Closing the wrapper
+    leaves ``file`` open.
     """
     return cast(Any, _WRITERS.get(os.path.splitext(name)[1].lower(), nullcontext))(file)
 
@@ -138,7 +138,7 @@ class _Streams(io.RawIOBase):
             elif self._stream.needs_input:
                 packed = self._file.read(_BLOCK)
                 if not packed:
-                    raise EOFError("it ends in the middle of a stream")
+                    raise EOFError("the file ends in the middle of a compressed stream")
             data = self._stream.decompress(packed, len(buffer))
             if data:
                 buffer[: len(data)] = data

@@ -16,7 +16,7 @@ HEAD = 4096
 
 
 class NotText(NamedTuple):
-    """What kind of non-text input this is, and advice for the user."""
+    """A kind of input that is not text, and advice for the user."""
 
     kind: str
     advice: str
@@ -28,7 +28,8 @@ _AS_CSV_OR_TEXT = "Save a sheet as CSV, or a document as plain text (UTF-8), and
 _AS_TEXT = "Save the document as plain text (UTF-8) and use that file."
 _UNPACK = "Unpack it first ({}), or pass a file whose name ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
-# First bytes -> kind of file. UTF-32 precedes UTF-16, because the UTF-32 byte order mark can begin with the UTF-16 one.
+# First bytes -> kind of file. UTF-32 precedes UTF-16, because the little-endian byte order mark of UTF-32 begins with
+# that of UTF-16.
 _SIGNATURES = {
     b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and pass the files in it."),
     b"\x1f\x8b": NotText("gzip-compressed data", _UNPACK.format("gzip -dc", ".gz")),
@@ -65,8 +66,8 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an nlptx artifact", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Inputs with fewer bytes than this are not examined for zero bytes. An input with zero bytes that is neither UTF-8 nor
-# UTF-16 is a binary file if its control characters exceed this number plus 5 % of the examined bytes.
+# Inputs with fewer bytes than this are not examined for zero bytes. An input that contains zero bytes and is neither
+# UTF-8 nor UTF-16 is a binary file if it has more control characters than this number plus 5 % of the examined bytes.
 _MIN_BYTES = 16
 # Control characters that are very rare in text.
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
@@ -91,8 +92,8 @@ _XML_START = re.compile(rb"<\?xml\s+version\s*=")
 _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
-# Patterns for JSON arrays whose elements are strings or arrays of strings: for complete arrays, and for the beginnings
-# of longer ones.
+# Patterns for JSON arrays whose elements are strings or arrays of strings. _ARRAY matches a complete array. The other
+# two match the beginning of an array.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
 _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
@@ -145,8 +146,8 @@ def _zip(head: bytes) -> NotText | None:
 def _unmarked_utf16(head: bytes) -> str:
     """Return the encoding if the bytes seem to be UTF-16 without a byte order mark, else an empty string.
 
-    In UTF-16, one of the two bytes of most letters is zero. Depending on the byte order, it is always the first byte or
-    always the second.
+    In UTF-16, one of the two bytes of a Latin letter is zero. Depending on the byte order, the zero byte is always the
+    first or always the second.
     """
     even, odd = (head[parity::2].count(0) / (len(head) // 2) for parity in (0, 1))
     if max(even, odd) < 0.4 or min(even, odd) > 0.1:

@@ -51,7 +51,7 @@ class Corpus:
         return self._from_each_source(self._documents)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield only the texts, as blocks of lines (see :mod:`nlptx.text.blocks`)."""
+        """Yield the texts without their labels, as blocks of lines (see :mod:`nlptx.text.blocks`)."""
         for lines in cut(self._from_each_source(self._lines), BLOCK // 2):
             yield b"".join(lines)
 
@@ -100,7 +100,7 @@ class Corpus:
             raise DataError(
                 "this text has no weight",
                 where=source.name,
-                hint="`weight_column` is for tables: .csv, .tsv or .jsonl.",
+                hint="`weight_column` is for tables, such as .csv, .tsv or .jsonl files.",
             )
 
     def note_guess(self, where: str, guess: str) -> None:
@@ -147,7 +147,8 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        If every line of a plain-text file ends with a line feed only, this is the SHA-256 of the file.
+        For a plain-text file in which every line ends with a line feed and nothing else, this is the SHA-256 of the
+        file.
         """
         return self._digest.hexdigest()
 

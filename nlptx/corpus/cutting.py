@@ -1,4 +1,4 @@
-"""Cuts inputs into partitions."""
+"""Cuts inputs into partitions, which the workers of a cluster can read independently."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from nlptx.corpus.row_starts import csv_row_starts, header_size
 from nlptx.corpus.sources import input_format, is_archive
 from nlptx.errors import SettingsError
 
-# Limits for the partition size, in bytes. Counting a partition of the maximum size takes half a minute and fits in the
-# memory of any worker, and the maximum is large enough that a scheduler can handle the partitions of a large corpus.
-# Within these limits, the inputs are cut into _PARTITIONS partitions. The workers then finish at about the same time,
-# and their counts can be added in one step.
+# Limits for the partition size, in bytes. A partition of the maximum size is counted in half a minute, and any worker
+# has enough memory for this. A smaller maximum would give a large corpus more partitions than a scheduler can handle.
+# Within these limits, the inputs are cut into about _PARTITIONS partitions of equal size, so that the workers finish at
+# about the same time and their counts can be added in one step.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
 _PARTITIONS = 8
-# Formats that can be cut. In CSV, a row may span several lines; in the other formats, each line is one text or row.
+# Formats of files that can be cut into partitions. In CSV, a row may span several lines; in the other formats, each
+# line is one text or row.
 _CUT_FORMATS = ("text", "jsonl", "tsv", "csv")
 
 
@@ -32,7 +33,8 @@ def partition_size(inputs: Sequence[str]) -> int:
 def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[Partition]:
     """Cut inputs into partitions.
 
-    A CSV file larger than ``size`` is read from start to end, because a line break within quotes does not end a row.
+    A CSV file larger than ``size`` is read from start to end to find its rows, because a line break within quotes does
+    not end a row.
 
     Args:
         inputs: files, folders and archives.

@@ -25,7 +25,7 @@ def detect_delimiter(header: str) -> str:
 
 
 def named_delimiter(line: str) -> str | None:
-    r"""Return the delimiter if the first line of a CSV file only declares it, as some spreadsheets do; otherwise None.
+    r"""Return the delimiter if the first line of a CSV file consists of its declaration, such as ``sep=;``; else None.
 
     >>> named_delimiter("sep=;\r\n"), named_delimiter("sep=;,text")
     (';', None)
@@ -35,7 +35,7 @@ def named_delimiter(line: str) -> str | None:
 
 
 def looks_undivided(name: str) -> bool:
-    """Return whether a column name contains a delimiter, and is therefore probably an unsplit header."""
+    """Return whether a column name contains a delimiter. It is then probably a header that was not split."""
     return any(character in name for character in ("," + _OTHERS))
 
 

@@ -53,7 +53,7 @@ class Document(NamedTuple):
 class ReadOptions:
     """Options for reading inputs.
 
-    Column names may differ from the given names in case and in surrounding spaces, unless a column matches exactly.
+    If no column has exactly a given name, a column whose name differs only in case or in surrounding spaces is used.
 
     Args:
         text_column: name of the table column that contains the text.
@@ -66,7 +66,7 @@ class ReadOptions:
         label_map: old label -> new label. Other labels are kept.
         weight_column: name of the column that contains the row weights, or None.
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
-        exclude: table of the rows to leave out of labelled data, or None; see
+        exclude: path of a table that lists the rows to leave out of labelled data, or None; see
             :class:`nlptx.corpus.exclusion.Exclusion`.
         guess_text: whether the only column of a table is read as the text if ``text_column`` is the default and there
             is no column with this name.
@@ -110,11 +110,11 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
     """Return the reading options to record in an artifact: those that differ from the defaults of a command.
 
     The format and the delimiter are not included, because they do not change the texts. The result is therefore the
-    same for a file whose name implies the format and for a pipe whose format must be set. The name of the
-    table of excluded rows is not included either, nor is whether the text column may be guessed.
+    same for a file whose name implies the format and for a pipe whose format must be set. The options ``exclude`` and
+    ``guess_text`` are not included either.
 
     Args:
-        reading: the options that were used.
+        reading: the reading options that were used.
         splits: the splits that the command reads by default.
     """
     defaults = ReadOptions(splits=splits)

@@ -22,7 +22,7 @@ def quoted(text: str) -> str:
 
 @dataclass
 class Exclusion:
-    """The rows to leave out, and which of them have been seen.
+    """The rows to leave out, and which of them have been found in the data.
 
     Args:
         path: path of the table, for messages.
@@ -39,7 +39,7 @@ class Exclusion:
         """Read a table with the columns ``file``, ``line`` and ``text``, as ``nlptx check --bad-rows`` writes it.
 
         Raises:
-            DataError: the table lacks one of the columns, or a line is not a number.
+            DataError: the table lacks one of the columns, or a cell of the column ``line`` is not a number.
         """
         texts = {}
         for document in Corpus([path], ReadOptions()):
@@ -83,7 +83,7 @@ class Exclusion:
             raise DataError(
                 f"none of its {len(self.texts):,} rows is in the data; the first one is {source}:{line}",
                 where=self.path,
-                hint="Specify the data by the same paths as for nlptx check.",
+                hint="Pass the data with the same paths as to nlptx check.",
             )
         note = f"left out {len(self.seen):,} row{'s' * (len(self.seen) != 1)} that {self.path} lists"
         return note + (f"; it also lists {missing:,} that the data does not contain" if missing else "")

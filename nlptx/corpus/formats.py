@@ -112,5 +112,5 @@ def _whole(source: Source) -> bytes:
 
 def _too_long(source: Source, number: int) -> NoReturn:
     where = f"{source.name}:{number}" if number else source.name
-    hint = "If it is not damaged, unpack it first." if source.packed else "Put one document on each line."
+    hint = "If the file is not damaged, unpack it first." if source.packed else "Put one document on each line."
     raise DataError(f"the text is longer than {source.longest >> 20} MiB", where=where, hint=hint)

@@ -55,9 +55,9 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
     missing = [old for old in label_map if old not in distinct]
     named = ", ".join(map(repr, missing))
     if missing and len(missing) == len(label_map):
-        more = ", ..." if len(distinct) > _MAX_LISTED else ""
+        present = ", ".join(sorted(distinct)[:_MAX_LISTED]) + (", ..." if len(distinct) > _MAX_LISTED else "")
         raise LabelError(
-            f"`label_map` replaces {named}, but the data has only {', '.join(sorted(distinct)[:_MAX_LISTED])}{more}",
+            f"`label_map` replaces {named}, but the data has only the labels {present}",
             hint="Write the labels as they are in the data.",
         )
     if missing:

@@ -12,7 +12,7 @@ from nlptx.corpus.label_map import label_map_notes, map_labels
 def read_labels(
     cells: Sequence[str], options: ReadOptions, on_note: Callable[[str], None]
 ) -> list[str] | list[tuple[str, ...]]:
-    """Return the label in each cell or, with a ``label_separator``, its sorted distinct labels. Apply the label map.
+    """Return the label or, with a ``label_separator``, the sorted distinct labels in each cell, after applying the map.
 
     Args:
         cells: contents of the label column, or folder names.

@@ -98,7 +98,7 @@ def check_is_table(document: Document) -> None:
         raise LabelError(
             "this text is not in a table, so it cannot have several labels",
             where=document.where,
-            hint="`label_separator` is for .csv, .tsv and .jsonl files; with one folder per label, each text has one"
+            hint="`label_separator` is for tables, such as .csv files; with one folder per label, each text has one"
             " label.",
         )
 

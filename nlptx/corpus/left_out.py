@@ -1,4 +1,4 @@
-"""Records the rows that are left out of a corpus: their number, the reasons, and the first positions."""
+"""Records the rows that are left out of a corpus: their number, the reasons, and the positions of the first few."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LeftOut:
         return self._named[0]
 
     def note(self) -> str:
-        """Return a note with the number of rows, the causes and the first positions, or "" if no row was left out."""
+        """Return a note with the number of rows, the causes and a few positions, or "" if no row was left out."""
         total = len(self)
         positions = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
         return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({positions})" if total else ""

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class NaturalOrder:
-    """Finds the order of documents that are added one at a time. Lines and rows come first, in input order."""
+    """Finds the order of documents that are added one at a time. Lines of files come first, in input order."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -28,7 +28,7 @@ class NaturalOrder:
         self._count += 1
 
     def sorted(self, values: Sequence[T]) -> Sequence[T]:
-        """Return ``values``, one per document in input order, sorted into the order that was found."""
+        """Return ``values``, one per document in input order, rearranged into the sorted order of the documents."""
         if not self._keys or not len(values):
             return values
         order = sorted(range(self._count), key=lambda number: self._keys.get(number, []))

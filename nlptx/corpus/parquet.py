@@ -11,10 +11,10 @@ from nlptx.errors import DataError, NlptxError
 
 
 def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], None]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file as dictionaries from column name to cell, one part of the file after the other.
+    """Yield the rows of a Parquet file as dictionaries from column name to cell. The file is read in parts.
 
-    Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. The index
-    of a data frame is left out.
+    Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. If a data
+    frame was saved with its index, the index is left out.
 
     Args:
         stream: the open file.

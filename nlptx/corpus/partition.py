@@ -56,7 +56,7 @@ class Partition:
         return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
 
     def shown(self, path: str) -> str:
-        """Return ``path`` with the input's absolute path at its start replaced by the path that the user gave."""
+        """Replace the absolute path of the input at the beginning of ``path`` by the path that the user gave."""
         name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
         return name + path.removeprefix(self.path)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nlptx.errors import SettingsError
 
-# Number of consecutive documents that belong to the same shard.
+# Number of consecutive documents that are assigned to a shard at a time.
 _RUN = 1000
 _MAX_SHARDS = 1_000_000
 

@@ -172,9 +172,9 @@ def _texts_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
     real = folder.resolve()
     if real in above:
         return
-    with os.scandir(folder) as entries:  # Path.rglob would skip a folder that cannot be listed
+    with os.scandir(folder) as entries:  # Path.rglob would silently skip a folder that cannot be listed
         for entry in entries:
-            # For a link that leads to itself, is_dir raises an error. For other entries it is faster than isdir.
+            # entry.is_dir is faster than os.path.isdir, but raises an error for a link that leads to itself.
             if os.path.isdir(entry) if entry.is_symlink() else entry.is_dir():
                 yield from _texts_in(folder / entry.name, (*above, real))
             elif _is_text(entry.name):
@@ -208,7 +208,7 @@ def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
 
     Args:
         path: path of the file, with slashes, relative to the input.
-        root: name of the folder that contains this path, or an empty string.
+        root: name of the folder to which ``path`` is relative, or an empty string.
         options: reading options.
     """
     folders, _, name = path.rpartition("/")

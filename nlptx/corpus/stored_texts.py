@@ -1,4 +1,4 @@
-"""A sequence of texts without a Python object per text, in memory or in a temporary file."""
+"""A sequence of texts that are stored as bytes, in memory or in a temporary file, to use less memory than strings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StoredTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str], budget: MemoryBudget) -> Self:
-        """Store texts, which are valid until ``budget`` is closed. Raises OutputError."""
+        """Store texts, which can be used until ``budget`` is closed. Raise OutputError if they cannot be written."""
         writer = TextWriter(budget)
         for text in texts:
             writer.append(text)
@@ -45,7 +45,7 @@ class StoredTexts(Sequence[str]):
         return StoredTexts(self._encoded[chosen]) if isinstance(chosen, slice) else _decode(self._encoded[chosen])
 
     def take(self, chosen: Sequence[int] | NDArray[np.integer]) -> StoredTexts:
-        """Return a selection of texts, given by their indices."""
+        """Return the texts with the given indices."""
         return StoredTexts(self._encoded.take(np.asarray(chosen, np.int64)))
 
     def __iter__(self) -> Iterator[str]:
@@ -56,7 +56,7 @@ class TextWriter:
     """Stores texts one at a time.
 
     Args:
-        budget: memory limit. The texts are valid until the budget is closed.
+        budget: memory limit. The texts can be used until the budget is closed.
     """
 
     def __init__(self, budget: MemoryBudget) -> None:

@@ -140,7 +140,7 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
     source.delimiter = options.delimiter or named or detect_delimiter(first)
     if named is None and options.delimiter is None and source.delimiter != ",":
         name = delimiter_name(source.delimiter)
-        columns.on_guess(f"the columns are read as separated by {name!r}; if that is wrong, use `delimiter=,`")
+        columns.on_guess(f"the detected delimiter is {name!r}; if that is wrong, use `delimiter=,`")
     reader = csv.reader(chain([first], lines), delimiter=source.delimiter, strict=True)
     header: _Header | None = None
     while True:

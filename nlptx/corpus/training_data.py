@@ -73,9 +73,9 @@ def read_training_data(
 
     Args:
         data: one or more paths, or ``-`` for standard input. Texts in a folder ``unsup`` need no labels.
-        unlabelled: paths of texts without labels. If a corpus has the folders train, test and unsup, only ``unsup`` is
+        unlabelled: paths of texts without labels. If an input has the folders train, test and unsup, only ``unsup`` is
             read.
-        valid: paths of held-out texts. If a corpus has the folders train, test and unsup, only ``test`` is read.
+        valid: paths of held-out texts. If an input has the folders train, test and unsup, only ``test`` is read.
         options: options for reading; the label map applies to ``data`` and ``valid``, the weight column only to
             ``data``.
         on_document: called from time to time with the number of documents read so far.
@@ -199,7 +199,7 @@ def _read_sorted(
             sha256.update(to_bytes(document))
             order.add(document)
             label = document.label or ""
-            labels.append(known.setdefault(label, label))  # equal labels are one object, to save memory
+            labels.append(known.setdefault(label, label))  # equal labels share one str object, to save memory
             weights.append(document.weight)
             if not document.text.strip():
                 empty.append(document.where)

@@ -127,7 +127,7 @@ def _by_predictions(
         return_inverse=True,
         return_counts=True,
     )
-    mean = np.zeros((len(indices), len(given.label_names)))  # over the predictions for each row
+    mean = np.zeros((len(indices), len(given.label_names)))  # mean over all predictions for each row
     np.add.at(mean, position, given.probabilities)
     mean /= times[:, None]
     probabilities = mean

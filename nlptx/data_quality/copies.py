@@ -25,7 +25,7 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
     yield Finding("duplicates", copies, first[copies])
     yield _conflicts(rows, first[:count])
     if len(first) > count:
-        _, position = np.unique(first[count:], return_index=True)  # of the first test row with each text
+        _, position = np.unique(first[count:], return_index=True)  # position of the first test row with each text
         in_test = {int(first[row]): row for row in (count + position).tolist()}
         pairs = [(row, in_test[text]) for row, text in enumerate(first[:count].tolist()) if text in in_test]
         shared, others = np.array(pairs, np.int64).reshape(-1, 2).T

@@ -55,5 +55,5 @@ class LabelledRows:
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
         sets = [rows.labels[row] or () for row in indices]
-        names = [name for labels in sets for name in labels]  # one per row, used for single-label data
+        names = [name for labels in sets for name in labels]  # for single-label data: one name per row
         return LabelledData(documents, sets if rows.sets else names, rows.sha256)

@@ -9,8 +9,9 @@ elements in common, and only the pairs that do are compared in full.
 
 Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of
 such a group are sorted by the smallest hash among their shingles (MinHash), and each text is compared only with the
-next few. The more similar two texts are, the more likely their minima are equal. The time is therefore proportional to
-the number of texts, and the pairs still connect the texts in a group of similar texts.
+next few, so that the time is proportional to the number of texts. The more similar two texts are, the more likely their
+smallest hashes are equal. Similar texts are therefore usually neighbours in this order, and the pairs that are found
+still connect them.
 """
 
 from __future__ import annotations

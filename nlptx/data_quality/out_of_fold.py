@@ -33,7 +33,7 @@ _MANY_LABELS = 20
 
 
 def ngram_rows(words: TextWords) -> sp.csr_matrix:
-    """Return the (texts, G) float32 n-gram matrix: 1 / sqrt(T) if a text of T words contains the n-gram, 0 if not.
+    """Return the n-gram matrix, (texts, G) float32: 1 / sqrt(T) if a text of T words contains the n-gram, 0 if not.
 
     Only n-grams in at least two texts have a column.
 

@@ -20,8 +20,8 @@ class Lengths:
     """Distribution of text lengths, in words or in characters.
 
     Args:
-        percentiles: for each percentage in PERCENTILES, the smallest length that this percentage of the texts does not
-            exceed.
+        percentiles: for each percentage in PERCENTILES, the smallest L such that at least this percentage of the texts
+            have a length of at most L.
         maximum: length of the longest text.
         where: position of the first text with this length.
         mean: mean text length.

@@ -29,10 +29,11 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# ASCII texts are searched only for these patterns, because the other patterns cannot match.
+# ASCII texts are searched only for these patterns, because matches of the others contain non-ASCII characters.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
-# Let f be the fraction of words that occur in only one text. A text is unusual if it has at least _MIN_WORDS words, and
-# its f is at least _MIN_FRACTION and at least _TIMES times the f of the whole corpus.
+# For a text or for the whole corpus, let f be the fraction of its words that occur in only one text. A text is unusual
+# if it has at least _MIN_WORDS words, and its f is at least _MIN_FRACTION and at least _TIMES times the f of the
+# corpus.
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 

@@ -161,9 +161,9 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
 def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
     """Return the certainty of the prediction for each text, (B,), from 0 to 1.
 
-    For single-label data, it is the difference between the probabilities of the two most probable labels. For
-    multi-label data, it is the smallest certainty of any label. The certainty of a label is 0 if its probability equals
-    the threshold, and grows linearly to 1 at the probabilities 0 and 1.
+    For single-label data, the certainty is the difference between the probabilities of the two most probable labels.
+    For multi-label data, it is the minimum of the certainties of all labels. The certainty of a label is 0 if its
+    probability equals the threshold, and grows linearly to 1 at the probabilities 0 and 1.
 
     Args:
         p: (B, C) probabilities of the labels.

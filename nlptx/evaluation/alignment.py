@@ -29,14 +29,15 @@ def align(
 
     Raises:
         DataError: the texts differ.
-        LabelError: the true labels of a text differ between predictions, or only some predictions are multi-label.
+        LabelError: the true labels of a text differ between the predictions, or some of the predictions are
+            single-label and others multi-label.
     """
     first = max(predictions, key=len)
     ordered = []
     for other in predictions:
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
-                f"one of {first.source} and {other.source} is single-label, the other multi-label",
+                f"one of {first.source} and {other.source} is single-label, and the other is multi-label",
                 hint="Compare predictions of the same kind. For multi-label tables, set `label_separator`.",
             )
         same = other.documents is first.documents

@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Pair:
-    """The comparison of another model with the first model.
+    """The comparison of the first model with another model.
 
     Args:
         first, second: sources of the two models.

@@ -44,7 +44,7 @@ def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> 
     if not positives or not negatives:
         return None
     order = np.argsort(-scores, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # last text of each distinct score
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # last text with each score
     hits = np.cumsum(positive[order])[last]
     recall, precision = hits / positives, hits / (last + 1)
     false_rate = (last + 1 - hits) / negatives

@@ -14,7 +14,7 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
-# Column that nlptx crossvalidate adds to its predictions.
+# Name of the column that contains the seed in the predictions of nlptx crossvalidate.
 _SEED = "seed"
 # Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
@@ -38,7 +38,7 @@ class Group:
 
     @classmethod
     def of(cls, name: str, correct: NDArray[np.bool_]) -> Group:
-        """Return a group of one or more texts.
+        """Return the accuracy on a group of one or more texts.
 
         Args:
             name: name of the group.
@@ -100,8 +100,8 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
     values = column_values(column, documents, "group")
     if missing := values.count(""):
         on_note(
-            f"note: {missing:,} of {len(values):,} texts have nothing in the column {column!r}; they are treated as one"
-            " group"
+            f"note: {missing:,} of {len(values):,} texts have no value in the column {column!r}; they are treated as"
+            " one group"
         )
     return values
 
@@ -115,7 +115,7 @@ def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
 
 
 def seeds_note(texts: Sequence[str], consequence: str) -> str:
-    """Return a note that a table with these texts covers several seeds, and what follows from this."""
+    """Return a note that says that a table covers several seeds, and what the consequence is."""
     return (
         f"note: the table has {len(texts):,} rows for {len(set(texts)):,} texts, because it covers several seeds;"
         f" {consequence}"

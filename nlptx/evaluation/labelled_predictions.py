@@ -95,7 +95,7 @@ class ModelPredictions(LabelledPredictions):
 
 
 def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetReport:
-    """Compare the predictions for one or more texts with the true labels. Thresholds of labels are unknown (NaN)."""
+    """Return measures of the predictions for one or more texts. Thresholds of labels are unknown, and therefore NaN."""
     given, names = predictions, predictions.label_names
     if given.targets.ndim == 2:
         unknown = [math.nan] * len(names)

@@ -20,8 +20,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
     The test uses only the texts that exactly one of the two models predicts correctly. If both models are equally good,
-    either model is equally likely to be the correct one, so the number of texts that only the first model predicts
-    correctly is binomial with parameter 1/2.
+    each of them is equally likely to be that model. The number of texts that only the first model predicts correctly is
+    then binomial with parameter 1/2.
 
     Args:
         only_first: number of texts that only the first model predicts correctly.

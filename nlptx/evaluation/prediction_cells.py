@@ -17,7 +17,7 @@ from nlptx.errors import DataError
 PROBABILITY_PREFIX = "prob_"
 # Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label".
 _PREDICTED = ("predicted", "predicted_label")
-# What nlptx writes before the name of a new column as often as necessary if the table already has such a column.
+# Prefix that nlptx adds to the name of a new column until the table has no other column with this name.
 _REPEATED = "predicted_"
 _NO_ANSWER = ("", "?")
 # Maximum error of a probability that was rounded to two decimals.
@@ -41,7 +41,8 @@ def predicted_column(documents: Sequence[Document]) -> str | None:
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
     """Return the column with this name, preceded by ``predicted_`` any number of times; None if there is none.
 
-    If there are several, the one with the longest name was written last, for a table that had the others already.
+    If there are several, the one with the longest name is returned. It was written last, when the table already had the
+    others.
     """
     fields = {field.strip().casefold(): field for field in documents[0].fields or {}}
     found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
@@ -54,8 +55,8 @@ def read_predicted(documents: Sequence[Document], column: str, separator: str | 
     Args:
         documents: the rows of the table.
         column: name of the column.
-        separator: string between the labels of a text; a JSON list of labels is joined with it. None if a text has one
-            label, so that a list is an error.
+        separator: string between the labels of a text; a JSON list of labels is joined with it. None if each text has
+            one label; a list is then an error.
 
     Raises:
         DataError: a cell does not contain a label.
@@ -88,7 +89,7 @@ def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
     """Return label -> name of the column with its probability, for each label that has such a column."""
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
     found = [(match, name) for name in documents[0].fields or {} if (match := pattern.fullmatch(name.strip()))]
-    # Of several columns for a label, the one with the longest name was written last.
+    # Of several columns for a label, the one with the longest name is used, because it was written last.
     return {" ".join(match[2].split()): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
 
 

@@ -131,7 +131,8 @@ class _Cells:
     """Labels and columns of a table of predictions, before the label map is applied.
 
     Args:
-        predicted: the predicted label or labels in each row, None for no answer; None if there is no such column.
+        predicted: contents of the column with the predicted labels, with None for rows without an answer; None if the
+            table has no such column.
         probability_columns: label -> name of the column with its probability.
     """
 

@@ -1,4 +1,4 @@
-"""Finds the table row that contains the same text as each text of the labelled data."""
+"""Finds, for each text of the labelled data, the table row with the same text."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import LabelError
 
-# Maximum number of respelled labels in a note.
+# Maximum number of differently spelled labels in a note.
 _MAX_LISTED = 10
 # Maximum number of model labels in an error message.
 _MAX_NAMED = 20

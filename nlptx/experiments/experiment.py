@@ -119,8 +119,8 @@ class Experiment:
     def sample(self, count: int, seed: int) -> Experiment:
         """Return an experiment with about ``count`` of the texts, and with about the same label frequencies.
 
-        Whole groups are kept or left out, and the sample then has at most ``count`` texts. Without groups, runs of
-        consecutive texts are kept or left out together.
+        If there are groups, each of them is kept or left out as a whole, and the sample has at most ``count`` texts.
+        Without groups, runs of consecutive texts are kept or left out together.
 
         Raises:
             DataError: there are fewer groups in the sample than folds.

@@ -40,7 +40,7 @@ class Trial:
         changes: settings that differ from the starting settings of the search.
         folds: index of each test fold (from 0) -> measures.
         seconds: total time of training and testing, in seconds.
-        failure: reason why the settings cannot be used, or an empty string.
+        failure: reason why no model can be trained with the settings, or an empty string.
     """
 
     values: Values
@@ -60,7 +60,7 @@ class OutOfTimeError(Exception):
 
 
 class Search:
-    """The state of a search. All other arguments are those of :func:`nlptx.experiments.tuning.tune`.
+    """The state of a search. Arguments that are not listed here are those of :func:`nlptx.experiments.tuning.tune`.
 
     Args:
         feature_cache: n-gram features that the candidates share.
@@ -207,7 +207,7 @@ class Search:
     def _expected(self, trial: Trial) -> float:
         """Return the expected time of the next step, in seconds.
 
-        It is the mean over the steps of this candidate or, if there are none yet, over all steps.
+        This is the mean time of the finished steps of this candidate or, if there are none yet, of all finished steps.
         """
         for trials in ([trial], self.trials):
             if steps := sum(len(each.folds) for each in trials):

@@ -27,7 +27,7 @@ class Journal:
         on_note: callback for remarks.
 
     Raises:
-        OutputError: another process uses the file. The error is raised at the start of the ``with`` block.
+        OutputError: another process is using the file. The error is raised at the start of the ``with`` block.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class Measures(NamedTuple):
         confidence: NDArray[np.float64],
         targets: NDArray,
     ) -> Measures:
-        """Compare predictions with the true labels of one or more texts.
+        """Return the measures of the predictions for one or more texts.
 
         Args:
             probabilities: (texts, C) probability of each label.

@@ -13,7 +13,7 @@ from nlptx.io.paths import FilePath
 
 
 def non_default(values: Values) -> Values:
-    """Return the settings that differ from the defaults of their stage."""
+    """Return the settings that differ from the defaults of their stage (``cooccur``, ``pca`` or ``train``)."""
     defaults = values_of(Recipe())
     return {name: value for name, value in values.items() if value != defaults[name]}
 

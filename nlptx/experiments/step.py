@@ -23,7 +23,8 @@ class Step:
     Args:
         values: all settings.
         fold: number of the fold, from 0.
-        required: whether settings that cannot be used cause an error. If False, the result records the failure.
+        required: whether an error is raised if a model cannot be trained with the settings. If False, the result
+            records the failure.
         expected: expected time, in seconds.
     """
 
@@ -46,7 +47,7 @@ def run_step(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Perform a step. Return its measures, its failure (empty if it succeeded) and its seconds, as JSON values.
+    """Perform a step. Return its measures, its failure (empty if it succeeded) and its time in seconds, as JSON values.
 
     Args:
         experiment: texts and folds.
@@ -59,7 +60,7 @@ def run_step(
         clock: function that returns the time in seconds.
 
     Raises:
-        DataError, DivergenceError, SettingsError: the settings of a required step cannot be used.
+        DataError, DivergenceError, SettingsError: a model cannot be trained with the settings of a required step.
     """
     started = clock()
     measures, failure = {}, ""

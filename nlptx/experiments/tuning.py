@@ -90,7 +90,8 @@ def tune(
     Args:
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
-        seconds: time limit. The search may overrun it, but by less than one step, which trains and tests one model.
+        seconds: time limit. The search may exceed it, but by less than the time of one step, which trains and tests one
+            model.
         rounds: maximum number of rounds; None for no maximum.
         measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.
@@ -106,7 +107,7 @@ def tune(
 
     Raises:
         ArtifactError: the journal belongs to another search, or is damaged.
-        NlptxError: as for :func:`nlptx.fit`, if the settings to start from cannot be used.
+        NlptxError: as for :func:`nlptx.fit`, if no model can be trained with the settings to start from.
     """
     if measure not in MEASURES:
         raise SettingsError(f"`measure` is {measure!r}; expected one of {', '.join(MEASURES)}")

@@ -90,7 +90,7 @@ def test_a_folder_per_label_is_rejected_with_the_reason(tmp_path):
         (tmp_path / "data" / label / "1.txt").write_text("a text")
     code, message = failure("train", tmp_path / "data", "--label-separator", ";", "-o", tmp_path / "m.npz")
     assert code == 3
-    assert "--label-separator is for .csv, .tsv and .jsonl files" in message
+    assert "--label-separator is for tables, such as .csv files" in message
 
 
 # ---------------------------------------------------------------- predict

@@ -104,7 +104,7 @@ def test_invalid_label_maps_are_rejected(work, tmp_path):
     assert (code, "only the label 'pos'" in message) == (3, True)
     assert failure(*words, "--map", "neg=pos", "--map", "neg=neu")[0] == 2
     code, message = failure(*words, "--map", "NEG=pos")
-    assert (code, message.splitlines()[0]) == (3, "--map replaces 'NEG', but the data has only neg, pos")
+    assert (code, message.splitlines()[0]) == (3, "--map replaces 'NEG', but the data has only the labels neg, pos")
 
 
 def test_a_table_with_a_single_column_has_no_labels(work, tmp_path):

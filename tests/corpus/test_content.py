@@ -1,4 +1,4 @@
-"""Input that is not text is rejected with its file type; a note is printed if a table is read as plain text."""
+"""Input that is not text causes an error that names its type; a note is printed if a table is read as plain text."""
 
 import bz2
 import gzip
@@ -18,7 +18,7 @@ from nlptx.corpus.document import ReadOptions
 
 
 def archive(*names):
-    """Return a zip archive with files of these names. A file named mimetype is stored as in OpenDocument files."""
+    """Return a zip archive with files of these names. As in OpenDocument, a file ``mimetype`` is not compressed."""
     with io.BytesIO() as out:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
             for name in names:

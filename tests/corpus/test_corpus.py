@@ -187,7 +187,7 @@ def test_suffixes_in_folders_match_in_any_case(tmp_path):
     assert texts(tmp_path / "folder") == ["good"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read all files")
 def test_unreadable_file_is_named(tmp_path):
     path = write(tmp_path / "a.txt", "a\n")
     path.chmod(0)

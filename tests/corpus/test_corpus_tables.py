@@ -298,7 +298,7 @@ def test_parquet_is_read_as_a_table(tmp_path):
 
 
 def test_cells_of_parquet_are_kept(tmp_path):
-    """Whole numbers beside empty cells are not rounded, long lists are not shortened, and an index is no column."""
+    """Whole numbers beside empty cells are not rounded, long lists are not shortened, and a saved index is left out."""
     pa = pytest.importorskip("pyarrow")
     import pandas as pd
     from pyarrow import parquet

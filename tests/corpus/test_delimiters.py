@@ -1,4 +1,4 @@
-"""The delimiter between the columns of CSV is given, or detected in the header."""
+"""The delimiter of a CSV table is given as an option, or detected in its header."""
 
 import pytest
 from reading import BOM, read, write
@@ -42,7 +42,7 @@ def test_a_detected_delimiter_causes_a_note(tmp_path):
         {"Review": "a;b", "text": "two\r\nlines; here"},
         {"Review": "c,d", "text": "e"},
     ]
-    assert notes == [f"{path}: the columns are read as separated by ';'; if that is wrong, use `delimiter=,`"]
+    assert notes == [f"{path}: the detected delimiter is ';'; if that is wrong, use `delimiter=,`"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "^", " ", "\u00a7"])

@@ -39,7 +39,7 @@ def test_labels_of_folders_and_of_held_out_texts_are_replaced(tmp_path):
 def test_mapped_labels_that_do_not_occur_are_reported(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\na,1\nb,0\n")
     assert read(path, {"1": "pos", "2": "neg"})[1] == ["`label_map` replaces '2', but the data has no such label"]
-    with pytest.raises(LabelError, match="`label_map` replaces 'one', but the data has only 0, 1"):
+    with pytest.raises(LabelError, match="`label_map` replaces 'one', but the data has only the labels 0, 1"):
         read(path, {"one": "pos"})
 
 

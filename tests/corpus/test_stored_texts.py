@@ -1,4 +1,4 @@
-"""Texts that are stored within a memory limit are the texts that were read."""
+"""Tests of texts that are stored within a memory limit: they are the same texts as before."""
 
 import numpy as np
 import pytest

@@ -52,7 +52,7 @@ def test_overlap_with_other_data():
     found = found_in(data, test)
     assert (found["overlap"].rows.tolist(), found["overlap"].others.tolist()) == ([0], [3])
     assert (found["near-overlap"].rows.tolist(), found["near-overlap"].others.tolist()) == ([1], [4])
-    assert "duplicates" not in found  # copies within the other data are not faults of the data
+    assert "duplicates" not in found  # copies within the test data are not faults of the checked data
 
 
 @pytest.mark.parametrize(

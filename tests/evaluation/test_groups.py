@@ -1,4 +1,4 @@
-"""Tests of the accuracy by the values of a column, and by the number of words."""
+"""Tests of the accuracy on groups of texts: by the value of a column, and by the number of words."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_texts_without_a_value_are_one_group_and_counted():
     notes = []
     documents = [row(kind="x"), row(kind=" "), row(kind=None)]
     assert group_values("kind", documents, notes.append) == ["x", "", ""]
-    assert notes == ["note: 2 of 3 texts have nothing in the column 'kind'; they are treated as one group"]
+    assert notes == ["note: 2 of 3 texts have no value in the column 'kind'; they are treated as one group"]
 
 
 @pytest.mark.parametrize("words", [("crossvalidate", "d.csv"), ("compare", "d.csv", "d.csv")])

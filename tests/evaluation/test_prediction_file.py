@@ -192,7 +192,7 @@ def test_what_is_not_a_probability_is_refused_with_its_line(tmp_path, cells, mes
 
 @pytest.mark.parametrize("repeated", ["predicted_predicted", "predicted_predicted_label"])
 def test_predictions_for_a_table_that_had_predictions_are_the_newest_ones(tmp_path, repeated):
-    """The older columns keep their names, and ``nlptx predict`` and ``crossvalidate`` write longer names."""
+    """``nlptx predict`` and ``crossvalidate`` keep the names of older columns, and give new columns longer names."""
     older = "text,label,predicted,predicted_label,prob_pos,prob_neg,confidence"
     newer = f"{repeated},predicted_prob_neg,predicted_prob_pos,predicted_confidence"
     rows = "good,pos,neg,neg,0.1,0.9,0.9,pos,0.2,0.8,0.8\nbad,neg,pos,pos,0.7,0.3,0.7,neg,0.6,0.4,0.6\n"

@@ -1,4 +1,4 @@
-"""The commands of the guide to experiments run."""
+"""Each command in the guide to experiments succeeds."""
 
 import re
 import shlex

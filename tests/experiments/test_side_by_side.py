@@ -1,4 +1,4 @@
-"""As many folds are trained at the same time as fit in memory."""
+"""The available memory limits the number of folds that are trained at the same time."""
 
 import pytest
 

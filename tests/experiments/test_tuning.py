@@ -115,7 +115,7 @@ def test_the_number_of_rounds_can_be_limited(world):
     assert result.rounds == 2
     assert len(result.trials) == 1 + 2 * 6
     assert sorted(set(shown)) == [0.0, 0.5]
-    assert search(world, 15.0, rounds=2).rounds == 0  # the time limit holds as well
+    assert search(world, 15.0, rounds=2).rounds == 0  # the time limit applies too
 
 
 def test_no_settings_are_tried_twice(world):
