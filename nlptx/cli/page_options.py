@@ -41,7 +41,7 @@ by_option = option(
 
 
 def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
-    """Check that a page can be written and replaces no input. Call this function before any long computation.
+    """Check that a page can be written and overwrites no input. Call this function before any long computation.
 
     Raises:
         click.UsageError: the name of the page is empty, or is the name of an input.

@@ -33,7 +33,10 @@ label_map_option = option(
     help="Replace a label, such as 1=pos; can be repeated.",
 )
 _weight_column = option(
-    "--weight-column", metavar="NAME", group="Data", help="Column of weights; a row with a weight of 2 counts as two."
+    "--weight-column",
+    metavar="NAME",
+    group="Data",
+    help="Column of weights; a row with a weight of 2 counts as two rows.",
 )
 _exclude = option(
     "--exclude",
@@ -63,7 +66,7 @@ def reading_options(
     separator: bool = False,
     exclude: bool = False,
 ) -> Callable[[Function], Function]:
-    """Add the options for reading inputs; the command receives them as ``reading``.
+    """Add the options for reading inputs; the command receives their values as ``reading``.
 
     Args:
         splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.

@@ -25,8 +25,8 @@ R = TypeVar("R")
 
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
-# Maximum time to wait until a local worker is started again after the last one died, in seconds. dask.distributed gives
-# up on a worker that dies while it starts.
+# Maximum time to wait for a new local worker after all local workers died, in seconds. If a worker dies while it starts,
+# dask.distributed does not start it again.
 _RESTART_TIMEOUT = 60
 # Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
@@ -45,8 +45,8 @@ class Cluster:
         on_note: called with notes about the cluster.
         check_stop: called every few seconds while the caller waits for a result; an exception that it raises ends the
             wait.
-        per_worker: number of tasks assigned to each worker thread at a time. With two, a thread that finishes a task
-            usually has the next one already.
+        per_worker: number of tasks assigned to each worker thread at a time. With two tasks, a thread that finishes one
+            task usually has the next task already.
 
     Raises:
         SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.
@@ -114,7 +114,7 @@ class Cluster:
         """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS library."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
-        # If a worker ends before it answers, its entry is a connection error.
+        # If a worker ends before it answers, its answer is a connection error (an OSError), which is skipped.
         return {
             worker: (_cannot_run(worker, answer), "") if isinstance(answer, Exception) else answer
             for worker, answer in answers.items()
@@ -208,7 +208,7 @@ class Cluster:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
-                # This worker joined after the check of all workers. Its task is assigned to another one.
+                # This worker joined after the check of all workers. Its task is assigned to another worker.
                 self._refuse(error)
                 future = self._submit(work, item)
             except KilledWorker:

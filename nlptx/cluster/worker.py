@@ -16,7 +16,7 @@ from nlptx.errors import NlptxError
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Number of bytes that are compared, from the start of a file.
+# Number of bytes at the start of a file that are compared.
 _HEAD = 1 << 16
 
 
@@ -63,7 +63,7 @@ class Requirements:
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> Requirements:
-        """Return the requirements for work that reads and writes at the given paths."""
+        """Return the requirements for work on the files and folders at the given paths."""
         return cls(versions(), tuple(SeenFile.at(path) for path in paths))
 
     def check(self) -> None:
@@ -93,7 +93,7 @@ class Requirements:
 
 
 def versions() -> tuple[tuple[str, str], ...]:
-    """Return the versions of everything that determines the bytes of a result, except for the BLAS."""
+    """Return the versions of all software, except for the BLAS, that determines the bytes of a result."""
     import numpy
     import scipy
 
@@ -106,7 +106,7 @@ def blas() -> str:
 
     These determine the last digits of products.
     """
-    # A worker that has already trained has loaded both, so both are loaded here.
+    # Load both libraries, because only loaded libraries are listed, and a worker that has trained has loaded both.
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
@@ -129,13 +129,13 @@ def _checked(requirements: Requirements) -> None:
 
 
 def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
-    """Perform a task on a worker. Raise UnsuitableWorkerError, or the error of the task."""
+    """Perform a task on a worker. Raise UnsuitableWorkerError if the worker is unsuitable, or the error of the task."""
     from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
     from nlptx.runtime.blas_limit import one_blas_thread
 
     _checked(requirements)
     # The environment of a worker tells the C library to return all freed memory at once. During a task, this would take
-    # as long as the task itself.
+    # as long as the task itself, so freed memory is kept until the task ends.
     keep_freed_memory()
     try:
         with one_blas_thread():

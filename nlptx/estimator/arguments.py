@@ -39,7 +39,7 @@ class FitArguments:
         valid: texts and labels to validate on, or None.
         left_out: texts with a weight of 0.
         source, corpus: counts and digests of the texts, as returned by :func:`describe_texts`.
-        separator: string between the labels of a text in tables; None for single-label data.
+        separator: string that separates the labels of a text in tables; None for single-label data.
     """
 
     texts: list[str]
@@ -95,8 +95,8 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
     """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
-    The array contains the label of each text. It has the dtype of ``y`` if ``y`` has one; otherwise NumPy chooses the
-    dtype. For multi-label data, the array contains the distinct labels instead.
+    The array contains the label of each text. Its dtype is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses
+    it. For multi-label data, the array contains the distinct labels instead.
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")
@@ -140,5 +140,5 @@ def _pair_of_lists(
 
 
 def _names(labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the label name of each text; for multi-label data, its label names joined, or None if it has no label."""
+    """Return the label name of each text; for multi-label data, its joined label names, or None if it has no label."""
     return list(map(label_name, labels)) if separator is None else [separator.join(names) or None for names in labels]

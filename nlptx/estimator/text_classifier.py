@@ -237,7 +237,7 @@ class TextClassifier(Parameters):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, in which the model is an artifact of arrays and plain values."""
+        """Return the state to pickle. In it, the model is an artifact, which contains only arrays and plain values."""
         return vars(self) | ({"model_": self.model_.to_artifact()} if self.__sklearn_is_fitted__() else {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ _BINS_HEIGHT = 140
 
 
 class Confidences(NamedTuple):
-    """A name for the legend, the confidence of each prediction (texts,), and its correctness (texts,)."""
+    """A name for the legend, the confidence of each prediction (texts,), and whether each is correct (texts,)."""
 
     name: str
     confidence: NDArray[np.float64]
@@ -107,7 +107,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
     """Return the reliability diagram, and the chart of the number of texts in each bin.
 
     Args:
-        confidences: the calibrated confidence, and the confidence before calibration if it is known.
+        confidences: the confidences after calibration and, if they are known, the confidences before calibration.
         lowest: value that the axes must include, which gives several diagrams equal axes.
     """
     series = []

@@ -20,7 +20,7 @@ class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
     window: int = setting(10, "Number of context words on each side of a word.", MAIN, low=1, high=1000)
-    min_count: int = setting(5, "Drop words that occur less often than this.", MAIN, low=1)
+    min_count: int = setting(5, "Drop words that occur fewer than N times.", MAIN, low=1)
     max_words: int = setting(50_000, "Maximum vocabulary size; the most frequent words are kept.", MAIN, low=1)
     weighting: str = setting(
         "harmonic",
@@ -30,7 +30,7 @@ class CountSettings(Settings):
     )
     tokenizer: str = setting(
         "expressive",
-        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: text already tokenized.",
+        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: for text already tokenized.",
         "Counting",
         choices=("expressive", "words", "spaces"),
     )
@@ -65,7 +65,7 @@ class PcaSettings(Settings):
     )
     equalize: float = setting(
         0.15,
-        "Fraction of components, largest first, that get the same scale; 0: none.",
+        "Fraction of the components, from the largest, that get the same scale; 0: none.",
         "Transform",
         low=0,
         high=1,
@@ -119,7 +119,7 @@ class NetworkSettings(Settings):
         "split", "Split or truncate texts longer than a window.", "Network", choices=("split", "head")
     )
     causal: bool = setting(False, "A word attends only to itself and earlier words.", "Network")
-    hidden: int = setting(0, "Width of the feed-forward network; 0: 4 d.", "Network", low=0, high=65_536)
+    hidden: int = setting(0, "Width of the feed-forward network; 0: 4 times d.", "Network", low=0, high=65_536)
     activation: str = setting(
         "relu",
         "Activation function: relu, gelu, tanh, sigmoid.",
@@ -202,7 +202,7 @@ class TrainSettings(NetworkSettings):
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Maximum words of a text used per step; 0: all.", "Training", low=0)
+    crop: int = setting(64, "Maximum number of words of a text per step; 0: all.", "Training", low=0)
     word_dropout: float = setting(
         0.1, "Fraction of words dropped from each training text.", "Training", low=0, high=0.95
     )
