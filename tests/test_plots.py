@@ -42,7 +42,7 @@ def test_groups_consist_of_similar_words(clusters):
 def test_every_word_is_in_one_group_if_there_are_enough_groups(clusters):
     groups = word_groups(clusters, groups=100, size=7)
     indices = [index for group in groups for index in group]
-    assert sorted(indices) == list(range(6, 60))  # the most frequent tenth is omitted
+    assert sorted(indices) == list(range(6, 60))  # the most frequent tenth of the words is left out
 
 
 def test_short_words_and_words_without_letters_are_omitted():
@@ -136,7 +136,7 @@ def test_the_evaluation_shows_reliability_and_coverage_with_labelled_axes(tmp_pa
     plot_evaluation(CoverageCurve.of(confidence, correct), confidence, correct, str(tmp_path / "both.svg"))
     upper, lower, coverage = drawn[0].axes
     (points,) = [line for line in upper.lines if line.get_marker() == "o"]
-    np.testing.assert_allclose(points.get_xdata(), [52, 55, 90.5, 99.5])  # the mean confidence in bins of 1/15
+    np.testing.assert_allclose(points.get_xdata(), [52, 55, 90.5, 99.5])  # mean confidence in each bin of width 1/15
     np.testing.assert_allclose(points.get_ydata(), [100, 0, 50, 100])
     assert upper.get_ylabel() == "accuracy (%)"
     assert lower.get_xlabel() == "confidence (%)"

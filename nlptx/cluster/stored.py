@@ -131,7 +131,7 @@ def _unpickle(content: memoryview) -> Any:
 
 
 def _copied(file: BufferedReader) -> bytearray:
-    """Return a copy of the content of a file. It is not mapped, because NFS keeps removed files that are still mapped."""
+    """Return a copy of the content of a file. If a file is removed while it is mapped, NFS does not free its space."""
     content = bytearray(os.fstat(file.fileno()).st_size)
     file.readinto(content)
     return content
