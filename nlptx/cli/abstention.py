@@ -47,7 +47,7 @@ class Abstention:
 
 
 def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--abstain`` and ``--max-error``; the command receives them as ``abstention``."""
+    """Add ``--abstain`` and ``--max-error``; the command receives their values as ``abstention``."""
 
     def check(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
         if value is not None and math.isnan(value):

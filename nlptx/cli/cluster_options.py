@@ -134,7 +134,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
 
 
 def shared_folder(output: str, chosen: str | None) -> AbstractContextManager[str]:
-    """Make a folder for intermediate results, shared by all workers. It is removed when the ``with`` block ends.
+    """Make a folder for intermediate results, shared by all workers. The folder is removed after the ``with`` block.
 
     Args:
         output: path of the output; ``-`` is treated like a file in the current folder.

@@ -58,7 +58,7 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
         )
         for pair in comparison.pairs
     ]
-    header = ("", "accuracy in points", "log-loss", "only this / only the first right", "p", "p corrected")
+    header = ("", "accuracy in points", "log-loss", "only this right / only the first right", "p", "p corrected")
     reporter.table(f"differences from {first}, with 95 % intervals; {_test(comparison)}", header, rows)
     names = [each.source for each in comparison.candidates]
     matrix = [

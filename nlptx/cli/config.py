@@ -71,7 +71,7 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
             names = ", ".join(f"[{name}]" for name in SECTIONS)
             raise click.UsageError(f"{path}: {_unknown('section', section, SECTIONS)}; the sections are {names}.")
         if not isinstance(values, dict):
-            raise click.UsageError(f"{path}: {section} is a value; expected a section [{section}].")
+            raise click.UsageError(f"{path}: {section} is set to a value; expected a section [{section}].")
         command, _ = stage_command(section, context)
         options = {_key(found): found for found in command.params if isinstance(found, Option)}
         for name in _EXCLUDED:

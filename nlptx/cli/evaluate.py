@@ -63,10 +63,10 @@ def evaluate(
 
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
     (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
-    each label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would
-    have by chance on the same number of texts, and the number of texts without a known word. For a text without a known
-    word, the probability of each label is the fraction of the training texts with this label, and the most frequent
-    label is predicted.
+    each label, and the confusion matrix. The report also gives the calibration error that a perfectly calibrated model
+    would have by chance on the same number of texts, and the number of texts without a known word. For a text without a
+    known word, the probability of each label is the fraction of the training texts with this label, and the most
+    frequent label is predicted.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws accuracy against coverage
@@ -82,9 +82,9 @@ def evaluate(
     For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
     --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.
 
-    Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
-    true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no true
-    labels.
+    Instead of a model, -m also accepts a table with the predictions of any program. The columns of this table are text,
+    label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no
+    true labels.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")

@@ -71,10 +71,10 @@ def explain(
     changes the probability. Words that the model does not know are marked "unknown". If the model reads only the first
     part of a text, the words after this part are marked "not read".
 
-    The second table shows pairs of words that depend on each other, such as "not good". It gives the effect of the
-    second word twice: with the first word in the text, and without it. In this table, an effect is the decrease in the
-    log-odds of the label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference between
-    the two effects of the second word. Only pairs that contain one of the most important words are measured.
+    The second table shows pairs of words that depend on each other, such as "not good". The table gives the effect of
+    the second word twice: with the first word in the text, and without it. In this table, an effect is the decrease in
+    the log-odds of the label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference
+    between the two effects of the second word. Only pairs that contain one of the most important words are measured.
 
     Without --input, one text is explained: the argument, or all of standard input. With --input, each text of a file is
     explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
@@ -130,8 +130,8 @@ def _explained(
 ) -> ExplainedText:
     """Explain one text.
 
-    A text without a known word cannot be explained. If it is from a file (``where`` is not empty), the result has no
-    label; otherwise, DataError is raised.
+    A text without a known word cannot be explained. For such a text from a file (``where`` is not empty), the result
+    has no label; otherwise, DataError is raised.
     """
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs

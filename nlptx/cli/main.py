@@ -116,8 +116,8 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, os._exit() is always used, because a normal exit may not have the exit code 130: if the signal arrived
-    inside the built-in exec(), which the dataclasses module calls, CPython ends by killing itself with SIGINT, even
+    After Ctrl-C, os._exit() is always used, because a normal exit may not have the exit code 130. If the signal arrived
+    inside the built-in exec(), which the dataclasses module calls, CPython kills itself with SIGINT at the end, even
     though KeyboardInterrupt was caught.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):

@@ -83,10 +83,10 @@ def predict(
     .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz compresses it.
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
-    last column. The surprise measures how rare the words of a text are, compared with the training texts. Its unit is
-    the standard deviation among texts of the same length. A text is marked as unlike if its surprise is larger than
-    that of 99.5 % of the training texts, or if it has no known word. Such a text is probably in another language or
-    about another subject. A note is printed if there are many texts like this.
+    last column. The surprise measures how rare the words of a text are, compared with the training texts. The unit of
+    the surprise is the standard deviation of this measure among texts of the same length. A text is marked as unlike if
+    its surprise is larger than that of 99.5 % of the training texts, or if it has no known word. Such a text is
+    probably in another language or about another subject. A note is printed if many texts are marked as unlike.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the label frequencies in the training data. With --prior, the text gets the most frequent label,

@@ -59,7 +59,7 @@ class PredictionWriter:
         out: binary output stream.
         layout: output format, one of auto, text, csv, tsv and jsonl.
         model: model that made the predictions; it provides the labels.
-        options: what to write.
+        options: options for the content of the rows.
         live: whether another program may be waiting for the rows; :meth:`flush` then flushes the output.
         terminal: whether the output is a terminal; control characters are then replaced.
 

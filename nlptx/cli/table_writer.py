@@ -16,7 +16,7 @@ _CSV_END = "\r\n"
 
 
 def cell(value: Any) -> str:
-    """Return the text of a table cell. It is empty for None, and JSON for numbers, booleans, lists and dictionaries.
+    """Return the text of a table cell: empty for None, and JSON for numbers, booleans, lists and dictionaries.
 
     Strings are not changed, and other objects, such as dates, are converted to strings.
     """

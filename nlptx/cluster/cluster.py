@@ -1,6 +1,6 @@
 """A cluster of worker processes, on this machine or on others, with the interface of a worker pool.
 
-dask.distributed manages the processes and the network. It is imported only if a cluster is used.
+dask.distributed manages the processes and the network. This package is imported only if a cluster is used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
-# Maximum time to wait for a new local worker after all local workers died, in seconds. It is needed because
+# Maximum time to wait for a new local worker after all local workers died, in seconds. This limit is needed because
 # dask.distributed does not start a worker again that dies while it starts.
 _RESTART_TIMEOUT = 60
 # Task numbers, which are part of the task names.
@@ -125,8 +125,8 @@ class Cluster:
         """Yield ``work(item)`` for each item, in order.
 
         Args:
-            work: a function at the top level of a module, or a partial of one. Its arguments and results are sent
-                through the scheduler, so they should be small.
+            work: a function at the top level of a module, or a ``functools.partial`` of such a function. The
+                arguments and results of the function are sent through the scheduler, so they should be small.
             items: inputs of the tasks. Error messages name an item by ``str(item)``.
             isolated: has no effect, because the work never shares memory with the caller.
 
@@ -158,7 +158,7 @@ class Cluster:
         return result
 
     def _limit(self) -> int:
-        """Return the maximum number of unfinished tasks. It changes when workers join or leave."""
+        """Return the maximum number of unfinished tasks. This number changes when workers join or leave."""
         if time.monotonic() - self._counted_at > _CHECK_INTERVAL:
             self._count_threads()
         return self._per_worker * max(1, sum(self._threads.values()))
@@ -208,7 +208,7 @@ class Cluster:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
-                # This worker joined after the check of all workers. Its task is assigned to another worker.
+                # This worker joined after the check of all workers, so its task is assigned to another worker.
                 self._refuse(error)
                 future = self._submit(work, item)
             except KilledWorker:

@@ -68,7 +68,7 @@ class CountJob:
         return os.path.join(self.folder, "-".join([name, *(f"{number:06}" for number in numbers)]) + ".npz")
 
     def vocabulary(self) -> WordList:
-        """Read the vocabulary, which the second step of counting writes. Raise ArtifactError if it is damaged."""
+        """Read the vocabulary, which the second step of counting writes. Raise ArtifactError if the file is damaged."""
         path = self.path("vocabulary")
         return build(read(path, WORDS), WordList.from_artifact, path)
 

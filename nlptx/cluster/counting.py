@@ -66,7 +66,7 @@ def count_partitions(
         on_progress: called with the name of a step, the number of its finished tasks, and its total number of tasks.
 
     Returns:
-        The counts. Their details include the number of documents and the digest of the corpus.
+        The counts, whose details include the number of documents and the digest of the corpus.
 
     Raises:
         ArtifactError: an intermediate result is damaged.

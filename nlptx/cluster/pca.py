@@ -3,8 +3,8 @@
 The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each slice is a file
 in a folder that all workers can access. For each product with X, the main process writes the block of vectors b to the
 folder, each task computes X_i b for one slice, and the main process joins the results. If X is symmetric, X^T X b is
-computed as two products with X. With standardisation or smoothing, X is not symmetric; each task then computes
-X_i^T (X_i b), and the main process adds the results pairwise, as on one machine. The main process does everything else,
+computed as two products with X. With standardisation or smoothing, X is not symmetric; each task then computes X_i^T
+(X_i b), and the main process adds the results pairwise, as on one machine. The main process also does all other work,
 such as the orthogonalisation of the vectors.
 """
 

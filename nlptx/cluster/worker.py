@@ -104,9 +104,10 @@ def versions() -> tuple[tuple[str, str], ...]:
 def blas() -> str:
     """Return the BLAS of NumPy and of SciPy, and the processor types that they detect.
 
-    These determine the last digits of products.
+    The BLAS and the processor type determine the last digits of products.
     """
-    # Load both libraries, because only loaded libraries are listed, and a worker that has trained has loaded both.
+    # Only loaded libraries are listed, and a worker that has already trained a model has loaded the BLAS of NumPy and
+    # of SciPy. Therefore, load both here.
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info

@@ -117,7 +117,7 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
 
 
 def _classes(labels: NDArray) -> NDArray:
-    """Return the distinct labels in ascending order. Raise LabelError if there is only one."""
+    """Return the distinct labels in ascending order. Raise LabelError if there is only one label."""
     classes = np.unique(labels)
     if len(classes) == 1:
         raise LabelError(f"`y` has only one class, {classes.tolist()[0]!r}; expected two or more")

@@ -70,7 +70,7 @@ def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ..
 def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log-odds of probabilities (texts, C) minus the log-odds of the thresholds.
 
-    The differences are at least 0 for the predicted labels.
+    The values are at least 0 for the predicted labels.
     """
     return logit(p) - logit(label_sets.thresholds)
 

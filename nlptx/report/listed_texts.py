@@ -74,7 +74,7 @@ class ListedText:
 def list_texts(predictions: LabelledPredictions, model: Model | None, workers: Workers) -> list[ListedText]:
     """Return the worst errors, followed by the most uncertain texts that are not among them.
 
-    With a model, words are coloured by their effect, except in long texts.
+    If there is a model, words are coloured by their effect, except in long texts.
     """
     listed = choose_texts(predictions)
     if model is None or not isinstance(predictions, ModelPredictions):

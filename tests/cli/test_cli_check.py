@@ -312,7 +312,7 @@ def test_several_labels_per_text(tmp_path, monkeypatch):
     write(tmp_path / "sets.tsv", [(f"{text} {n}", labels) for n, (text, labels) in enumerate(rows)], ("text", "Label"))
     (tmp_path / "more.txt").write_text("great but awful\nplot\n")
     report = call("check", "sets.tsv", "--label-separator", ";", "--json", "-q").json
-    assert report["profile"]["without_label"] == 0  # an empty cell means "no labels", also below "Label"
+    assert report["profile"]["without_label"] == 0  # an empty cell means "no labels", even if the header is "Label"
     words = ("train", "sets.tsv", "--label-separator", ";", "--epochs", "1", "--ngram-min-texts", "1", "-o", "m.npz")
     call(*words, "-q")
     words = ("check", "sets.tsv", "-m", "m.npz", "--suggest", "2", "--unlabelled", "more.txt")

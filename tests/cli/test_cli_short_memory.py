@@ -79,7 +79,7 @@ def raised_from(cause):
 
 
 def raised_while_handling(context):
-    """Return an error with an implicit context."""
+    """Return an error that was raised while another error was handled."""
     error = ValueError("cannot be used")
     error.__context__ = context
     return error

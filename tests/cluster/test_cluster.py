@@ -70,7 +70,7 @@ def fail(number):
 
 
 def die(folder, times, number):
-    """Kill the worker process, as Linux does if memory runs out, the first ``times`` times that 2 is processed."""
+    """If ``number`` is 2, kill this process, as Linux does when memory runs out; do this at most ``times`` times."""
     count = len(list(Path(folder).glob(f"{number}-*")))
     if number == 2 and count < times:
         (Path(folder) / f"{number}-{count}").touch()
