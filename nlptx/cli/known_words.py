@@ -14,7 +14,7 @@ _NAMED = 3
 # of the words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages (names,
 # punctuation, short words).
 _MIN_KNOWN_SHARE = 0.6
-# A note is printed if at least this number, and more than this fraction, of the texts are unlike the training texts.
+# Minimum number of texts unlike the training texts, and fraction of all texts that they must exceed, for a note.
 _MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
 
 

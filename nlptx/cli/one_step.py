@@ -27,7 +27,7 @@ _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 class OneStep:
     """Counting and PCA within ``nlptx train``.
 
-    Both stages use the option values that their commands would use. These values come from the ``--config`` file, from
+    Both stages use the option values that their commands would use. The values come from the ``--config`` file, from
     environment variables, and from the preset of ``train``.
 
     Args:

@@ -40,7 +40,7 @@ class SeenFile:
 
     @classmethod
     def at(cls, path: str) -> SeenFile:
-        """Describe a file or folder. Raise OSError if it cannot be read."""
+        """Describe a file or folder. Raise OSError if the file or folder cannot be read."""
         path = os.path.abspath(path)
         if os.path.isdir(path):
             os.listdir(path)

@@ -62,7 +62,7 @@ class FitArguments:
         unlabelled: Iterable[str],
         valid: tuple[Iterable[str], Iterable[Any]] | None,
     ) -> Self:
-        """Check the arguments. Raise DataError, InputTypeError or LabelError if they are invalid."""
+        """Check the arguments. Raise DataError, InputTypeError or LabelError if an argument is invalid."""
         texts = list_texts(X, "X")
         labels, array, separator = _labels_and_array(y)
         check_one_label_each(texts, labels, ("X", "y"))

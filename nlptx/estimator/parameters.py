@@ -1,4 +1,4 @@
-"""The parameters of the estimator. As in scikit-learn, they are plain attributes, which ``fit`` validates."""
+"""The parameters of the estimator. As in scikit-learn, parameters are plain attributes, which ``fit`` validates."""
 
 from __future__ import annotations
 

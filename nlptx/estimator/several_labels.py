@@ -61,7 +61,7 @@ def choose_separator(sets: Iterable[Any]) -> str:
 
 
 def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ...]]:
-    """Return the labels of each text, given in either form. Raise InputTypeError or LabelError if they are invalid."""
+    """Return the labels of each text, given in either form. Raise InputTypeError or LabelError for invalid labels."""
     if is_indicator(y):
         return indicated_labels(indicator_array(y, name))
     return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)

@@ -127,8 +127,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
             "Reliability",
             "On the dotted diagonal, 80 % of the predictions with a confidence of 80 % are correct. Below the"
             " diagonal, the confidence is too high; above it, the confidence is too low. The vertical lines are 95 %"
-            " intervals."
-            + (" The open points show the model before calibration." if has_uncalibrated else ""),
+            " intervals." + (" The open points show the model before calibration." if has_uncalibrated else ""),
             percent_axis("confidence", start),
             percent_axis("accuracy", start),
             series,

@@ -180,7 +180,7 @@ def test_the_input_is_not_replaced(here):
 
 
 def test_predictions_out_of_fold_can_be_evaluated_again(here):
-    """The predictions are a labelled table, so another model can be tested on the same texts."""
+    """The file of predictions is a labelled table, so another model can be tested on its texts."""
     call("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.csv", "-q")
     assert call("evaluate", "-m", here / "model.npz", "p.csv", "--json").json["texts"] == 80
 
