@@ -113,7 +113,7 @@ def explain(
         from nlptx.classifier.label_types import find_label
 
         find_label(chosen, classifier.labels)
-    reading = with_separator(reading, classifier)  # a label column may contain lists of labels
+    reading = with_separator(reading, classifier)  # otherwise, a list in the label column would be an error
     with open_writer(output, layout, run.reporter) as writer:
         _explain_all(work, input, reading, writer, run)
 

@@ -120,7 +120,7 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    reading = with_separator(reading, classifier)  # a label column may contain lists of labels
+    reading = with_separator(reading, classifier)  # otherwise, a list in the label column would be an error
     writing = WriterOptions(details, csv_safe, threshold, prior)
     scored: ScoredTexts | None
     if cluster.address is None:

@@ -34,7 +34,7 @@ class FitArguments:
         texts, labels: training texts and their labels; for multi-label data, a tuple of labels for each text.
         weights: (texts,) weight of each text, or None.
         classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed. For an indicator matrix,
-            the column numbers.
+            the labels are the column numbers.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts with a weight of 0.
