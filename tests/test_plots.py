@@ -136,7 +136,7 @@ def test_the_evaluation_shows_reliability_and_coverage_with_labelled_axes(tmp_pa
     plot_evaluation(CoverageCurve.of(confidence, correct), confidence, correct, str(tmp_path / "both.svg"))
     upper, lower, coverage = drawn[0].axes
     (points,) = [line for line in upper.lines if line.get_marker() == "o"]
-    np.testing.assert_allclose(points.get_xdata(), [52, 55, 90.5, 99.5])  # the mean confidence in bins of 1/15
+    np.testing.assert_allclose(points.get_xdata(), [52, 55, 90.5, 99.5])  # mean confidence in each bin of width 1/15
     np.testing.assert_allclose(points.get_ydata(), [100, 0, 50, 100])
     assert upper.get_ylabel() == "accuracy (%)"
     assert lower.get_xlabel() == "confidence (%)"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.coverage import CoverageCurve
     from nlptx.classifier.model import Model
 
-# Maximum error rates for which `nlptx info` shows the fraction of the texts that get a label.
+# Error rates for which `nlptx info` shows the fraction of the texts that would get a label.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
 # Smallest coverage that is drawn, in percent. At a smaller coverage, the accuracy depends on only a few texts.
 _MIN_DRAWN = 10
@@ -38,7 +38,7 @@ class Abstention:
         return self.abstain is not None or self.max_error is not None
 
     def threshold(self, model: Model) -> float:
-        """Return the minimum confidence for a label; 0 if neither option is given.
+        """Return the minimum confidence that a text needs to get a label; 0 if neither option is given.
 
         Raises:
             ArtifactError, QualityGateError: the model has no threshold for ``--max-error``.
@@ -47,7 +47,7 @@ class Abstention:
 
 
 def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--abstain`` and ``--max-error``; the command receives them as ``abstention``."""
+    """Add ``--abstain`` and ``--max-error``; the command receives their values as ``abstention``."""
 
     def check(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
         if value is not None and math.isnan(value):
@@ -66,7 +66,7 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="E",
         callback=check,
-        help="Choose P of --abstain by the errors on held-out texts, so that at most a fraction E of labels is wrong.",
+        help="Like --abstain, with P chosen on held-out texts so that at most a fraction E of the labels is wrong.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
@@ -98,8 +98,8 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
-    The first rate is the smallest attainable one. Larger rates follow, up to the first one at which all texts are
-    labelled. If no rate is attainable, a single pair says why.
+    The first rate is the smallest attainable one. Larger rates follow, up to the smallest rate at which all texts are
+    labelled. If no rate is attainable, a single pair gives the reason.
     """
     smallest = curve.smallest_error()
     if smallest is None:

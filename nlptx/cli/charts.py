@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# The bit for each dot of a braille character, by row and column. A character has 4 rows and 2 columns of dots.
+# Bit mask of each dot of a braille character, by row and column. A character has 4 rows and 2 columns of dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 # Width of a curve, in characters, without the labels.
@@ -23,12 +23,12 @@ def bar(share: float, width: int) -> str:
 
 
 def curve(points: Sequence[tuple[float, float]], line: int = 80, height: int = 10) -> list[str]:
-    """Draw points (x, y) as a curve of braille dots, and return the lines. The y axis is labelled at both ends.
+    """Draw points (x, y) as a curve of braille dots, and return its lines of text. The y axis is labelled at both ends.
 
     Args:
         points: one or more points, with increasing x.
-        line: maximum length of a line.
-        height: number of lines.
+        line: maximum number of characters per output line.
+        height: number of output lines.
     """
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)

@@ -68,14 +68,14 @@ _KINDS = (
     show_default=True,
     help="Minimum Jaccard similarity at which two texts count as nearly the same.",
 )
-@option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of examples of each fault.")
+@option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of examples per fault.")
 @option(
     "--fail-on",
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
     help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: every kind except those that"
-    " may include correct rows.",
+    " may list correct rows.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, exclude=True, separator=True)
@@ -111,13 +111,13 @@ def check(
     which makes the list more precise. With --predictions, only the given predictions are used.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
-    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete the lines of rows
-    that you want to keep, then pass the table to nlptx train --exclude.
+    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete the lines of the
+    rows that you want to keep, then pass the table to nlptx train --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
-    the model given with -m, are most uncertain. Texts that resemble a listed text are used only if there are no others.
-    --to-label writes the listed texts to a table. Fill in the labels, and pass the table to nlptx train together with
-    DATA.
+    the model given with -m, are most uncertain. A text that resembles a listed text is listed only if no other texts
+    are left. --to-label writes the listed texts to a table. Fill in the labels, and pass the table to nlptx train
+    together with DATA.
 
     The exit code is 0 even if there are faults, unless --fail-on is given.
     """
@@ -188,7 +188,7 @@ def check(
         with open_table(bad_rows, format_of_table(bad_rows), COLUMNS) as table:
             for row in listed:
                 table.write(row)
-        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of rows to keep, then train with `exclude`")
+        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of the rows to keep, then train with `exclude`")
     if to_label is not None and suggested is not None:
         columns = (reading.text_column, reading.label_column)
         with open_table(to_label, format_of_table(to_label), columns) as table:
@@ -207,7 +207,7 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
     """Raise QualityGateError if the data has a fault of a kind in ``fail_on``.
 
-    The kind "any" stands for all kinds of which every listed row is faulty.
+    The kind "any" stands for every kind that lists only rows that are certainly faulty.
     """
     from nlptx.data_quality.findings import KINDS
 

@@ -41,7 +41,8 @@ class GivenModel:
         note = self.run.reporter.note
         if seen := seen_in(self.model, labelled.sha256):
             note(
-                f"note: {SEEN[seen]}; a model repeats the wrong labels that it has learned, so fewer of them are found"
+                f"note: {SEEN[seen]}; a model repeats the wrong labels that it has learned, so fewer wrong labels are"
+                " found"
             )
         return predict_labelled(self.model, self.name, labelled, scorer(self.model, workers), note)
 
@@ -51,7 +52,7 @@ class GivenModel:
 
 
 def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions, run: Run) -> LabelledPredictions:
-    """Return the predictions that a table contains for labelled texts; texts without a row are left out."""
+    """Return the predictions that a table contains for labelled texts. Texts that are not in the table are left out."""
     from nlptx.evaluation.prediction_file import read_predictions
 
     reading = replace(reading, format="auto", delimiter=None)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.findings import Finding
     from nlptx.data_quality.profile import Lengths
 
-# Maximum numbers of labels and columns in the tables, and of characters shown per text.
+# Maximum number of labels in a table, of columns in the list of columns, and of characters shown per text.
 _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 
@@ -104,7 +104,7 @@ def _length_row(name: str, lengths: Lengths) -> tuple[Any, ...]:
 
 
 def _line(example: dict[str, Any]) -> str:
-    """Return an example on one line."""
+    """Return a description of an example, on one line."""
     text = example["text"]
     text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]} ..."
     label = f"  [{example['label']}]" if "label" in example else ""

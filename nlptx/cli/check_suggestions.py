@@ -16,7 +16,7 @@ _DIGITS = 4
 
 
 def suggested_as_json(suggested: SuggestedTexts | None, rows: Rows) -> dict[str, Any]:
-    """Return the texts as JSON values, or an empty dictionary if ``--suggest`` was not given."""
+    """Return the suggested texts as JSON values, or an empty dictionary if ``--suggest`` was not given."""
     if suggested is None:
         return {}
     from nlptx.data_quality.copies import joined
@@ -36,7 +36,7 @@ def suggested_as_json(suggested: SuggestedTexts | None, rows: Rows) -> dict[str,
 
 
 def draw_suggested(suggested: SuggestedTexts | None, rows: Rows, reporter: Reporter) -> None:
-    """If ``--suggest`` was given, print the first suggested texts, one per line, or why there are none."""
+    """If ``--suggest`` was given, print the first suggested texts, one per line, or the reason why there are none."""
     if suggested is None:
         return
     found = suggested_as_json(suggested, rows)["suggested"]

@@ -73,10 +73,10 @@ class ClusterOptions:
             yield ClusterWorkers(run.jobs, cluster, folder)
 
     def print_plan(self, plan: dict[str, Any], tasks: int, seconds: float, run: Run) -> None:
-        """Print what a command would do.
+        """Print the plan of a command: what it would do on the cluster.
 
         Args:
-            plan: what to print, as name -> value; the estimated times are added to it.
+            plan: values to print, by name; the estimated times are added to it.
             tasks: number of tasks that can run at the same time.
             seconds: estimated time with one worker.
             run: options shared by all commands.
@@ -94,7 +94,7 @@ class ClusterOptions:
             run.reporter.facts(f"plan for {self.address}", facts)
 
     def print_partitions(self, partitions: Sequence[Partition], rate: float, memory: int, run: Run) -> None:
-        """Print what a command would do with its input partitions.
+        """Print the plan of a command that processes the partitions of its input.
 
         Args:
             partitions: the input, cut into partitions.
@@ -111,7 +111,7 @@ class ClusterOptions:
 
 
 def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:
-    """Add ``--cluster`` and ``--dry-run`` to a section of the help; the command receives them as ``cluster``."""
+    """Add ``--cluster`` and ``--dry-run`` to a section of the help; the command receives both values as ``cluster``."""
 
     @option(
         "--cluster",
@@ -134,12 +134,12 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
 
 
 def shared_folder(output: str, chosen: str | None) -> AbstractContextManager[str]:
-    """Make a folder for intermediate results, shared by all workers. It is removed when the ``with`` block ends.
+    """Make a folder for intermediate results, shared by all workers. The folder is removed after the ``with`` block.
 
     Args:
         output: path of the output; ``-`` is treated like a file in the current folder.
-        chosen: parent folder that the user chose; None for the folder of the output, because outputs are usually on
-            shared storage.
+        chosen: parent folder that the user chose; None for the folder of the output, which is usually on shared
+            storage.
 
     Raises:
         OutputError: the folder cannot be made.

@@ -1,4 +1,4 @@
-"""``nlptx predict --cluster``: the workers score partitions of the input, and the rows are joined in order."""
+"""``nlptx predict --cluster``: the workers score partitions of the input, and this process joins their output rows."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import Workers
 
-# Partition size in bytes. It is smaller than for counting, because scoring takes longer and the first rows should
-# appear soon.
+# Size of a partition in bytes. Partitions are smaller than for counting, because scoring takes longer and the first
+# rows should appear soon.
 _PARTITION = 32 << 20
 # Number of texts in the sample that is scored to estimate the time.
 _SAMPLE = 2000
@@ -43,8 +43,8 @@ class ScoreJob:
     Args:
         model: absolute path of the model; None for the bundled model.
         reading: options for reading the input.
-        writing: options for the content of the rows.
-        layout: format of the rows.
+        writing: options for the content of the output rows.
+        layout: format of the output rows.
         terminal: whether the output is a terminal.
         folder: absolute path of a folder that all workers can access, for intermediate results.
     """
@@ -74,10 +74,10 @@ class ScoredPartition:
 
     Args:
         partition: the partition that was scored.
-        path: path of the file that contains the rows.
+        path: path of the file that contains the output rows.
         header: the header cells and the delimiter; None if there is no header.
         header_size: size of the header, in bytes.
-        texts: what to report about the texts, such as their number.
+        texts: facts to report about the texts, such as their number.
         notes: notes about the input.
     """
 
@@ -135,7 +135,7 @@ def score_on_cluster(
 
 
 def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
-    """Score a partition, and write its rows to a file."""
+    """Score a partition, and write the output rows to a file."""
     notes: list[str] = []
     corpus = Corpus([task.partition], job.reading, notes.append)
     path = os.path.join(job.folder, f"scores-{task.number:06}")
@@ -147,7 +147,7 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
-    """For each partition, append its rows to the output, remove its file, and yield it. Only the first header is kept.
+    """For each partition, append its rows to the output, remove its file, and yield it. Only one header is kept.
 
     Raises:
         DataError: the partitions have different columns.

@@ -19,7 +19,7 @@ from nlptx.sampling.splits import FOLDS
 from nlptx.settings import TrainSettings
 from nlptx.training.fit import fit
 
-# Number of texts in the sample, and minimum number of texts with each label in it.
+# Number of texts in the sample, and minimum number of sampled texts with each label.
 _SAMPLE, _OF_EACH = 2000, 5
 
 
@@ -55,7 +55,7 @@ def print_training_plan(
     plan = {
         "texts": total,
         "bytes": size_of(found.texts),
-        # Data beyond the memory limit is kept in temporary files.
+        # Data that exceeds the memory limit is kept in temporary files.
         "memory_per_worker": min(memory_of_run(found.texts, found.unlabelled), memory),
         "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
     }
@@ -63,9 +63,10 @@ def print_training_plan(
 
 
 def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
-    """Return the rows of about ``_SAMPLE`` texts with about the same label frequencies.
+    """Return the row numbers of a sample of about ``_SAMPLE`` texts, with about the label frequencies of all texts.
 
-    At least ``_OF_EACH`` texts of each label, or all of them, are in the sample, unless a text may have several labels.
+    For single-label data, the sample contains at least ``_OF_EACH`` texts with each label, or all texts with this label
+    if there are fewer.
     """
     by_label = sorted(range(len(labels)), key=lambda row: labels[row])
     rows = set(by_label[:: max(1, len(labels) // _SAMPLE)])

@@ -1,6 +1,6 @@
 """The Click classes of commands and options.
 
-They group the options in the help text, refuse repeated options, and report unknown environment variables.
+These classes group the options in the help text, refuse repeated options, and report unknown environment variables.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import click
 from nlptx.cli.environment import note_unknown_variables
 from nlptx.settings import GROUPS, MAIN
 
-# Type of options and arguments that are paths, for which completion offers files and folders. Click does not check
-# whether the path can be read; the code that opens it reports any problems.
+# Type of options and arguments that are paths. Shell completion offers files and folders for them. Click does not check
+# whether a path can be read; the code that opens the file reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
-# Keys of click.Context.meta: the path of the --config file, and its contents as section -> name -> value.
+# Keys in click.Context.meta for the path of the --config file, and for its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
-# Options that, in a section of the --config file, apply only to the command with the name of the section. Other
-# commands that read the section, such as tune, ignore them.
+# If a section of the --config file sets these options, they apply only to the command that has the name of the section.
+# Other commands that read the section, such as tune, ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
 # Maximum width of the column with the option names; longer names get a separate line.
 _NAMES = 30

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Show N texts that only the first model predicts correctly, and N that only another model does.",
+    help="Show N texts that only the first model predicts correctly, and N that only another model predicts correctly.",
 )
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
@@ -61,9 +61,9 @@ def compare(
 
     A and B each name a model: a file written by nlptx train, "bundled" for the bundled model, or a table with the
     predictions of a model from another program. Such a table has the columns text, label (the true label), predicted,
-    and, if probabilities are known, prob_LABEL for each label. DATA is a file with the labelled texts. It may be
-    omitted if A or B is a table with true labels; the texts of this table are then used. All models are compared on the
-    same texts.
+    and, if probabilities are known, prob_LABEL for each label. DATA is a file with the labelled texts. DATA may
+    be omitted if A or B is a table with true labels; the texts of this table are then used. All models are compared on
+    the same texts.
 
     The report gives the accuracy, macro-F1, log-loss and calibration of each model, the differences from the first
     model with 95 % bootstrap intervals, the number of texts that only one model predicts correctly, and McNemar's exact
@@ -153,7 +153,7 @@ def _predictions(
     if data is None and not tables:
         raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
     found = {}
-    if data is None:  # the texts of the first table with true labels are used; other tables may lack labels
+    if data is None:  # use the texts of the first table with true labels; other tables may lack labels
         labelled = [name for name in tables if has_true_labels(name, reading)] or tables
         found = {name: read_predictions(name, reading, run.reporter.note) for name in labelled}
         data = _as_data(found[labelled[0]])
@@ -168,7 +168,7 @@ def _predictions(
 
 
 def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_data: bool, reading: ReadOptions) -> None:
-    """Refuse labelled texts among ``sources``, the inputs whose predictions are to be compared."""
+    """Raise DataError if one of ``sources``, whose predictions are to be compared, contains only labelled texts."""
     for name in sources:
         if name != BUNDLED and (os.path.isdir(name) or (not is_data and _is_only_data(name, reading))):
             others = " ".join(shlex.quote(other) for other in inputs if other != name)
@@ -181,7 +181,7 @@ def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_dat
 
 
 def _is_model(path: str) -> bool:
-    """Return whether a file has the first bytes of an artifact, such as a model."""
+    """Return whether a file starts with the same bytes as every artifact, so that it is probably a model."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -210,7 +210,7 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | None:
-    """Return the text of each row if the table contains predictions for several seeds, else None."""
+    """Return the text of each row if the table contains predictions for several seeds, otherwise None."""
     from nlptx.evaluation.groups import seeds_note, texts_of_seeds
 
     texts = texts_of_seeds(predictions.documents)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
 _NONE = "-"
-# Maximum number of characters of a text that are shown.
+# Maximum number of characters shown per text.
 _SHOWN = 200
 
 
@@ -58,7 +58,7 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
         )
         for pair in comparison.pairs
     ]
-    header = ("", "accuracy in points", "log-loss", "only this / only the first right", "p", "p corrected")
+    header = ("", "accuracy in points", "log-loss", "only this right / only the first right", "p", "p corrected")
     reporter.table(f"differences from {first}, with 95 % intervals; {_test(comparison)}", header, rows)
     names = [each.source for each in comparison.candidates]
     matrix = [
@@ -90,7 +90,7 @@ def _test(comparison: Comparison) -> str:
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Print up to ``count`` texts that only the first model predicts correctly, and as many that only another one does.
+    """Print texts that only one of two models predicts correctly, up to ``count`` for each of the two models.
 
     The first model is compared with each of the other models in turn.
     """
@@ -115,10 +115,10 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
 
 
 def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -> None:
-    """Write the texts for which the predictions differ to a .csv, .tsv or .jsonl file.
+    """Write the texts for which the models give different predictions to a .csv, .tsv or .jsonl file.
 
     Raises:
-        click.UsageError: the file name has none of these extensions.
+        click.UsageError: the file name has another extension.
         OutputError: the file cannot be written.
     """
     from nlptx.evaluation.verdict import disagreement_columns, disagreements

@@ -26,14 +26,15 @@ _EXCLUDED = ("config", "help")
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--config``, which replaces default values with the values in the command's section of the file.
 
-    All sections are checked. Apply this decorator above :func:`preset_option`, because the file may contain a preset.
+    All sections are checked. Apply this decorator above :func:`preset_option`, so that the file, which may set the
+    preset, is read first.
     """
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if context.resilient_parsing:
             return
-        # If `train` also runs the earlier stages (see one_step.py), it has read the file before their contexts are
-        # created, so the file is not read again.
+        # If `train` also runs the earlier stages (see one_step.py), it has read the file before the contexts of these
+        # stages are created, so the file is not read again.
         if value is not None and CONFIGURED not in context.meta:
             context.meta[CONFIGURED] = read_config(value, context)
             context.meta[CONFIG_FILE] = value
@@ -56,7 +57,7 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
 
     Args:
         path: path of the TOML file.
-        context: context of any command of the program.
+        context: click context of any nlptx command.
 
     Returns:
         The contents of the file, as section -> Python name of the option -> value.
@@ -70,7 +71,7 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
             names = ", ".join(f"[{name}]" for name in SECTIONS)
             raise click.UsageError(f"{path}: {_unknown('section', section, SECTIONS)}; the sections are {names}.")
         if not isinstance(values, dict):
-            raise click.UsageError(f"{path}: {section} is a value; expected a section [{section}].")
+            raise click.UsageError(f"{path}: {section} is set to a value; expected a section [{section}].")
         command, _ = stage_command(section, context)
         options = {_key(found): found for found in command.params if isinstance(found, Option)}
         for name in _EXCLUDED:
@@ -92,7 +93,7 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
 
 
 def stage_command(stage: str, context: click.Context) -> tuple[click.Command, click.Context]:
-    """Return the command of a stage, and the context of the program, given the context of any command."""
+    """Return the command of a stage, and the context of the top-level command, given the context of any command."""
     program = context.find_root()
     assert isinstance(program.command, click.Group)
     command = program.command.get_command(program, stage)

@@ -38,7 +38,7 @@ SPLITS = ("train", "unsup")
 @preset_option
 @settings_options(CountSettings)
 @seed_option
-@option("--shard", metavar="I/N", help="Use only the I-th of N parts of the input; nlptx merge adds up the parts.")
+@option("--shard", metavar="I/N", help="Count only the I-th of N parts of the input; nlptx merge adds up the counts.")
 @option(
     "--vocabulary",
     type=PATH,
@@ -75,7 +75,7 @@ def cooccur(
     --seed has no effect.
 
     With --shard, only one part of the input is counted. The output is part-I.npz by default, and nlptx merge adds up
-    all parts; see nlptx merge --help.
+    the counts of all parts; see nlptx merge --help.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, vocabulary)

@@ -66,23 +66,24 @@ def crossvalidate(
     nlptx crossvalidate reviews.csv --folds 10
     nlptx crossvalidate reviews.csv --group author --predictions predictions.csv --json
 
-    The texts are split into folds, and each label is spread evenly over them. For each fold, a model is trained on all
-    other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made from the other
-    folds only. All settings of nlptx train can be used, even those that are not listed here. Unless --group or
-    --shuffle is given, up to 100 neighbouring texts with the same label stay in the same fold, because neighbouring
-    texts are often related.
+    The texts are split into folds, and each label is spread evenly over the folds. For each fold, a model is trained on
+    all other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made only from
+    the folds that the model is trained on. All settings of nlptx train can be used, even those that are not listed
+    here. Unless --group or --shuffle is given, up to 100 neighbouring texts with the same label stay in the same fold,
+    because neighbouring texts are often related.
 
-    The 95 % interval of the mean allows for the overlap of the training sets (Nadeau and Bengio 2003).
+    The 95 % interval of each mean takes the overlap of the training sets into account (Nadeau and Bengio 2003).
 
     --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions
-    (it needs the report extra: pip install 'nlptx[report]').
+    (this needs the report extra: pip install 'nlptx[report]').
 
-    --predictions writes a table with the columns of DATA, then predicted, confidence, prob_<label>, fold and seed.
+    --predictions writes a table with the columns of DATA, followed by the columns predicted, confidence, prob_<label>,
+    fold and seed.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
     if predictions is None and resume:
-        raise click.UsageError("--resume needs --predictions FILE, because the finished folds are kept beside FILE.")
+        raise click.UsageError("--resume needs --predictions FILE, because the finished folds are stored beside FILE.")
     if predictions is not None:
         if predictions == STDOUT:
             raise click.UsageError("--predictions writes a file; use a file name instead of -.")
@@ -143,7 +144,7 @@ def crossvalidate(
                 )
             if predictions is not None:
                 for name, free in write_predictions(predictions, result, documents).items():
-                    run.reporter.note(f"note: the input already has a column {name!r}; the added column is {free!r}")
+                    run.reporter.note(f"note: the input already has a column {name!r}, so the added column is {free!r}")
             if report is not None:
                 from nlptx.report.crossvalidation_page import write_crossvalidation_page
 
@@ -165,7 +166,7 @@ def crossvalidate(
 
 
 def _name(done: int, folds: int, seeds: int) -> str:
-    """Return the name of the fold that is trained after ``done`` folds are finished."""
+    """Return the title of the next fold when ``done`` folds are finished."""
     fold = f"fold {done % folds + 1} of {folds}"
     return fold if seeds == 1 else f"seed {done // folds + 1} of {seeds}, {fold}"
 

@@ -1,4 +1,4 @@
-"""Notes on environment variables NLPTX_* that have no effect, because they belong to no option."""
+"""Prints notes on environment variables NLPTX_* that have no effect, because they belong to no option."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from nlptx.cli.reporter import print_note
 
 # Variables that do not set options: the first enables tracebacks, and the second names a folder of test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# Minimum similarity, from 0 to 1, at which a variable of the current command is suggested in preference to variables of
-# other commands.
+# A variable of the current command is suggested if its similarity to the unknown variable, from 0 to 1, is at least
+# this number. Otherwise, the variables of all commands are considered.
 _SIMILAR = 0.8
 
 

@@ -63,27 +63,28 @@ def evaluate(
 
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
     (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
-    each label, and the confusion matrix. It also gives the calibration error that a perfectly calibrated model would
-    have by chance on the same number of texts. For a text without a known word, the probability of each label is the
-    fraction of the training texts with this label, and the most frequent label is predicted. The report gives the
-    number of such texts.
+    each label, and the confusion matrix. The report also gives the calibration error that a perfectly calibrated model
+    would have by chance on the same number of texts, and the number of texts without a known word. For a text without a
+    known word, the probability of each label is the fraction of the training texts with this label, and the most
+    frequent label is predicted.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws accuracy against coverage
     as a curve, and a reliability diagram, which shows the accuracy at each confidence. If the model is perfectly
     calibrated, the accuracy equals the confidence. --abstain and --max-error work as in nlptx predict. With one of
-    them, --min-accuracy and all other measures in the report apply only to the labelled texts.
+    these options, --min-accuracy and all measures except accuracy against coverage refer only to the texts that get a
+    label.
 
     --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the worst errors
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
-    loads nothing from the network. It needs the report extra: pip install 'nlptx[report]'.
+    loads nothing from the network. --report needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
     --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.
 
-    Instead of a model, -m also accepts a table with the predictions of any program. Its columns are text, label (the
-    true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no true
-    labels.
+    Instead of a model, -m also accepts a table with the predictions of any program. The columns of this table are text,
+    label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no
+    true labels.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")

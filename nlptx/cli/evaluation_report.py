@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # The confusion matrix is drawn for at most _MAX_DRAWN labels. For more labels, the _MAX_LISTED most frequent errors are
 # listed instead.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
-# Maximum number of groups, that is, values of a column, in a table.
+# Maximum number of rows in a table of groups, where each group consists of the texts with one value of a column.
 _MAX_GROUPS = 40
 
 
@@ -49,7 +49,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Return the JSON field ``by``: the accuracy for each value of each column. Without columns, return no field."""
+    """Return the JSON field ``by``: the accuracy for each value of each column. Without columns, it is left out."""
     if not groups:
         return {}
     return {"by": {column: [asdict(group) for group in found] for column, found in groups.items()}}

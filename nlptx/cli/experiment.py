@@ -57,15 +57,15 @@ def experiment_options(function: Function) -> Function:
     @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
     @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
     @option(
-        "--shuffle", is_flag=True, group="Data", help="Assign each text to a fold at random, not with its neighbours."
+        "--shuffle", is_flag=True, group="Data", help="Assign each text to a fold at random, without its neighbours."
     )
     @option(
         "-e",
         "--embeddings",
         type=PATH,
-        show_default="made from the other folds",
+        show_default="made from the training folds",
         metavar="FILE",
-        help="Word vectors from nlptx pca or word2vec, or a model whose vectors are used.",
+        help="Word vectors from nlptx pca or word2vec, or a model to take them from.",
     )
     @option(
         "--start",
@@ -80,7 +80,7 @@ def experiment_options(function: Function) -> Function:
         type=PATH,
         metavar="FILE",
         group="N-grams",
-        help="Lexicon to use as a prior; see nlptx train --help.",
+        help="Prior weights of words; see nlptx train --help.",
     )
     @config_option
     @preset_option

@@ -38,9 +38,9 @@ _BATCH = 16
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Format of the explanations; auto: by the suffix of the output.",
+    help="Format of the explanations; auto: chosen by the suffix of the output.",
 )
-@option("--label", metavar="LABEL", show_default="the predicted one", help="Label to explain.")
+@option("--label", metavar="LABEL", show_default="the predicted label", help="Label to explain.")
 @option("--top", type=click.IntRange(1), show_default="all", help="Show only the N words with the largest effects.")
 @option("--pairs", type=click.IntRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
 @option("--attention", is_flag=True, help="Add the complete attention matrices to the JSON output.")
@@ -67,23 +67,23 @@ def explain(
 
     The column "worth" shows the effect of each word: the decrease in the label's probability when the text is scored
     without the word. The columns b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets,
-    averaged over all query words. Attention shows where information can flow; the effect shows how much a word changes
-    the probability. Words that the model does not know are marked "unknown". Words beyond the part of the text that the
-    model reads are marked "not read".
+    averaged over all query words. Attention shows which words the network combines; the effect shows how much a word
+    changes the probability. Words that the model does not know are marked "unknown". If the model reads only the first
+    part of a text, the words after this part are marked "not read".
 
-    The second table shows pairs of words that depend on each other, such as "not good". It gives the effect of the
-    second word with the first word in the text, and without it. Here, the effect is the decrease in the log-odds of the
-    label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference between these two
-    effects. Only pairs that contain one of the most important words are measured.
+    The second table shows pairs of words that depend on each other, such as "not good". The table gives the effect of
+    the second word twice: with the first word in the text, and without it. In this table, an effect is the decrease in
+    the log-odds of the label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference
+    between the two effects of the second word. Only pairs that contain one of the most important words are measured.
 
     Without --input, one text is explained: the argument, or all of standard input. With --input, each text of a file is
     explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
 
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
     "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "worth" and
-    "attention" (by block and head); the last two are null if the word was not read. Each item of "pairs" has the keys
-    "words", "positions", "worth_with", "worth_without" and "effect". --attention adds the attention matrices of the
-    words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
+    "attention" (by block and head); "worth" and "attention" are null if the word was not read. Each item of "pairs" has
+    the keys "words", "positions", "worth_with", "worth_without" and "effect". --attention adds the attention matrices
+    of the words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
     """
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
@@ -113,7 +113,7 @@ def explain(
         from nlptx.classifier.label_types import find_label
 
         find_label(chosen, classifier.labels)
-    reading = with_separator(reading, classifier)  # a label column may contain lists of labels
+    reading = with_separator(reading, classifier)  # otherwise, a list in the label column would be an error
     with open_writer(output, layout, run.reporter) as writer:
         _explain_all(work, input, reading, writer, run)
 
@@ -130,8 +130,8 @@ def _explained(
 ) -> ExplainedText:
     """Explain one text.
 
-    A text without a known word cannot be explained. If it is from a file (``where`` is not empty), the result has no
-    label; otherwise, DataError is raised.
+    A text without a known word cannot be explained. For such a text from a file (``where`` is not empty), the result
+    has no label; otherwise, DataError is raised.
     """
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs

@@ -110,5 +110,5 @@ def _escaped(text: str) -> str:
 
 
 def _isolated(text: str) -> str:
-    """Escape a text that may be in a script written from right to left, so that it does not move its neighbours."""
+    """Escape a text, and mark it so that a right-to-left script does not change the order of the text around it."""
     return f"<bdi>{_escaped(text)}</bdi>"

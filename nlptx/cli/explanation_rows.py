@@ -99,8 +99,8 @@ def explained_text(
     Args:
         model: the classifier.
         text: the explained text.
-        explanation: its explanation, or None if the text has no known word.
-        pairs: its strongest pairs of words.
+        explanation: explanation of the text, or None if the text has no known word.
+        pairs: the strongest pairs of words in the text.
         where: position of the text in the input.
         top: number of words to show, or None for all tokens.
         attention: whether to keep the attention matrices.

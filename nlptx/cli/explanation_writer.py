@@ -22,8 +22,8 @@ FORMATS = ("auto", "table", "jsonl", "html")
 _BY_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".html": "html", ".htm": "html"}
 # Maximum width of a bar, in characters.
 _BAR = 12
-# Effects are shown in decimal notation if the largest one in the table is at least this number, otherwise with an
-# exponent.
+# Effects are shown in decimal notation if the largest effect in the table is at least this number. Otherwise, effects
+# are shown with an exponent.
 _DECIMAL = 0.001
 
 
@@ -36,7 +36,7 @@ def choose_format(asked: str, is_json: bool, output: str) -> str:
         output: path of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
 
     Raises:
-        click.UsageError: the options and the output name contradict each other, or ask for a table in a file, although
+        click.UsageError: the options and the output name ask for different formats, or for a table in a file, although
             tables can only be printed.
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output

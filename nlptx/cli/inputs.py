@@ -25,11 +25,11 @@ def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_names(*names: str | None) -> None:
-    """Raise click.UsageError if ``-`` occurs twice, or if a name is empty, as with an unset shell variable."""
+    """Raise click.UsageError if ``-`` occurs twice, or if a name is empty, for example from an unset shell variable."""
     if "" in names:
         raise click.UsageError("a file name is empty.")
     if names.count("-") > 1:
-        raise click.UsageError("standard input can be read for one purpose only; name a file for the others.")
+        raise click.UsageError("standard input (-) can be used for only one of the inputs; name a file for the others.")
 
 
 def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 # Maximum number of texts that a note lists.
 _NAMED = 3
-# If the fraction of known words is smaller than this, a note is printed. A large vocabulary covers at least 80 % of the
-# words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages (names,
+# If the fraction of known words is smaller than this number, a note is printed. A large vocabulary covers at least 80 %
+# of the words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages (names,
 # punctuation, short words).
 _MIN_KNOWN_SHARE = 0.6
-# A note is printed if at least this number, and more than this fraction, of the texts are unlike the training texts.
+# Minimum number of texts unlike the training texts, and fraction of all texts that they must exceed, for a note.
 _MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
 
 
@@ -29,7 +29,7 @@ class KnownWords:
 
     def __init__(self) -> None:
         self.texts = self.unknown = self.unlike = 0
-        self._first_unlike = ""  # texts without a known word have a separate note
+        self._first_unlike = ""  # position of the first unlike text that has a known word
         self._named: list[str] = []
         self._words = 0
         self._known = 0

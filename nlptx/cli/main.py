@@ -19,7 +19,7 @@ from nlptx.cli.standard_streams import drop_stdout, name_of_cause, repair_stream
 from nlptx.cli.stop_signal import SIGNALLED, StopSignal, Terminated
 from nlptx.errors import NlptxError
 
-# Command -> help text. The module of the same name is imported only if the command is used.
+# Command -> help text. The module with the name of a command is imported only if the command is used.
 COMMANDS = {
     "cooccur": "Count which words occur near each other.",
     "merge": "Add up counts that were made in parts.",
@@ -40,7 +40,7 @@ INTERRUPTED, READER_GONE = 130, 141
 
 
 class LazyGroup(click.Group):
-    """A group that imports the module of a command only when it is needed."""
+    """A group of commands that imports the module of a command only when the command is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -105,7 +105,7 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         drop_stdout()
-        # if the code is not 0, an error was already printed, and the failure to flush may have the same cause
+        # If the code is not 0, an error was already printed, and the failure to flush may have the same cause.
         if code == 0:
             where = name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
@@ -116,8 +116,8 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, os._exit() is always used, because a normal exit may not have the exit code 130: if the signal arrived
-    inside the built-in exec(), which the dataclasses module calls, CPython ends by killing itself with SIGINT, even
+    After Ctrl-C, os._exit() is always used, because a normal exit may not have the exit code 130. If the signal arrived
+    inside the built-in exec(), which the dataclasses module calls, CPython kills itself with SIGINT at the end, even
     though KeyboardInterrupt was caught.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
@@ -154,7 +154,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
     except NlptxError as error:
         if os.environ.get("NLPTX_DEBUG"):
             raise
-        from nlptx.cli.option_names import as_options  # imports the settings, which --help does not need
+        from nlptx.cli.option_names import as_options  # late import: --help does not need the settings
 
         print_error(f"error: {as_options(str(error))}")
         return error.exit_code
@@ -192,7 +192,7 @@ def _with_origin(error: click.ClickException) -> click.ClickException:
     """If an invalid value came from an environment variable or a file, add the name of the variable or file."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
-    from nlptx.cli.command import CONFIG_FILE, configured, stage_of  # imports the settings, which --help does not need
+    from nlptx.cli.command import CONFIG_FILE, configured, stage_of  # late import: --help does not need the settings
 
     name, context = error.param.name, error.ctx
     if name in configured(context) and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:

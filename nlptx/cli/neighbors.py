@@ -38,9 +38,10 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     nlptx neighbors terrible wonderful
     nlptx neighbors embeddings.npz --analogy man king woman
 
-    EMBEDDINGS is the output of nlptx pca or nlptx train, or a file in word2vec text format (*.txt, *.vec); the default
-    is the bundled model. The first argument is used as EMBEDDINGS if it is -, contains a slash, ends in .npz, .txt or
-    .vec, or is the name of an .npz file with any suffix. With -m FILE, every argument is a word.
+    EMBEDDINGS is the output of nlptx pca or nlptx train, or a file in word2vec text format (*.txt, *.vec); without
+    EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it is -, contains a slash, ends
+    in .npz, .txt or .vec, or names a file whose content is that of an .npz file. With -m FILE, every argument is a
+    word.
     """
     if model is None and _is_file(words[0]):
         model, *rest = words
@@ -73,7 +74,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
 
 def _is_file(argument: str) -> bool:
-    """Return whether the first argument is a file of word vectors rather than a word."""
+    """Return whether the first argument names a file of word vectors and is not a word."""
     if argument in ("", "-") or os.sep in argument or argument.lower().endswith(_ENDINGS):
         return True
     if not os.path.isfile(argument) or not os.access(argument, os.R_OK):

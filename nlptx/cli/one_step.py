@@ -27,7 +27,7 @@ _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 class OneStep:
     """Counting and PCA within ``nlptx train``.
 
-    Both stages use the option values that their commands would use. These values come from the ``--config`` file, from
+    Both stages use the option values that their commands would use. The values come from the ``--config`` file, from
     environment variables, and from the preset of ``train``.
 
     Args:
@@ -49,7 +49,7 @@ class OneStep:
         _note_unused(context, reporter)
 
     def embeddings(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
-        """Return the settings for making word vectors. If they will be made, print a note.
+        """Return the settings for making word vectors. If word vectors will be made, print a note.
 
         Args:
             epochs: number of training epochs; if it is 0, there is no network, and no word vectors are made.
@@ -65,8 +65,8 @@ class OneStep:
             self.reporter.note("no word vectors are given (-e), so they are made from these texts by counting and PCA")
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
-        # If --memory and --tmp-dir are not set for cooccur, the values of train apply. The memory limit of train must
-        # not change the model, so the memory for distinct words is then fixed.
+        # If --memory and --tmp-dir are not set for cooccur, the values of train apply. The memory for distinct words is
+        # then a constant, because the memory limit of train must not change the model.
         given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]
@@ -116,7 +116,7 @@ def _values(cls: type[Settings], context: click.Context) -> dict[str, Any]:
 
 
 def _note_unused(context: click.Context, reporter: Reporter) -> None:
-    """Report the options of ``cooccur`` and ``pca`` in the ``--config`` file that ``train`` ignores."""
+    """Report which options of ``cooccur`` and ``pca`` in the ``--config`` file have no effect on ``train``."""
     for stage, used in _USED.items():
         known = {*used, *(item.name for item in fields(SECTIONS[stage]))}
         given = context.meta.get(CONFIGURED, {}).get(stage, {})

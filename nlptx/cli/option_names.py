@@ -15,11 +15,11 @@ _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "report", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
-# There is no option for `guess_text`: whether the text column may be guessed depends on another option.
+# There is no option for `guess_text`: whether the text column may be guessed depends on --text-column.
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
-# Settings of cooccur or pca in a message of train, which has no options for them; the --config file can set them.
+# A setting of cooccur or pca in a message of train. train has no option for this setting, but --config can set it.
 _OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
 

@@ -37,7 +37,7 @@ class Run:
 def run_options(
     *, json_help: str = "Print the summary as one JSON object on standard output.", computes: bool = True
 ) -> Callable[[Function], Function]:
-    """Add the options that every command has; the command receives them as ``run``.
+    """Add the options that every command has; the command receives their values as ``run``.
 
     Args:
         json_help: help text of ``--json``.
@@ -63,7 +63,7 @@ def run_options(
             if computes:
                 from nlptx.runtime.workers import default_jobs
 
-                # BLAS starts now, because later the data may leave too little memory for it
+                # Load BLAS now, because later the data may leave too little memory for it.
                 load_blas("numpy", 1 + (jobs or default_jobs()))
             return function(*args, run=run, **kwargs)
 
@@ -100,7 +100,7 @@ seed_option = option(
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# Maximum size in bytes. Larger sizes are reduced to it, so that sums of sizes fit in 64 bits.
+# Maximum size in bytes. Larger sizes are reduced to this size, so that sums of sizes fit in 64 bits.
 _LARGEST = 1 << 60
 
 
@@ -151,7 +151,7 @@ memory_options = memory_options_in(MAIN)
 
 
 def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callable[[Function], Function]:
-    """Add one option per field of a settings class; the command receives them as ``settings``.
+    """Add one option per field of a settings class; the command receives their values as ``settings``.
 
     Args:
         cls: the settings class.
@@ -189,7 +189,7 @@ def preset_option(function: Function) -> Function:
 
 def effort_option(function: Function) -> Function:
     """Add ``--effort``, which replaces the default settings according to the time that training may take."""
-    help_text = "fast: n-gram models only; best: a larger second classifier."
+    help_text = "fast: only n-gram models; best: a larger second classifier."
     return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
 
 

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
 
-# Options that do not change the page. They are left out of the command that the page shows.
+# Options that do not change the page, and that the command shown on the page does not contain.
 _NOT_SHOWN = {
     *("json", "jobs", "quiet", "verbose", "no_color", "help"),
     *("plot", "min_accuracy", "show", "disagreements", "predictions", "resume"),
@@ -41,7 +41,7 @@ by_option = option(
 
 
 def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
-    """Check that a page can be written and replaces no input. Call this function before any long computation.
+    """Check that a page can be written and overwrites no input. Call this function before any long computation.
 
     Raises:
         click.UsageError: the name of the page is empty, or is the name of an input.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nlptx.cli.prediction_writer import WriterOptions
     from nlptx.cli.scoring_run import ScoredTexts
 
-# Maximum length, in characters, of a text that is repeated in a hint.
+# Maximum length, in characters, of a text that a hint repeats.
 _LONGEST_QUOTED = 60
 
 
@@ -45,7 +45,7 @@ _LONGEST_QUOTED = 60
 @option(
     "--prior",
     is_flag=True,
-    help="Label a text without a known word with the most frequent training label instead of ?.",
+    help="Give a text without a known word the most frequent training label instead of ?.",
 )
 @option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unlike (see above).")
 @option(
@@ -77,27 +77,27 @@ def predict(
     cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
     For plain text (one document per line), each output line contains label, score and text. If the labels have no
-    order, it contains the confidence instead of the score. For a folder or archive (one document per file), it contains
-    the path instead of the text. Tables keep their columns and their format (CSV if the input is Parquet), and the
-    columns label, confidence, score and prob_<label> are added. The suffix of the output (.csv, .tsv, .jsonl or .txt)
-    selects its format; a further suffix .gz, .bz2 or .xz compresses it.
+    order, the line contains the confidence instead of the score. For a folder or archive (one document per file), the
+    line contains the path instead of the text. Tables keep their columns and their format (CSV if the input is
+    Parquet), and the columns label, confidence, score and prob_<label> are added. The suffix of the output (.csv, .tsv,
+    .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz compresses it.
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
-    last column. The surprise measures how rare the words of a text are, compared with the training texts. Its unit is
-    the standard deviation among texts of the same length. A text is marked unlike if its surprise is larger than that
-    of 99.5 % of the training texts, or if it has no known word; it is then probably in another language or about
-    another subject. A note is printed if there are many such texts.
+    last column. The surprise measures how rare the words of a text are, compared with the training texts. The unit of
+    the surprise is the standard deviation of this measure among texts of the same length. A text is marked as unlike if
+    its surprise is larger than that of 99.5 % of the training texts, or if it has no known word. Such a text is
+    probably in another language or about another subject. A note is printed if many texts are marked as unlike.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
-    probabilities are the label frequencies in the training data. With --prior, it gets the most frequent label, with
-    its frequency as the confidence. With --abstain P, texts with a confidence below P get the label ? too; their
-    probabilities and scores are unchanged. --max-error E chooses P from the errors on the held-out texts: on texts like
-    these, at most a fraction E of the labels is wrong (95 % confidence). Every input row has an output row, unless
-    --skip-bad leaves out empty texts and rows that cannot be read.
+    probabilities are the label frequencies in the training data. With --prior, the text gets the most frequent label,
+    and the frequency of this label is the confidence. With --abstain P, texts with a confidence below P get the label ?
+    too; their probabilities and scores are unchanged. --max-error E chooses P from the errors on the held-out texts of
+    the model: with 95 % confidence, at most a fraction E of the labels of similar texts is wrong. Every input row has
+    an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
 
-    For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If there are
-    none, plain text contains -, and a table contains an empty cell. The confidence is the probability that exactly
-    these labels are correct.
+    For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label
+    reaches its threshold, plain text contains -, and a table contains an empty cell. The confidence is the probability
+    that exactly these labels are correct.
     """
     if prior and abstention.max_error is not None:
         raise click.UsageError(
@@ -110,7 +110,7 @@ def predict(
     _check_exist(inputs)
     by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
     layout = choose_format(format, run.json, output, by_variable=by_variable)
-    # The output may overwrite a single input table, because it is a copy of the table with added columns.
+    # If a table is the only input, the output may overwrite it, because the output is a copy with added columns.
     replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl")
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
@@ -120,7 +120,7 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    reading = with_separator(reading, classifier)  # a label column may contain lists of labels
+    reading = with_separator(reading, classifier)  # otherwise, a list in the label column would be an error
     writing = WriterOptions(details, csv_safe, threshold, prior)
     scored: ScoredTexts | None
     if cluster.address is None:

@@ -20,8 +20,8 @@ def choose_format(asked: str, json: bool, output: str, *, by_variable: bool = Fa
         asked: value of ``--format``.
         json: whether ``--json`` was given.
         output: output name; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
-        by_variable: whether ``asked`` comes from an environment variable. It is then used only if the other arguments
-            select no format.
+        by_variable: whether ``asked`` comes from an environment variable. If so, ``asked`` is used only if the other
+            arguments select no format.
 
     Raises:
         click.UsageError: the options and the output name contradict each other, or the name has the suffix of an

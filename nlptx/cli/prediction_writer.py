@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NO_LABEL = "?"
 # Printed in plain text if a multi-label model predicts no label. In tables, the cell is empty instead.
 NONE_OF_THEM = "-"
-# Input format -> output format, for input formats in which predictions cannot be written.
+# Input format -> output format, for the input formats that are not also output formats.
 LAYOUTS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
@@ -59,7 +59,7 @@ class PredictionWriter:
         out: binary output stream.
         layout: output format, one of auto, text, csv, tsv and jsonl.
         model: model that made the predictions; it provides the labels.
-        options: what to write.
+        options: options for the content of the rows.
         live: whether another program may be waiting for the rows; :meth:`flush` then flushes the output.
         terminal: whether the output is a terminal; control characters are then replaced.
 
@@ -151,7 +151,10 @@ class PredictionWriter:
         return labels[0] if self.separator is None else self.separator.join(labels)
 
     def _value(self, scored: Scored) -> str | list[str] | None:
-        """Return the label for a table row. In JSON, a multi-label model gives a list, or None if it abstains."""
+        """Return the label for a table row.
+
+        In JSON, the result for a multi-label model is the list of labels, or None if the text is not labelled.
+        """
         if self.separator is None or self.layout != "jsonl":
             return self._label(scored)
         answered = scored.is_answered(self.options.abstain, prior=self.options.prior)
@@ -178,7 +181,7 @@ class PredictionWriter:
         """Write a line, and return its size in bytes."""
         if self.terminal:
             text = neutralised(text)
-        # A lone surrogate cannot be encoded in UTF-8. The escape \udXXX is valid in JSON.
+        # A lone surrogate cannot be encoded in UTF-8, so it is written as \udXXX, which is a valid escape in JSON.
         line = text.encode("utf-8", "backslashreplace") + b"\n"
         self.out.write(line)
         return len(line)

@@ -33,7 +33,10 @@ label_map_option = option(
     help="Replace a label, such as 1=pos; can be repeated.",
 )
 _weight_column = option(
-    "--weight-column", metavar="NAME", group="Data", help="Column of weights; a row with a weight of 2 counts as two."
+    "--weight-column",
+    metavar="NAME",
+    group="Data",
+    help="Column of weights; a row with a weight of 2 counts as two rows.",
 )
 _exclude = option(
     "--exclude",
@@ -48,7 +51,7 @@ _label_separator = option(
 
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
-    """Return the options. If they have no label separator and the model is multi-label, use the model's separator."""
+    """Return the options, with the label separator of a multi-label model if the options contain no separator."""
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)
@@ -63,7 +66,7 @@ def reading_options(
     separator: bool = False,
     exclude: bool = False,
 ) -> Callable[[Function], Function]:
-    """Add the options for reading inputs; the command receives them as ``reading``.
+    """Add the options for reading inputs; the command receives their values as ``reading``.
 
     Args:
         splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.

@@ -72,7 +72,7 @@ class Reporter:
 
         class Loud(Console):
             def on_broken_pipe(self) -> None:
-                raise  # Rich calls this method in an exception handler; its own version would exit with code 1
+                raise  # Rich calls this method in an exception handler; the inherited method would exit with code 1
 
         console = Loud(stderr=stderr, no_color=not self.color, highlight=False)
         if not console.is_terminal:
@@ -81,7 +81,7 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Print a note, unless the command is quiet."""
-        from nlptx.cli.option_names import as_options  # imports the settings, which --help does not need
+        from nlptx.cli.option_names import as_options  # late import: --help does not need the settings
 
         if not self.quiet:
             _say(as_options(text))
@@ -177,7 +177,7 @@ class Reporter:
 
 
 def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook in which Rich can draw (it needs ipywidgets)."""
+    """Return whether this process is the kernel of a notebook in which Rich can draw (Rich needs ipywidgets)."""
     from importlib.util import find_spec
 
     return "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
@@ -211,10 +211,11 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # Threads started in this block do not receive signals. Otherwise, the drawing thread could get one during a fork.
+    # Threads started in this block do not receive signals. Otherwise, the thread that draws the bar could get a signal
+    # during a fork.
     with signals_held():
         progress.start()
-    console.show_cursor(True)  # otherwise it would stay hidden in the shell after Ctrl-Z or kill -9
+    console.show_cursor(True)  # a hidden cursor would stay hidden in the shell after Ctrl-Z or kill -9
     try:
         task = progress.add_task(what, total=None, state="")
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
     from nlptx.embeddings.embeddings import Embeddings
 
-# Keys of the recorded details of counts that are left out of the output.
+# Details of counts that summaries leave out.
 _HIDDEN = ("sha256", "reading", "memory")
 
 

@@ -20,7 +20,7 @@ _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
 
 
 class StageRun:
-    """A running stage. It checks the output first, measures the time, and prints a summary at the end.
+    """Checks the output of a stage at the start, measures its time, and prints a summary at the end.
 
     Args:
         run: options shared by all commands.

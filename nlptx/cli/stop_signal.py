@@ -1,13 +1,13 @@
 """Handling of Ctrl-C, SIGTERM and SIGHUP.
 
-The first signal ends a command. Usually it raises an exception immediately, and temporary files are removed while the
-exception propagates. A command that can save an unfinished result polls for signals instead, finishes the current step
-and saves.
+The first signal ends a command. Usually, the signal raises an exception immediately, and temporary files are removed
+while the exception propagates. A command that can save an unfinished result polls for signals instead, finishes the
+current step and saves the result.
 
-Further SIGTERM and SIGHUP signals are ignored, because they must not interrupt cleaning up or saving: service
-managers, batch systems and closing terminals send more than one. A Ctrl-C more than a second after the first signal
-always forces an exit. A Ctrl-C within the first second is ignored, because it may be the same keystroke, passed on by a
-shell or by make.
+Further SIGTERM and SIGHUP signals are ignored, because they must not interrupt cleaning up or saving: service managers,
+batch systems and closing terminals send more than one signal. A Ctrl-C more than a second after the first signal always
+forces an exit. A Ctrl-C within the first second is ignored, because it may be the same keystroke, passed on by a shell
+or by make.
 
 A signal that is ignored when the program starts, for example under nohup, stays ignored.
 """
@@ -28,7 +28,7 @@ _FORCE_AFTER = 1.0
 class Terminated(BaseException):
     """SIGTERM or SIGHUP was received.
 
-    It is derived from BaseException, because code that reads files could mistake an Exception for damaged data.
+    The class is derived from BaseException, because code that reads files could mistake an Exception for damaged data.
     """
 
     def __init__(self, number: int) -> None:
@@ -59,7 +59,7 @@ class StopSignal:
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Return whether a signal was received. After this call, a first signal no longer raises an exception."""
+        """Return whether a signal was received. After this call, the first signal does not raise an exception."""
         self.waits = True
         return self.number is not None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# A heading may be broken into lines of this many characters, and a cell into lines of this many.
+# Long headings may be broken into lines of _HEADING characters, and long cells into lines of _CELL characters.
 _HEADING, _CELL = 8, 24
 # Spaces around the cells of a column.
 _PADDING = 2
 
 
 class Block(NamedTuple):
-    """Columns that are drawn beside each other: their numbers, and those whose cells are never broken."""
+    """Numbers of the columns that are drawn beside each other, and of those whose cells are never broken into lines."""
 
     columns: list[int]
     unbroken: set[int]

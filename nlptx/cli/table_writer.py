@@ -16,7 +16,7 @@ _CSV_END = "\r\n"
 
 
 def cell(value: Any) -> str:
-    """Return the contents of a cell: None as an empty cell, numbers, booleans, lists and dictionaries in JSON.
+    """Return the text of a table cell: empty for None, and JSON for numbers, booleans, lists and dictionaries.
 
     Strings are not changed, and other objects, such as dates, are converted to strings.
     """
@@ -31,7 +31,7 @@ def table_line(cells: Sequence[str], layout: str, delimiter: str = ",") -> str:
     if layout == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces
         return "\t".join(text.translate(TSV_BREAKS) for text in cells)
     line = io.StringIO()
-    # Before Python 3.13, csv quotes a cell with line breaks only if they occur in lineterminator.
+    # Before Python 3.13, csv quotes a cell with line breaks only if these characters also occur in lineterminator.
     csv.writer(line, delimiter=delimiter, lineterminator=_CSV_END).writerow(cells)
     return line.getvalue().removesuffix(_CSV_END)
 
@@ -58,7 +58,7 @@ class TableWriter:
             self._line(table_line([cell(row.get(name)) for name in self.header], self.layout))
 
     def _line(self, text: str) -> None:
-        # A lone surrogate cannot be encoded in UTF-8. The escape \udXXX is valid in JSON.
+        # A lone surrogate cannot be encoded in UTF-8, so it is written as \udXXX, which is a valid escape in JSON.
         self.out.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
 
-# Measures of an epoch. The first one determines the best epoch.
+# Measures of an epoch. The first measure determines the best epoch.
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 
@@ -27,7 +27,7 @@ def keep(
 ) -> None:
     """Save the model if it has a best epoch, and report the outcome.
 
-    ``earlier`` holds the summaries of the preceding stages.
+    ``earlier`` contains the summaries of the preceding stages, by command name.
     """
     history = model.history
     best = history["best_epoch"]

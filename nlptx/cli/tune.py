@@ -42,8 +42,8 @@ _MAX_ROWS = 20
 @option(
     "--rounds",
     type=click.IntRange(1),
-    help="Stop after N rounds, each of which tries six new settings, and set no time limit unless --minutes is given. "
-    "The result then does not depend on the speed of the machine.",
+    help="Stop after N rounds, each of which tries six new combinations of settings. There is no time limit unless "
+    "--minutes is given, so the result does not depend on the speed of the machine.",
 )
 @option(
     "--measure",
@@ -81,7 +81,8 @@ def tune(
     changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other settings are
     better, the starting settings are written.
 
-    The checkpoint is kept, so the search can be continued with --resume. --minutes limits the total time of all runs.
+    The checkpoint is kept, so a search can be continued with --resume even after it has finished. --minutes limits the
+    total time of all runs.
     """
     if output == STDOUT:
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
@@ -116,7 +117,7 @@ def tune(
                 if cluster.address is not None:
                     from nlptx.cluster.experiments import steps_on
 
-                    # One task per worker at a time, because assigned tasks are completed even after the time is up.
+                    # Assign only one task per worker, because assigned tasks are completed even after the time limit.
                     workers = stack.enter_context(cluster.workers(output, [], run, per_worker=1))
                     run_steps = steps_on(workers, experiment, recipe, seed)
                 meter = stack.enter_context(run.reporter.meter("tuning"))

@@ -1,6 +1,6 @@
 """A cluster of worker processes, on this machine or on others, with the interface of a worker pool.
 
-dask.distributed manages the processes and the network. It is imported only if a cluster is used.
+dask.distributed manages the processes and the network. This package is imported only if a cluster is used.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ R = TypeVar("R")
 
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
-# Maximum time to wait until a local worker is started again after the last one died, in seconds. dask.distributed gives
-# up on a worker that dies while it starts.
+# Maximum time to wait for a new local worker after all local workers died, in seconds. This limit is needed because
+# dask.distributed does not start a worker again that dies while it starts.
 _RESTART_TIMEOUT = 60
 # Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
@@ -45,8 +45,8 @@ class Cluster:
         on_note: called with notes about the cluster.
         check_stop: called every few seconds while the caller waits for a result; an exception that it raises ends the
             wait.
-        per_worker: number of tasks assigned to each worker thread at a time. With two, a thread that finishes a task
-            usually has the next one already.
+        per_worker: number of tasks assigned to each worker thread at a time. With two tasks, a thread that finishes one
+            task usually has the next task already.
 
     Raises:
         SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.
@@ -114,7 +114,7 @@ class Cluster:
         """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS library."""
         with loss_reported(self.address):
             answers = self._client.run(facts, self._requirements, on_error="return")
-        # If a worker ends before it answers, its entry is a connection error.
+        # If a worker ends before it answers, its answer is a connection error (an OSError), which is skipped.
         return {
             worker: (_cannot_run(worker, answer), "") if isinstance(answer, Exception) else answer
             for worker, answer in answers.items()
@@ -125,8 +125,8 @@ class Cluster:
         """Yield ``work(item)`` for each item, in order.
 
         Args:
-            work: a function at the top level of a module, or a partial of one. Its arguments and results are sent
-                through the scheduler, so they should be small.
+            work: a function at the top level of a module, or a ``functools.partial`` of such a function. The
+                arguments and results of the function are sent through the scheduler, so they should be small.
             items: inputs of the tasks. Error messages name an item by ``str(item)``.
             isolated: has no effect, because the work never shares memory with the caller.
 
@@ -158,7 +158,7 @@ class Cluster:
         return result
 
     def _limit(self) -> int:
-        """Return the maximum number of unfinished tasks. It changes when workers join or leave."""
+        """Return the maximum number of unfinished tasks. This number changes when workers join or leave."""
         if time.monotonic() - self._counted_at > _CHECK_INTERVAL:
             self._count_threads()
         return self._per_worker * max(1, sum(self._threads.values()))
@@ -202,20 +202,20 @@ class Cluster:
                 elif self.address.startswith(LOCAL) and time.monotonic() - last_seen > _RESTART_TIMEOUT:
                     raise NlptxError(
                         "all local workers died, and none could be started again",
-                        hint="They may need more memory: use fewer workers, or a lower `memory`.",
+                        hint="The workers may need more memory: use fewer workers, or a lower `memory`.",
                     ) from None
                 elif not warned:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
-                # This worker joined after the check of all workers. Its task is assigned to another one.
+                # This worker joined after the check of all workers, so its task is assigned to another worker.
                 self._refuse(error)
                 future = self._submit(work, item)
             except KilledWorker:
                 raise NlptxError(
                     "the workers that processed this part of the input died, one after the other",
                     where=str(item),
-                    hint="They may need more memory: use fewer workers per machine, or a lower `memory`.",
+                    hint="The workers may need more memory: use fewer workers per machine, or a lower `memory`.",
                 ) from None
 
     def _refuse(self, error: UnsuitableWorkerError) -> None:

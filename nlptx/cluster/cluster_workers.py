@@ -24,7 +24,7 @@ class ClusterWorkers(Workers):
     Args:
         jobs: number of workers on this machine; None for one per core.
         mapper: the cluster.
-        folder: absolute path of a folder for these files, which all workers of the cluster can access.
+        folder: absolute path of a folder for the exchanged files, which all workers of the cluster can access.
     """
 
     def __init__(self, jobs: int | None, mapper: Mapper, folder: str) -> None:
@@ -53,6 +53,6 @@ class ClusterWorkers(Workers):
 
 
 def _run_stored(work: Callable[[Any, T], R], shared: Stored[Any], folder: str, item: T) -> Stored[R]:
-    # The random name gives each task a file of its own. Tasks with equal results must not share a file, because a file
-    # is removed as soon as it is read.
+    # The random name gives each task a separate file. Tasks with equal results must not share a file, because a file is
+    # removed as soon as it is read.
     return Stored.write(folder, f"result-{os.urandom(8).hex()}", work(shared.read_once(), item))

@@ -15,8 +15,8 @@ LOCAL = "local:"
 _PROTOCOLS = ("tcp://", "tls://")
 # Number of seconds to wait for the scheduler to answer.
 _TIMEOUT = 10
-# Environment of local workers. It must be set before they start, so that they return freed memory to the system at
-# once.
+# Environment variables of local workers: they use one BLAS thread, and return freed memory to the system at once. The
+# variables have an effect only if they are set before a worker starts.
 _WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
@@ -84,7 +84,7 @@ def check_address(address: str) -> None:
 
 @contextmanager
 def loss_reported(address: str) -> Iterator[None]:
-    """Convert errors that a lost connection causes in the ``with`` block to an NlptxError."""
+    """If the connection is lost in the ``with`` block, convert the resulting errors to an NlptxError."""
     from concurrent.futures import CancelledError
 
     try:

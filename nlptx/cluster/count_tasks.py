@@ -45,7 +45,7 @@ class CountJob:
         folder: absolute path of a folder that all workers can access, for intermediate results.
         memory: memory limit of a task, in bytes.
         partitions: number of input partitions.
-        ranges: number of word ranges. A word belongs to a range according to its hash value.
+        ranges: number of word ranges. The hash value of a word determines its range.
     """
 
     settings: CountSettings
@@ -68,7 +68,7 @@ class CountJob:
         return os.path.join(self.folder, "-".join([name, *(f"{number:06}" for number in numbers)]) + ".npz")
 
     def vocabulary(self) -> WordList:
-        """Read the vocabulary that the second step wrote. Raise ArtifactError if it is damaged."""
+        """Read the vocabulary, which the second step of counting writes. Raise ArtifactError if the file is damaged."""
         path = self.path("vocabulary")
         return build(read(path, WORDS), WordList.from_artifact, path)
 
@@ -103,8 +103,8 @@ class Sum:
     Args:
         block: number of the block.
         level: level of the partial sums to add.
-        first, after: the partial sums ``first`` to ``after - 1`` of this level are added.
-        number: number of the result in the next level.
+        first, after: the task adds the partial sums ``first`` to ``after - 1`` of this level.
+        number: number of the resulting partial sum in the next level.
     """
 
     block: int
@@ -132,7 +132,7 @@ def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
 
 
 def encode_partition(job: CountJob, task: Encode) -> Encoded:
-    """Encode a partition as word ids, and count its words by range. For task -1, only read the whole corpus."""
+    """Encode a partition as word ids, and count its words by range. Task -1 only reads the whole corpus."""
     notes: list[str] = []
     corpus = Corpus(task.inputs, job.reading, notes.append)
     if task.number < 0:
@@ -156,8 +156,8 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
     """Sum the word counts of a range, and write its most frequent words.
 
-    Return the number of its tokens and of its distinct words. If no word occurs ``min_count`` times, the most frequent
-    word is written anyway, because the error message names it.
+    Return the number of tokens and the number of distinct words in the range. If no word occurs ``min_count`` times,
+    the most frequent word is written anyway, because the error message names it.
     """
     counts: defaultdict[bytes, int] = defaultdict(int)
     for partition in range(job.partitions):

@@ -1,11 +1,11 @@
 """Counts co-occurrences on the workers of a cluster. The result has the same bytes as on one machine.
 
-1. Each partition is encoded as word ids. The counts of its words are written to a few files, one per range of hash
-  values.
+1. Each partition is encoded as word ids. The counts of its words are written to a few files, one for each range of
+  hash values.
 2. For each range, the counts of all partitions are summed. The most frequent words of all ranges form the vocabulary.
 3. The word pairs of each partition are counted, as integer multiples of a unit such as 1/2520. The results are written
   in blocks of matrix rows.
-4. For each block, the counts of all partitions are added up, at most eight at a time, until a single sum is left.
+4. For each block, the counts of all partitions are added up, at most eight at a time, until a single sum remains.
 5. The blocks are joined, and the sums are converted from units to counts.
 
 Only integers are added, so the order of addition does not matter. Every task reads and writes files in a folder to
@@ -66,7 +66,7 @@ def count_partitions(
         on_progress: called with the name of a step, the number of its finished tasks, and its total number of tasks.
 
     Returns:
-        The counts. Their details include the number of documents and the digest of the corpus.
+        The counts, whose details include the number of documents and the digest of the corpus.
 
     Raises:
         ArtifactError: an intermediate result is damaged.
@@ -113,7 +113,7 @@ def count_partitions(
 
 
 def _choose_vocabulary(job: CountJob, totals: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Choose and write the vocabulary, given the top words of each range. Return the totals to record."""
+    """Choose the vocabulary from the most frequent words of each range, and write it. Return the overall totals."""
     counts = {word: count for range_ in range(job.ranges) for word, count in read_words(job.path("top", range_))}
     vocabulary = vocabulary_from(counts, job.settings)
     write(job.path("vocabulary"), WordList(vocabulary, {}).to_artifact(job.settings))

@@ -3,9 +3,9 @@
 The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each slice is a file
 in a folder that all workers can access. For each product with X, the main process writes the block of vectors b to the
 folder, each task computes X_i b for one slice, and the main process joins the results. If X is symmetric, X^T X b is
-computed as two products with X. With standardisation or smoothing, X is not symmetric; each task then computes
-X_i^T (X_i b), and the main process adds the results pairwise, as on one machine. Everything else, such as the
-orthogonalisation of the vectors, happens in the main process.
+computed as two products with X. With standardisation or smoothing, X is not symmetric; each task then computes X_i^T
+(X_i b), and the main process adds the results pairwise, as on one machine. The main process also does all other work,
+such as the orthogonalisation of the vectors.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ def _operator(
 
 
 def _totals(job: PcaJob, rows: Rows) -> NDArray:
-    """Return the total of each row in a range, (rows,)."""
+    """Return the totals (rows,) of the matrix rows in a range."""
     with MemoryBudget() as budget:
         return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.first : rows.after])
 
 
 def _transform(shared: tuple[PcaJob, NDArray | None], rows: Rows) -> tuple[Slice, float]:
-    """Transform and scale a range of rows. Return a slice stored in a file, and its sum of squares."""
+    """Transform and scale a range of rows. Return a slice, whose data is in a file, and the sum of its squares."""
     job, totals = shared
     range_, settings = slice(rows.first, rows.after), job.settings
     with MemoryBudget() as budget:

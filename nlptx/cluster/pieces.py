@@ -1,7 +1,7 @@
 """The intermediate results of counting on a cluster, which are files on shared storage.
 
-A file gets its name only when it is complete, so a task may run twice. The checksum of a file is checked when the file
-is read.
+A file gets its final name only when it is complete, so a task may run twice. The checksum of a file is checked when
+the file is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def write_words(path: str, counts: Iterable[tuple[bytes, int]]) -> None:
 
 
 def read_words(path: str) -> list[tuple[bytes, int]]:
-    """Read what :func:`write_words` wrote. Raise ArtifactError if it is damaged."""
+    """Read a file that :func:`write_words` wrote. Raise ArtifactError if the file is damaged."""
 
     def pairs(artifact: Artifact) -> list[tuple[bytes, int]]:
         words = need_array(artifact, "words", "uint8", (None,)).tobytes()
@@ -46,7 +46,7 @@ def write_rows(path: str, rows: SparseRows) -> None:
 
 
 def read_rows(path: str) -> SparseRows:
-    """Read what :func:`write_rows` wrote. Raise ArtifactError if it is damaged."""
+    """Read a file that :func:`write_rows` wrote. Raise ArtifactError if the file is damaged."""
 
     def rows(artifact: Artifact) -> SparseRows:
         columns = need_array(artifact, "columns", "int32", (None,))

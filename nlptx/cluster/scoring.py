@@ -46,7 +46,7 @@ def score_texts(
         on_progress: called with the number of texts that have been scored.
 
     Raises:
-        ArtifactError: the model's weights are so large that a score is not a number.
+        ArtifactError: a score is NaN, because the model's weights are too large.
         OutputError: an intermediate result cannot be written.
     """
 
@@ -64,7 +64,7 @@ def score_texts(
 
 @lru_cache(maxsize=1)
 def load_once(path: str | None) -> Model:
-    """Load a model, which is kept in memory for the next tasks of this process."""
+    """Load a model, and keep it in memory for the next tasks of this process."""
     return Model.load(path)
 
 

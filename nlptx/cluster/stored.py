@@ -1,8 +1,8 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
-A file contains a pickled object, followed by the arrays of the object, which can then be memory-mapped instead of
-copied. The file begins with the pickled sizes of these parts. Unpickling can run code. Therefore, the folder must be
-private, like the cluster itself.
+A file contains a pickled object, followed by the arrays of the object, so that the arrays can be memory-mapped instead
+of copied. The file begins with the pickled sizes of these parts. Unpickling can run code, so other users must not have
+access to the folder of these files, nor to the cluster itself.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from nlptx.io.atomic_write import atomic_output
 
 T = TypeVar("T")
 
-# A file starts with the length of the pickled sizes, as a number of _SIZE bytes. The arrays are aligned to _ALIGNMENT
-# bytes.
+# A file starts with an integer of _SIZE bytes: the length of the pickled list of sizes. The arrays are aligned to
+# _ALIGNMENT bytes.
 _SIZE, _ALIGNMENT = 8, 64
 
 
@@ -77,7 +77,7 @@ class Stored(Generic[T]):
         try:
             with open(self.path, "rb") as file:
                 content = memoryview(read(file))
-        except (OSError, ValueError) as error:  # mapping an empty file is a ValueError
+        except (OSError, ValueError) as error:  # mapping an empty file raises a ValueError
             raise self._damaged(getattr(error, "strerror", None) or str(error)) from error
         if self not in _checked:
             if _digest_of([content]) != self.digest:
@@ -86,7 +86,7 @@ class Stored(Generic[T]):
         return cast(T, _unpickle(content))
 
     def read_once(self) -> T:
-        """Return the object, which is kept in memory for the next tasks of this process."""
+        """Return the object, and keep it in memory for the next tasks of this process."""
         return cast(T, _kept(self))
 
     def take(self) -> T:
@@ -120,7 +120,7 @@ def _digest_of(content: Iterable[bytes | memoryview]) -> str:
 
 
 def _unpickle(content: memoryview) -> Any:
-    """Return the object in the content of a file; see :meth:`Stored.write`."""
+    """Return the object that a file contains, given the content of the file; see :meth:`Stored.write`."""
     start = _SIZE + int.from_bytes(content[:_SIZE], "little")
     parts = []
     for size in pickle.loads(content[_SIZE:start]):
@@ -131,7 +131,7 @@ def _unpickle(content: memoryview) -> Any:
 
 
 def _copied(file: BufferedReader) -> bytearray:
-    """Return a copy of the content. If a file were removed while it is memory-mapped, NFS would keep its data."""
+    """Return a copy of the content of a file. If a file is removed while it is mapped, NFS does not free its space."""
     content = bytearray(os.fstat(file.fileno()).st_size)
     file.readinto(content)
     return content

@@ -16,7 +16,7 @@ from nlptx.errors import NlptxError
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Number of bytes that are compared, from the start of a file.
+# Number of bytes at the start of a file that are compared.
 _HEAD = 1 << 16
 
 
@@ -40,7 +40,7 @@ class SeenFile:
 
     @classmethod
     def at(cls, path: str) -> SeenFile:
-        """Describe a file or folder. Raise OSError if it cannot be read."""
+        """Describe a file or folder. Raise OSError if the file or folder cannot be read."""
         path = os.path.abspath(path)
         if os.path.isdir(path):
             os.listdir(path)
@@ -63,7 +63,7 @@ class Requirements:
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> Requirements:
-        """Return the requirements for work that reads and writes at the given paths."""
+        """Return the requirements for work on the files and folders at the given paths."""
         return cls(versions(), tuple(SeenFile.at(path) for path in paths))
 
     def check(self) -> None:
@@ -93,7 +93,7 @@ class Requirements:
 
 
 def versions() -> tuple[tuple[str, str], ...]:
-    """Return the versions of everything that determines the bytes of a result, except for the BLAS."""
+    """Return the versions of all software, except for the BLAS, that determines the bytes of a result."""
     import numpy
     import scipy
 
@@ -104,9 +104,10 @@ def versions() -> tuple[tuple[str, str], ...]:
 def blas() -> str:
     """Return the BLAS of NumPy and of SciPy, and the processor types that they detect.
 
-    These determine the last digits of products.
+    The BLAS and the processor type determine the last digits of products.
     """
-    # A worker that has already trained has loaded both, so both are loaded here.
+    # Only loaded libraries are listed, and a worker that has already trained a model has loaded the BLAS of NumPy and
+    # of SciPy. Therefore, load both here.
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
@@ -129,13 +130,13 @@ def _checked(requirements: Requirements) -> None:
 
 
 def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
-    """Perform a task on a worker. Raise UnsuitableWorkerError, or the error of the task."""
+    """Perform a task on a worker. Raise UnsuitableWorkerError if the worker is unsuitable, or the error of the task."""
     from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
     from nlptx.runtime.blas_limit import one_blas_thread
 
     _checked(requirements)
     # The environment of a worker tells the C library to return all freed memory at once. During a task, this would take
-    # as long as the task itself.
+    # as long as the task itself, so freed memory is kept until the task ends.
     keep_freed_memory()
     try:
         with one_blas_thread():

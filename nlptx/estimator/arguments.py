@@ -34,12 +34,12 @@ class FitArguments:
         texts, labels: training texts and their labels; for multi-label data, a tuple of labels for each text.
         weights: (texts,) weight of each text, or None.
         classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed. For an indicator matrix,
-            the column numbers.
+            the labels are the column numbers.
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts with a weight of 0.
         source, corpus: counts and digests of the texts, as returned by :func:`describe_texts`.
-        separator: string between the labels of a text in tables; None for single-label data.
+        separator: string that separates the labels of a text in tables; None for single-label data.
     """
 
     texts: list[str]
@@ -62,7 +62,7 @@ class FitArguments:
         unlabelled: Iterable[str],
         valid: tuple[Iterable[str], Iterable[Any]] | None,
     ) -> Self:
-        """Check the arguments. Raise DataError, InputTypeError or LabelError if they are invalid."""
+        """Check the arguments. Raise DataError, InputTypeError or LabelError if an argument is invalid."""
         texts = list_texts(X, "X")
         labels, array, separator = _labels_and_array(y)
         check_one_label_each(texts, labels, ("X", "y"))
@@ -95,8 +95,8 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
     """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
-    The array contains the label of each text. It has the dtype of ``y`` if ``y`` has one; otherwise NumPy chooses the
-    dtype. For multi-label data, the array contains the distinct labels instead.
+    The array contains the label of each text. Its dtype is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses
+    it. For multi-label data, the array contains the distinct labels instead.
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")
@@ -117,7 +117,7 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
 
 
 def _classes(labels: NDArray) -> NDArray:
-    """Return the distinct labels in ascending order. Raise LabelError if there is only one."""
+    """Return the distinct labels in ascending order. Raise LabelError if there is only one label."""
     classes = np.unique(labels)
     if len(classes) == 1:
         raise LabelError(f"`y` has only one class, {classes.tolist()[0]!r}; expected two or more")
@@ -140,5 +140,5 @@ def _pair_of_lists(
 
 
 def _names(labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the label name of each text; for multi-label data, its label names joined, or None if it has no label."""
+    """Return the label name of each text; for multi-label data, its joined label names, or None if it has no label."""
     return list(map(label_name, labels)) if separator is None else [separator.join(names) or None for names in labels]

@@ -1,4 +1,4 @@
-"""The parameters of the estimator. As in scikit-learn, they are plain attributes, which ``fit`` validates."""
+"""The parameters of the estimator. As in scikit-learn, parameters are plain attributes, which ``fit`` validates."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Parameters:
         return self
 
     def _train_settings(self) -> TrainSettings:
-        """Return the training settings. Raise SettingsError if one of them has an invalid value."""
+        """Return the training settings. Raise SettingsError if a setting has an invalid value."""
         return TrainSettings(**{item.name: to_plain(getattr(self, item.name)) for item in fields(TrainSettings)})
 
     def _check_names(self, names: Iterable[str], known: Collection[str]) -> None:

@@ -61,7 +61,7 @@ def choose_separator(sets: Iterable[Any]) -> str:
 
 
 def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ...]]:
-    """Return the labels of each text, given in either form. Raise InputTypeError or LabelError if they are invalid."""
+    """Return the labels of each text, given in either form. Raise InputTypeError or LabelError for invalid labels."""
     if is_indicator(y):
         return indicated_labels(indicator_array(y, name))
     return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)
@@ -70,7 +70,7 @@ def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ..
 def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log-odds of probabilities (texts, C) minus the log-odds of the thresholds.
 
-    The differences are at least 0 for the predicted labels.
+    The values are at least 0 for the predicted labels.
     """
     return logit(p) - logit(label_sets.thresholds)
 

@@ -145,7 +145,7 @@ class TextClassifier(Parameters):
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, in the order of ``classes_``. Raises the same errors as :meth:`predict`.
 
-        In a multi-label model, a label that no training text has gets the probability 0.
+        For a multi-label model, the probability of a label is 0 if no training text has this label.
         """
         return self._sort_columns(self._probabilities(X))
 
@@ -156,7 +156,7 @@ class TextClassifier(Parameters):
         texts, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.
 
         For a multi-label model, return the log-odds of each label minus the log-odds of its threshold, (texts, C). The
-        differences are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
+        values are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:
@@ -238,7 +238,7 @@ class TextClassifier(Parameters):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, in which the model is an artifact of arrays and plain values."""
+        """Return the state to pickle, with the model as an artifact, which contains only arrays and plain values."""
         return vars(self) | ({"model_": self.model_.to_artifact()} if self.__sklearn_is_fitted__() else {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot accuracy on the texts with the highest confidence against coverage, which is their fraction of all texts.
+    """Plot accuracy against coverage.
+
+    For each coverage, which is a fraction of the texts, the accuracy on the texts with the highest confidence is drawn.
 
     Args:
         curve: accuracy at every coverage.

@@ -15,7 +15,7 @@ from nlptx.training.history import loss_curve
 def plot_history(history: dict[str, Any], path: FilePath) -> None:
     """Plot the loss during training, and the validation loss and accuracy after each epoch.
 
-    The accuracy has a panel of its own below the losses. Without validation, only the training loss is drawn.
+    The accuracy has a separate panel below the losses. Without validation, only the training loss is drawn.
 
     Args:
         history: training history, such as :attr:`nlptx.Model.history`.

@@ -49,7 +49,7 @@ _STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
     "svg.hashsalt": "nlptx",  # otherwise the ids in an SVG file are random
-    "pdf.fonttype": 42,  # text in a PDF file can be searched and copied
+    "pdf.fonttype": 42,  # so that text in a PDF file can be searched and copied
 }
 
 

@@ -74,7 +74,7 @@ def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float6
             word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height, parse_math=False
         )
         box = text.get_window_extent(renderer).expanded(0.98, 0.8)
-        inside = axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1  # keeps clear of the legend on the right
+        inside = axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1  # the word must not reach the legend on the right
         if inside and not any(box.overlaps(other) for other in taken):
             taken.append(box)
             return

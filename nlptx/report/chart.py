@@ -25,7 +25,7 @@ class Series:
     """Points (x, y) that are drawn in one colour.
 
     Args:
-        name: entry in the legend; no entry if empty.
+        name: text in the legend; if it is empty, the series is not in the legend.
         points: positions of the points, in the units of the axes.
         color: number of the colour, from 1 to 6.
         kind: ``line``, ``dots``, ``dotted-line`` (a line with a dot at each point) or ``bars``.
@@ -46,7 +46,7 @@ class Chart:
     """A chart with a caption that says how to read it.
 
     Args:
-        name: identifier, used for links within the page.
+        name: identifier of the chart on the page.
         title: title above the chart.
         caption: one or two sentences that say how to read the chart.
         x, y: the axes.

@@ -18,7 +18,7 @@ from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 
-# Maximum number of texts listed for each model of a pair: those that only this model predicts correctly.
+# Maximum number of listed texts for each model of a pair. Only this model predicts these texts correctly.
 MAX_EXAMPLES = 25
 # Maximum number of models whose reliability is drawn.
 _MAX_DIAGRAMS = 6

@@ -160,7 +160,7 @@ def _answered(evaluation: Evaluation) -> list[str]:
         return []
     return [
         f"Only {int(answered.sum()):,} of {len(answered):,} predictions are confident enough for a label. All results"
-        " except accuracy against coverage are measured on the texts that get one."
+        " except accuracy against coverage are measured on the texts that get a label."
     ]
 
 

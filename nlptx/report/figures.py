@@ -24,7 +24,7 @@ _BINS_HEIGHT = 140
 
 
 class Confidences(NamedTuple):
-    """A name for the legend, the confidence of each prediction (texts,), and its correctness (texts,)."""
+    """A name for the legend, the confidence of each prediction (texts,), and whether each is correct (texts,)."""
 
     name: str
     confidence: NDArray[np.float64]
@@ -72,7 +72,7 @@ def ranking_charts(
         Chart(
             "roc",
             "ROC curve" if single else "ROC curves",
-            f"{subject} The closer it is to the upper left corner, the better. The dotted line shows random guessing."
+            f"{subject} A perfect curve touches the upper left corner. The dotted line shows random guessing."
             + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if single else note),
             percent_axis("false positive rate"),
             percent_axis("true positive rate"),
@@ -107,8 +107,8 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
     """Return the reliability diagram, and the chart of the number of texts in each bin.
 
     Args:
-        confidences: the calibrated confidence, and the confidence before calibration if it is known.
-        lowest: value that the axes must include, which gives several diagrams equal axes.
+        confidences: the confidences after calibration and, if they are known, the confidences before calibration.
+        lowest: value that the axes must include; the same value for several diagrams gives them equal axes.
     """
     series = []
     lowest = min(lowest, lowest_value(confidences))
@@ -125,9 +125,9 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
         Chart(
             "reliability",
             "Reliability",
-            "On the dotted diagonal, 80 % of the predictions with a confidence of 80 % are correct. Below it, the"
-            " confidence is too high; above it, the confidence is too low. The vertical lines are 95 % intervals."
-            + (" The open points show the model before calibration." if has_uncalibrated else ""),
+            "On the dotted diagonal, 80 % of the predictions with a confidence of 80 % are correct. Below the"
+            " diagonal, the confidence is too high; above it, the confidence is too low. The vertical lines are 95 %"
+            " intervals." + (" The open points show the model before calibration." if has_uncalibrated else ""),
             percent_axis("confidence", start),
             percent_axis("accuracy", start),
             series,
@@ -164,7 +164,7 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
 
 
 def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
-    """Return the figures and chart coordinates for each position of the threshold control, starting with all texts."""
+    """Return the measures and chart coordinates for each position of the threshold control, the first for all texts."""
     points = list(dict.fromkeys(map(curve.at, np.arange(100, 0, -1) / 100)))
     return [
         {
@@ -236,5 +236,5 @@ def most_frequent_confusions(rows: Sequence[Sequence[Confusion]]) -> list[Confus
 
 
 def tint_of(share: float) -> int:
-    """Return the colour strength, from 0 to 5, for a fraction from 0 to 1. It is 0 only for the fraction 0."""
+    """Return the colour strength, from 0 to 5, for a fraction from 0 to 1. The result is 0 only for the fraction 0."""
     return min(int(np.ceil(share * 5 - 1e-9)), 5)

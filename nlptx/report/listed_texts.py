@@ -35,8 +35,8 @@ class ListedText:
         where: position in the input, as ``file:line``.
         is_worst: whether it is listed as one of the worst errors.
         is_uncertain: whether it is listed as one of the most uncertain texts.
-        true, predicted: the true and the predicted classes, one each for single-label data; ``predicted`` is empty if
-            there is no answer.
+        true, predicted: the true classes and the predicted classes. For single-label data, each contains one class, but
+            ``predicted`` is empty if the text has no prediction.
         confidence: probability of the prediction; None if it is unknown.
         correct: whether the prediction is correct.
         spans: the part of the text that is shown, split into words (with their effects) and the characters between
@@ -74,7 +74,7 @@ class ListedText:
 def list_texts(predictions: LabelledPredictions, model: Model | None, workers: Workers) -> list[ListedText]:
     """Return the worst errors, followed by the most uncertain texts that are not among them.
 
-    With a model, words are coloured by their effect, except in long texts.
+    If there is a model, words are coloured by their effect, except in long texts.
     """
     listed = choose_texts(predictions)
     if model is None or not isinstance(predictions, ModelPredictions):
@@ -92,7 +92,7 @@ def list_texts(predictions: LabelledPredictions, model: Model | None, workers: W
 def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText]]:
     """Return the texts to list, without colours, each with its index.
 
-    Without confidences, the first errors are listed.
+    If the confidences are unknown, only the first errors are listed.
     """
     correct = predictions.correct
     confidence = np.zeros(len(predictions)) if predictions.confidence is None else predictions.confidence

@@ -1,6 +1,6 @@
 """Writes a page by filling in a template, and ensures that no text in the data can run code in the page.
 
-A page contains texts, labels and names that may be malicious. Jinja escapes all of them. Control characters and
+A page contains texts, labels and names that may be malicious, so Jinja escapes all of them. Control characters and
 other characters that HTML forbids are replaced with visible symbols. A Content-Security-Policy allows only the page's
 own script and style sheet, by digest, and forbids all network requests.
 """

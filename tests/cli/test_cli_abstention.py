@@ -1,4 +1,4 @@
-"""Tests of ``--abstain`` and ``--max-error`` in predict and evaluate, and of related output of evaluate and info."""
+"""Tests of ``--abstain`` and ``--max-error``, and of what evaluate and info print about error rates and coverage."""
 
 import json
 
@@ -14,7 +14,7 @@ LINES = "great lovely superb film\nthe film was long\nawful dull story\nzzz\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of models with and without held-out texts, and of labelled texts that are hard to classify."""
+    """A folder with models made with and without held-out texts, and with labelled texts that are hard to classify."""
     path = tmp_path_factory.mktemp("abstention")
     rows = [
         *make_rows(("neg", "pos"), 500, seed=1, words=5),
@@ -109,7 +109,7 @@ def test_with_prior_texts_without_a_known_word_get_the_most_frequent_label(layou
     *same, before = plain.lines
     *unchanged, after = labelled.lines
     assert unchanged == same
-    assert after == before.replace("?", "neg")  # 600 of the 1,100 labels are neg
+    assert after == before.replace("?", "neg")  # neg is more frequent: 600 of 1,100 labels
     assert "(<stdin>:4): labelled according to the label frequencies in the training data" in labelled.stderr
 
 

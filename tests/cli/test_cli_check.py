@@ -312,11 +312,11 @@ def test_several_labels_per_text(tmp_path, monkeypatch):
     write(tmp_path / "sets.tsv", [(f"{text} {n}", labels) for n, (text, labels) in enumerate(rows)], ("text", "Label"))
     (tmp_path / "more.txt").write_text("great but awful\nplot\n")
     report = call("check", "sets.tsv", "--label-separator", ";", "--json", "-q").json
-    assert report["profile"]["without_label"] == 0  # an empty cell means "no labels", whatever the case of the header
+    assert report["profile"]["without_label"] == 0  # an empty cell means "no labels", even if the header is "Label"
     words = ("train", "sets.tsv", "--label-separator", ";", "--epochs", "1", "--ngram-min-texts", "1", "-o", "m.npz")
     call(*words, "-q")
     words = ("check", "sets.tsv", "-m", "m.npz", "--suggest", "2", "--unlabelled", "more.txt")
-    by_model = call(*words, "--json", "-q").json  # the model knows the separator
+    by_model = call(*words, "--json", "-q").json  # the model stores the label separator
     assert {label["label"] for label in by_model["profile"]["labels"]} == {"good", "plot"}
     assert len(by_model["suggested"]) == 2
     assert "delete the lines that you do not label" in call(*words, "--to-label", "next.csv").stderr

@@ -25,7 +25,7 @@ TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors
 
 
 class Twice:
-    """Runs every task twice, in another folder, with a copy of its item, because a cluster may do the same."""
+    """Runs each task twice, in another folder and with a copy of its item, as can happen on a cluster."""
 
     def map(self, work, items, *, isolated=False):
         for given in items:
@@ -72,7 +72,7 @@ def test_counts_of_several_inputs_in_any_format(tmp_path):
     (tmp_path / "rows.csv").write_text("Text,label\n" + 'a "good" film,pos\n"two\nlines",neg\n' * 20)
     (tmp_path / "reviews/train/pos").mkdir(parents=True)
     (tmp_path / "reviews/train/pos/1.txt").write_text("a very good film")
-    inputs = ("texts.txt", "packed.txt.gz", "rows.csv", "reviews", "texts.txt")  # one of them counts twice
+    inputs = ("texts.txt", "packed.txt.gz", "rows.csv", "reviews", "texts.txt")  # texts.txt is given and counted twice
     options = ("--min-count", "1", "--encoding-errors", "replace", "-q")
     call("cooccur", *inputs, *options, "-o", "one.npz")
     call("cooccur", *inputs, *options, "--cluster", "local:2", "-o", "cluster.npz")
@@ -141,7 +141,7 @@ def test_an_error_leaves_nothing_behind(tmp_path):
     ids=" ".join,
 )
 def test_scores_have_the_bytes_of_one_machine(options, model, tmp_path):
-    if options:  # the bundled model, which takes longer to load, is used only once
+    if options:  # use the bundled model only once, because it takes longer to load
         options = (*options, "-m", model)
     one = call("predict", "texts.txt", *options)
     files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -259,7 +259,7 @@ def test_evaluation_gives_the_same_report(tmp_path, monkeypatch):
 
 
 def test_equal_results_of_different_tasks(tmp_path, monkeypatch):
-    """All tasks are finished before the first result is read and removed."""
+    """The test finishes all tasks before it reads and removes the first result."""
     monkeypatch.setattr(scoring, "BATCH", 5)
     monkeypatch.setattr(Twice, "map", lambda mapper, work, items, isolated: iter([work(item) for item in items]))
     write_tsv(tmp_path / "rows.tsv", [("I loved it", "pos")] * 20)
@@ -329,7 +329,7 @@ def test_a_model_of_many_texts_has_the_bytes_of_one_machine(components, tmp_path
     write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 100, seed=1))
     arguments = ("train", "rows.tsv", "--effort", "fast", "--lsa-components", str(components), "-q", "-o")
     call(*arguments, "one.npz")
-    assert parts == [0, 1, 2]  # two folds of texts, and all texts
+    assert parts == [0, 1, 2]  # two folds (0 and 1), and all texts (2)
     parts.clear()
     call(*arguments, "cluster.npz", "--cluster", "local:2", "--memory", "64M")
     assert parts == [0, 0, 1, 1, 2, 2]

@@ -41,7 +41,7 @@ def test_two_tables(folder):
 
 
 def test_one_table_with_true_labels_is_enough(folder, tmp_path):
-    """The rows of the other table may be in another order. Its position among the tables does not matter."""
+    """The table without true labels may have another row order, and may be the first or the second table."""
     rows = [f"{text} {number},{label}\n" for number, (text, label) in enumerate(TEXTS)]
     (tmp_path / "unlabelled.csv").write_text("text,predicted\n" + "".join(reversed(rows)))
     for tables in (["bad.csv", tmp_path / "unlabelled.csv"], [tmp_path / "unlabelled.csv", "bad.csv"]):
@@ -91,7 +91,7 @@ def test_tables_with_a_row_for_each_seed(folder, tmp_path):
         result = done.json
         assert "48 rows for 24 texts, because it covers several seeds" in done.stderr
         assert (result["texts"], result["groups"]) == (48, 24)
-        # Copies of the predictions add no information, so the interval is as wide as without them.
+        # Copies of the predictions add no information, so the interval is as wide as without the copies.
         assert result["pairs"][0]["accuracy"] == pytest.approx(once["pairs"][0]["accuracy"], abs=0.05)
     noted = run("evaluate", "-m", tmp_path / "seeds.csv", cwd=folder).stderr
     assert "48 rows for 24 texts" in noted

@@ -79,7 +79,7 @@ def test_used_column_names_are_reported(here):
         file.write("text\tlabel\tfold\n")
         file.write("".join(f"{text}\t{label}\tx\n" for text, label in make_rows(("neg", "pos"), 30, seed=4)))
     result = call("crossvalidate", "in.tsv", *FAST, "--predictions", "p.tsv")
-    assert "the input already has a column 'fold'; the added column is 'predicted_fold'" in result.stderr
+    assert "the input already has a column 'fold', so the added column is 'predicted_fold'" in result.stderr
     assert {row["predicted_fold"] for row in table("p.tsv")} == {"1", "2", "3"}
 
 
@@ -180,7 +180,7 @@ def test_the_input_is_not_replaced(here):
 
 
 def test_predictions_out_of_fold_can_be_evaluated_again(here):
-    """The predictions are a labelled table, so that another model can be tested on the same texts."""
+    """The file of predictions is a labelled table, so another model can be tested on its texts."""
     call("crossvalidate", here / "train.tsv", *FAST, "--predictions", "p.csv", "-q")
     assert call("evaluate", "-m", here / "model.npz", "p.csv", "--json").json["texts"] == 80
 

@@ -195,7 +195,7 @@ def test_data_without_labels_is_rejected(name, content, says, model, tmp_path):
 
 @pytest.fixture(scope="module")
 def vectors(work, tmp_path_factory):
-    """The word vectors by word, read from word2vec text."""
+    """The vector of each word, read from a file in word2vec text format."""
     path = tmp_path_factory.mktemp("vectors") / "v.txt"
     run("pca", work / "cooccur.npz", *PCA, "-o", path)
     lines = [line.split(" ") for line in path.read_text().splitlines()[1:]]
@@ -342,7 +342,7 @@ def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
 
 @pytest.fixture(scope="module")
 def foreign(work, tmp_path_factory):
-    """The bytes of a file of word vectors not made by nlptx, and the output of info for a model trained on them."""
+    """The bytes of a word-vector file from another program, and the output of info for a model trained on it."""
     folder = tmp_path_factory.mktemp("foreign")
     vectors = folder / "glove.txt"
     vectors.write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")

@@ -62,7 +62,7 @@ def test_a_full_disk_while_writing_to_standard_output(words, work):
 @pytest.mark.parametrize("words", ["cooccur corpus.txt --min-count 1", "predict -m model.npz corpus.txt"])
 def test_reaching_the_file_size_limit_keeps_the_old_file(words, work, tmp_path):
     (tmp_path / "out").write_text("old\n")
-    # Python must not write bytecode files, because the limit would truncate them too.
+    # Python must not write bytecode files, because the file-size limit would truncate them too.
     no_bytecode = "PYTHONDONTWRITEBYTECODE=1"
     result = shell(f"ulimit -f 1; {no_bytecode} nlptx {words} -q -o {tmp_path}/out", cwd=work, code=1)
     assert result.stderr.startswith("nlptx: error: ")
@@ -100,7 +100,7 @@ def test_the_message_about_divergence_is_short(diverged):
 
 @pytest.mark.parametrize("held_out", ["0.1", "0"])
 def test_divergence_at_the_last_step_is_detected(held_out, work, tmp_path):
-    """No later loss can reveal this divergence. No model is saved, and no interruption is reported."""
+    """No later step could reveal this divergence. No model is saved, and no interruption is reported."""
     words = one_step(work, "--lr", "1e30", "--warmup", "0", "--weight-averaging", "0", "--valid-share", held_out)
     result = run(*words, "-o", "out.npz", code=1, cwd=tmp_path)
     assert "diverged" in result.stderr
@@ -113,7 +113,7 @@ ENDLESS = ("--epochs", "100000", "--patience", "0", "--heads", "2")
 
 
 def interrupted(work, tmp_path, signal_name, *words, terminal=(), mark=b"epoch 2/"):
-    """Train endlessly, send a signal when ``mark`` appears; return the result and all text shown."""
+    """Start an endless training run; send a signal when ``mark`` appears; return the result and all text shown."""
     words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *ENDLESS, *words, "-o", tmp_path / "out.npz")
     with Running(*words, terminal=terminal) as running:
         seen = running.read_until(mark, None if terminal else running.process.stderr)
@@ -160,7 +160,7 @@ def test_stopping_before_the_first_model_keeps_the_old_file(signal_name, code, w
 def test_ctrl_c_while_waiting_for_input(words, work, tmp_path):
     with Running(*words, "-v", "-o", tmp_path / "out.npz", cwd=work) as running:
         running.read_until(b"settings", running.process.stderr)
-        time.sleep(0.5)  # the modules that read input are imported after this line is shown
+        time.sleep(0.5)  # let nlptx import the modules that read input, which happens after this line is shown
         running.process.send_signal(signal.SIGINT)
         assert running.process.wait(30) == 130
         assert b"interrupted" in running.process.stderr.read()

@@ -208,7 +208,7 @@ def test_an_unknown_command_or_option_is_a_usage_error(words):
 
 def test_help_into_a_closed_pipe_is_silent():
     result = shell(f"{' '.join(NLPTX)} --help | true; exit ${{PIPESTATUS[0]}}", code=None)
-    # `true` does not read its input. It may close the pipe before or after the help is written.
+    # The program `true` does not read its input. It may close the pipe before or after the help is written.
     assert result.code in (0, 141)
     assert result.stderr == ""
 

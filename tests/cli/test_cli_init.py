@@ -39,7 +39,7 @@ def planned(folder, goals):
 
 
 def later(path):
-    """Give a file a modification time after that of all results."""
+    """Give a file a modification time that is later than those of all results."""
     os.utime(path, (time.time() + 10, time.time() + 10))
 
 

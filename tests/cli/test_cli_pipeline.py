@@ -96,7 +96,7 @@ def test_an_artifact_can_be_written_to_a_pipe(target, work):
     ids=" ".join,
 )
 def test_standard_input_cannot_be_used_twice(words, work):
-    """Otherwise the second reader would find standard input empty, and the error message would be less clear."""
+    """If two inputs were read from standard input, the second would be empty, and the error message less clear."""
     refused(*words, code=2, says="standard input", stdin=(work / "model.npz").read_bytes(), cwd=work)
 
 
@@ -153,7 +153,7 @@ def test_text_to_explain_must_be_utf_8(work):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_same_bytes_for_any_jobs_hash_seed_folder_and_user(stage, work, tmp_path):
-    """So the bytes cannot contain a user, host, path or date."""
+    """Equal bytes show that the artifacts contain no user, host, path or date."""
     home = tmp_path / "home-of-zebra"
     home.mkdir()
     env = {"USER": "zebra", "LOGNAME": "zebra", "HOME": str(home), "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "1"}
@@ -245,7 +245,7 @@ def test_json_and_an_artifact_cannot_share_stdout(stage, work):
 
 
 def test_vectors_can_be_written_and_read_as_word2vec_text(work, tmp_path):
-    # Text does not contain the weights for cosines, so training could not divide by them.
+    # The text format does not store the weights of the components, so training could not undo them. Use none here.
     for file in ("v.txt", "v.npz"):
         run("pca", work / "cooccur.npz", *PCA, "--equalize", 0, "--negative-weight", 1, "-o", file, cwd=tmp_path)
     first, *lines = (tmp_path / "v.txt").read_text().splitlines()

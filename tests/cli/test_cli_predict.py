@@ -136,7 +136,7 @@ def test_the_score_of_a_text_does_not_depend_on_other_texts(model):
 
 @pytest.fixture
 def reviews(monkeypatch, tmp_path):
-    """Two texts as files in a folder and in an archive."""
+    """The same two texts as files in a folder and in an archive."""
     monkeypatch.chdir(tmp_path)
     for name, text in (("b.txt", POS), ("a.txt", NEG.replace(" was ", "\nwas\t"))):
         path = tmp_path / "reviews" / name
@@ -227,7 +227,7 @@ def test_clashing_columns_are_renamed_with_a_note(model, tmp_path):
 
 
 def test_column_names_clash_in_any_case(model, tmp_path):
-    """Otherwise, ``evaluate`` would take the predictions for the true labels."""
+    """If " LABEL" and "label" were different columns, ``evaluate`` would take the predictions for the true labels."""
     path = write_table(tmp_path / "in.csv", [{"Text": NEG, " LABEL": "pos"}])
     (row,) = read_table(predict(model, path).stdout, "csv")
     assert (row[" LABEL"], row["predicted_label"]) == ("pos", "neg")
@@ -348,7 +348,7 @@ def peak_memory(model, lines, folder):
     code = (
         "import sys; from nlptx.cli.main import nlptx\n"
         "nlptx(sys.argv[1:], standalone_mode=False)\n"
-        # ru_maxrss cannot be used, because a child process inherits the value of the test process.
+        # ru_maxrss cannot be used, because a child process inherits its value from the test process.
         "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
     )
     words = ("predict", "-m", model, path, "-q", "-j", "2", "-o", folder / "out.txt")
@@ -372,7 +372,7 @@ def test_predict_stops_reading_while_its_output_is_not_read(model):
         os.set_blocking(running.process.stdin.fileno(), False)
         deadline = time.monotonic() + 2
         while time.monotonic() < deadline:
-            count = running.process.stdin.write(line)  # None if the pipe is full
+            count = running.process.stdin.write(line)  # write() returns None if the pipe is full
             written += count or 0
             if count is None:
                 time.sleep(0.01)
@@ -405,7 +405,7 @@ def test_a_closed_output_pipe_ends_predict_silently(model):
 
 
 def test_a_closed_output_pipe_ends_predict_silently_during_a_slow_stream(model):
-    """In ``tail -f log | nlptx predict | head -1``, for example, the input stays open without further lines."""
+    """The input may stay open without further lines, for example in ``tail -f log | nlptx predict | head -1``."""
     with Running("predict", "-m", model) as running:
         running.write(f"{NEG}\n".encode())
         running.read_until(b"\n")

@@ -12,10 +12,10 @@ from short_memory import check_shortage_message, limited, linux_only, options_in
 from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
-# Address-space limits in MB, all far too low on any machine: Python needs only 60 MB to start, but no command except
-# init, which computes nothing, succeeds with 200 MB. Commands that need much more reach the larger limits later, when
-# SciPy is loaded or workers are started; with the oldest supported NumPy and SciPy, which need less, they succeed with
-# 250 (pca) and 300 MB (train).
+# Address-space limits in MB. Python needs only 60 MB to start, but all of these limits are too low for the commands on
+# any machine. With 200 MB, only init succeeds, because it computes nothing. Larger limits are reached later, when SciPy
+# is loaded or workers are started. The oldest supported NumPy and SciPy need less memory: with them, pca succeeds with
+# 250 MB, and train with 300 MB.
 LIMITS = [
     *((command, 150) for command in COMMANDS if command != "init"),
     ("cooccur", 100),
@@ -79,7 +79,7 @@ def raised_from(cause):
 
 
 def raised_while_handling(context):
-    """Return an error with an implicit context."""
+    """Return an error that was raised while another error was handled."""
     error = ValueError("cannot be used")
     error.__context__ = context
     return error

@@ -119,7 +119,7 @@ def test_a_table_with_a_single_column_has_no_labels(work, tmp_path):
 
 @pytest.mark.parametrize("command", ["predict", "check"])
 def test_a_named_text_column_is_not_replaced_by_the_only_one(tmp_path, command, monkeypatch):
-    """Otherwise, the first text of a table without a header would be lost."""
+    """In a table without a header, the first text would be taken for the name of the only column, and be lost."""
     path = write(tmp_path / "texts.csv", "a good film\na bad film\n")
     code, message = failure(command, path, "--text-column", "text")
     assert (code, "no column 'text'; the columns are a good film" in message) == (3, True)
@@ -193,7 +193,7 @@ def test_predictions_keep_the_delimiter_of_the_input(tmp_path):
     result = call("predict", data, "-j", "1")
     assert result.lines[0] == "id|Text|Stars|label|confidence|score|prob_neg|prob_pos"
     assert [line.rsplit("|", 4)[0] for line in result.lines[1:]] == ['1|"good | film"|1|pos', "2|bad film|0|neg"]
-    assert len(result.stderr.splitlines()) == 2  # about the delimiter and the text column; predict needs no label
+    assert len(result.stderr.splitlines()) == 2  # notes about the delimiter and the text column, but not the label
     assert call("predict", data, "-j", "1", "--format", "tsv", "-q").lines[0].startswith("id\tText\tStars\tlabel\t")
     again = write(tmp_path / "b.csv", result.text)
     assert json.loads(call("predict", again, "-j", "1", "-q", "--json").lines[0])["Text"] == "good | film"

@@ -7,7 +7,7 @@ from command import NLPTX, TIMEOUT, TRACEBACK, contents, environment, refused, r
 from killing import ENCODE, FEATURES, STEP, signalled_at
 from sample_data import TRAIN, make_rows, write_tsv
 
-# With the smallest limit, a list of texts of more than 4 MiB goes to a temporary file. A long word makes texts large.
+# With the smallest limit, texts of more than 4 MiB in total go to a temporary file. A long word makes the texts large.
 LEAST = ("--memory", "64M")
 LONG_WORD = " " + "x" * 60_000
 

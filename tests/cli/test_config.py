@@ -84,7 +84,7 @@ def test_an_option_with_several_values(here):
     [
         ("[trian]\n", "unknown section 'trian' (did you mean 'train'?)"),
         ("epochs = 1\n", "unknown section 'epochs'"),
-        ("train = 3\n", "train is a value; expected a section [train]"),
+        ("train = 3\n", "train is set to a value; expected a section [train]"),
         ("[train]\nepoch = 1\n", "unknown key 'epoch' (did you mean 'epochs'?) in [train]"),
         ("[train]\nconfig = 'c.toml'\n", "unknown key 'config' in [train]"),
         ("[train]\nhelp = true\n", "unknown key 'help' in [train]"),

@@ -111,7 +111,7 @@ def unlike(known=3):
         ([scored(9, 9)] * 2 + [unlike()] * 2, []),  # two texts are too few for a note
         ([unlike(0)] * 3, ["no known word in 3 texts"]),
         ([unlike(0)] * 2 + [unlike()], ["no known word in 2 texts", "3 of 3 texts are unlike", "(first: a.txt:2)"]),
-        ([unlike(1)] * 3, ["3 of 3 texts"]),  # instead of the note about few known words
+        ([unlike(1)] * 3, ["3 of 3 texts"]),  # this note replaces the note about few known words
         ([unlike(1)] * 2, ["knows only 2 of 8 words"]),
     ],
 )

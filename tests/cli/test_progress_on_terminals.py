@@ -27,7 +27,7 @@ def test_a_terminal_without_cursor_control_shows_progress_as_lines(monkeypatch):
 
 
 def test_the_cursor_is_not_hidden_while_a_bar_is_shown(monkeypatch):
-    """Otherwise it would stay hidden in the shell after Ctrl-Z or kill -9."""
+    """A hidden cursor would stay hidden in the shell after Ctrl-Z or kill -9."""
     screen = drawn(monkeypatch, "xterm")
     assert "training" in screen
     assert screen.rfind("\x1b[?25l") < screen.rfind("\x1b[?25h")

@@ -70,7 +70,7 @@ def fail(number):
 
 
 def die(folder, times, number):
-    """Kill the worker process the first ``times`` times that number 2 is processed, like the out-of-memory killer."""
+    """If ``number`` is 2, kill this process, as Linux does when memory runs out; do this at most ``times`` times."""
     count = len(list(Path(folder).glob(f"{number}-*")))
     if number == 2 and count < times:
         (Path(folder) / f"{number}-{count}").touch()
@@ -169,7 +169,7 @@ def test_a_task_that_kills_every_worker_is_named(connect, tmp_path):
 
 
 def test_local_workers_that_are_not_started_again(connect, monkeypatch):
-    """dask.distributed does not start a worker again that dies while it starts."""
+    """If a worker dies while it starts, dask.distributed does not start it again."""
     monkeypatch.setattr(module, "_CHECK_INTERVAL", 0.01)
     monkeypatch.setattr(module, "_RESTART_TIMEOUT", 0)
     monkeypatch.setattr(Cluster, "_count_threads", lambda cluster: None)

@@ -11,7 +11,7 @@ import nlptx
 TEXTS, LABELS = make_reviews(30)
 SMALL = {"epochs": 1, "width": 8, "heads": 2, "lsa_components": 0, "jobs": 1, "pca": nlptx.PcaSettings(components=4)}
 
-# Checks that TextClassifier does not pass -> the reason.
+# Names of the checks that TextClassifier does not pass -> reason.
 EXPECTED_FAILURES = {
     "check_estimators_unfitted": "wants the NotFittedError of scikit-learn, which nlptx does not import",
     "check_sample_weights_not_an_array": "weights have to be an iterable of numbers",
@@ -38,7 +38,7 @@ class NumberClassifier(nlptx.TextClassifier):
 
     def _probabilities(self, X):
         self._fitted()
-        is_text = isinstance(X, list) and isinstance(X[0], str)  # `score` has made texts of X
+        is_text = isinstance(X, list) and isinstance(X[0], str)  # `score` has already converted X to texts
         return super()._probabilities(X if is_text else self._as_texts(X))
 
     def _as_texts(self, X, reset=False):
@@ -57,13 +57,13 @@ def test_the_checks_of_scikit_learn_pass():
     from sklearn.utils.estimator_checks import check_estimator
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the base class, which is not one of scikit-learn's
+        warnings.simplefilter("ignore")  # the base class is not from scikit-learn
         results = check_estimator(
             NumberClassifier(**SMALL), expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None
         )
     names = {status: {result["check_name"] for result in results if result["status"] == status} for status in STATUSES}
     assert names["failed"] == set()
-    # Older versions lack some of the checks.
+    # Older versions of scikit-learn lack some of the checks.
     assert names["xfail"] == set(EXPECTED_FAILURES) & {result["check_name"] for result in results}
     assert len(names["passed"]) > 40
 

@@ -86,7 +86,7 @@ def test_words_are_colored_where_they_stand(report, work):
     assert {text for _, text in texts} <= set(lines)
     words = [text for found, text in page.find("span") if re.match("(for|against)-[1-5]", found.get("class", ""))]
     assert len(words) > 60
-    assert set(words) <= {"word", *" ".join(lines).split()}  # "word" is in the legend of the colours
+    assert set(words) <= {"word", *" ".join(lines).split()}  # the legend of the colours contains "word"
 
 
 def test_hostile_texts_cannot_change_the_page(hostile):

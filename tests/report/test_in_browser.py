@@ -89,7 +89,7 @@ def test_texts_are_found_by_keyboard(browser, page):
     assert browser.run(f"{visible}.every(item => item.textContent.toLowerCase().includes('horse'))")
     assert browser.run("document.getElementById('found').textContent") == f"{found} of {everything} texts"
     browser.tab_to("filter-result")
-    browser.press("ArrowDown")  # wrong
+    browser.press("ArrowDown")  # select "wrong"
     wrong = shown(browser)
     assert 0 < wrong <= found
     assert browser.run(f"{visible}.every(item => item.textContent.includes('✗ wrong'))")
@@ -97,7 +97,7 @@ def test_texts_are_found_by_keyboard(browser, page):
     browser.press("ArrowDown")
     assert shown(browser) < wrong
     browser.press("Tab", "Tab", "Enter")
-    browser.run("new Promise(done => setTimeout(done))")  # the form is reset after the event
+    browser.run("new Promise(done => setTimeout(done))")  # wait, because the form is reset after the event
     assert shown(browser) == everything
     assert browser.problems() == []
 

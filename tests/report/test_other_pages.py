@@ -11,7 +11,7 @@ from label_sets import make_sets, small_model, write_sets
 from sample_data import make_rows, write_tsv
 
 EVIL = "<script>alert(1)</script>--></script>{{ 7*7 }}\"'&lt;\x1b\u2028"
-# Settings of quick training.
+# Settings that make training quick.
 QUICK = ("--folds", "3", "--epochs", "1", "--heads", "2", "--ngrams", "0", "-q", "-j", "1")
 
 
