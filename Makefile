@@ -127,7 +127,7 @@ bloem: build/bloem/table.txt  ## All stages on IMDB with the settings of the art
 sst2: build/sst2/table.txt $(SEEDS:%=build/sst2/seed-%/evaluate.json)  ## Sentences: SST-2 with word vectors from IMDB.
 sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## Sentences with five labels: SST-5 with word vectors from IMDB.
 trec: build/trec/table.txt  ## Six classes: TREC questions, five-fold cross-validation.
-cr: build/cr/table.txt ## Another domain: evaluate the bundled model on customer reviews, without training on them.
+cr: build/cr/table.txt  ## Another domain: test the bundled model on customer reviews, without training on them.
 imdb goldstraw bloem sst2 sst5 trec cr:
 	@cat $<
 
@@ -216,8 +216,7 @@ build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	nlptx evaluate $(CR) --json > $@
 $(eval $(call TABLE,cr,$$(CR)))
 
-wrong-labels: $(INSTALLED) ## Measure how many wrong labels are found by nlptx check and by cleanlab (pip install
-cleanlab).
+wrong-labels: $(INSTALLED)  ## Measure how many wrong labels are found by nlptx check and by cleanlab (pip install cleanlab).
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv --model bundled
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(TREC)
 
