@@ -121,13 +121,13 @@ FOLDS ?= 5
 # spread of all runs.
 SEEDS ?=
 
-imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Reviews: all stages on IMDB with the default settings.
-goldstraw: build/goldstraw/table.txt  ## All stages on IMDB with the settings of the article by Goldstraw.
-bloem: build/bloem/table.txt  ## All stages on IMDB with the settings of the article by Bloem, but fewer epochs.
-sst2: build/sst2/table.txt $(SEEDS:%=build/sst2/seed-%/evaluate.json)  ## Sentences: SST-2 with word vectors from IMDB.
-sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## Sentences with five labels: SST-5 with word vectors from IMDB.
-trec: build/trec/table.txt  ## Six classes: TREC questions, five-fold cross-validation.
-cr: build/cr/table.txt  ## Another domain: test the bundled model on customer reviews, without training on them.
+imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Run all stages on IMDB reviews with the default settings.
+goldstraw: build/goldstraw/table.txt  ## Run all stages on IMDB with the settings of the article by Goldstraw.
+bloem: build/bloem/table.txt  ## Run all stages on IMDB with the settings of the article by Bloem, but fewer epochs.
+sst2: build/sst2/table.txt $(SEEDS:%=build/sst2/seed-%/evaluate.json)  ## Train and test on SST-2 sentences, with word vectors from IMDB.
+sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## Train and test on SST-5 sentences (five labels), with word vectors from IMDB.
+trec: build/trec/table.txt  ## Cross-validate on TREC questions (six labels, five folds).
+cr: build/cr/table.txt  ## Test the bundled model in another domain: on customer reviews, without further training.
 imdb goldstraw bloem sst2 sst5 trec cr:
 	@cat $<
 
@@ -261,7 +261,7 @@ $(call RUN,$(1),$(1),imdb,imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
-ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB with one part removed from the model, or one setting changed (12 minutes).
+ablations: $(ABLATIONS:%=build/%/table.txt)  ## Run IMDB with one part of the model removed, or one setting changed (12 minutes).
 
 similarity: build/imdb/embeddings.npz  ## Compare the word vectors of the reviews with human similarity ratings of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
