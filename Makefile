@@ -261,7 +261,7 @@ $(call RUN,$(1),$(1),imdb,imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
-ablations: $(ABLATIONS:%=build/%/table.txt)  ## Run IMDB with one part of the model removed, or one setting changed (12 minutes).
+ablations: $(ABLATIONS:%=build/%/table.txt)  ## Run the imdb experiment with one part of the model removed, or one setting changed (12 minutes).
 
 similarity: build/imdb/embeddings.npz  ## Compare the word vectors of the reviews with human similarity ratings of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
