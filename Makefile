@@ -23,7 +23,7 @@ help:  ## Show this help.
 INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
-# Continuous integration installs pinned versions. Otherwise the newest versions that setup.cfg allows are installed.
+# In continuous integration (CI is set), install pinned versions; otherwise, the newest versions that setup.cfg allows.
 PINNED := $(if $(CI),-c .ci/constraints.txt)
 
 # Use virtualenv if the venv module is missing, as it is in some Linux distributions.
@@ -61,7 +61,7 @@ test: $(INSTALLED)  ## Install and run the tests.
 torture: $(INSTALLED)  ## Inject faults into running stages, and check the results (tens of minutes).
 	$(VENV)/bin/python -m pytest -m torture -n auto $(PYTEST) tests/torture
 
-# A Python version for which the oldest supported versions of all dependencies have wheels.
+# A Python version for which wheels of the oldest supported version of every dependency exist.
 LOWEST_PYTHON ?= python3.11
 lowest:  ## Run the tests with the oldest versions of all dependencies that setup.cfg allows.
 	$(MAKE) VENV=.venv-lowest PYTHON=$(LOWEST_PYTHON) PINNED='-c .ci/lowest.txt' test
@@ -102,7 +102,8 @@ goldstraw_PCA = --preset goldstraw
 goldstraw_TRAIN = --preset goldstraw
 bloem_COOCCUR = --preset bloem
 bloem_PCA = --preset bloem
-# The article trains for 80 epochs. One epoch is enough to show that the model learns; use BLOEM_EPOCHS=80 for all.
+# The article trains for 80 epochs. One epoch is enough to show that the model learns; use BLOEM_EPOCHS=80 to train as
+# in the article.
 BLOEM_EPOCHS ?= 1
 bloem_TRAIN = --preset bloem --epochs $(BLOEM_EPOCHS)
 # Reviews without labels also improve the classification of sentences. If the texts are few and short, it also helps to
@@ -120,13 +121,13 @@ FOLDS ?= 5
 # spread of all runs.
 SEEDS ?=
 
-imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Reviews: all stages on IMDB with the default settings.
-goldstraw: build/goldstraw/table.txt  ## All stages on IMDB with the settings of the article by Goldstraw.
-bloem: build/bloem/table.txt  ## All stages on IMDB with the settings of the article by Bloem, but fewer epochs.
-sst2: build/sst2/table.txt $(SEEDS:%=build/sst2/seed-%/evaluate.json)  ## Sentences: SST-2 with word vectors from IMDB.
-sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## Sentences with five labels: SST-5 with word vectors from IMDB.
-trec: build/trec/table.txt  ## Six classes: TREC questions, five-fold cross-validation.
-cr: build/cr/table.txt  ## Another domain: the bundled model on customer reviews, without training.
+imdb: build/imdb/table.txt $(SEEDS:%=build/imdb/seed-%/evaluate.json)  ## Run all stages on IMDB reviews with the default settings.
+goldstraw: build/goldstraw/table.txt  ## Run all stages on IMDB with the settings of the article by Goldstraw.
+bloem: build/bloem/table.txt  ## Run all stages on IMDB with the settings of the article by Bloem, but fewer epochs.
+sst2: build/sst2/table.txt $(SEEDS:%=build/sst2/seed-%/evaluate.json)  ## Train and test on SST-2 sentences, with word vectors from IMDB.
+sst5: build/sst5/table.txt $(SEEDS:%=build/sst5/seed-%/evaluate.json)  ## Train and test on SST-5 sentences (five labels), with word vectors from IMDB.
+trec: build/trec/table.txt  ## Cross-validate on TREC questions (six labels, five folds).
+cr: build/cr/table.txt  ## Test the bundled model in another domain: on customer reviews, without further training.
 imdb goldstraw bloem sst2 sst5 trec cr:
 	@cat $<
 
@@ -203,7 +204,7 @@ $(eval $(call TABLE,trec,$$(TREC)))
 
 # Measure whether the guarantee of predict --max-error holds: on SST-2 by cross-validation, on films that do not occur
 # in the training texts, and on CR.
-abstention: build/imdb/embeddings.npz  ## Errors of predict --max-error on new texts, compared with the maximum.
+abstention: build/imdb/embeddings.npz  ## Measure whether the errors of predict --max-error on new texts exceed the chosen maximum.
 	$(VENV)/bin/python tests/benchmarks/abstention.py $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  --other $(NLPTX_SHARED_DATA)/sst2/dev.tsv --other $(CR) --embeddings $< --work build/abstention/sst2
 	$(VENV)/bin/python tests/benchmarks/abstention.py $(DATA) --train $(DATA) --texts 4000 --models 5 \
@@ -215,11 +216,11 @@ build/cr/evaluate.json: build/cr.data nlptx/default_model.npz | $(INSTALLED)
 	nlptx evaluate $(CR) --json > $@
 $(eval $(call TABLE,cr,$$(CR)))
 
-wrong-labels: $(INSTALLED)  ## Measure how many wrong labels check finds, compared with cleanlab (pip install cleanlab).
+wrong-labels: $(INSTALLED)  ## Measure how many wrong labels are found by nlptx check and by cleanlab (pip install cleanlab).
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv --model bundled
 	$(VENV)/bin/python tests/benchmarks/wrong_labels.py $(TREC)
 
-suggestions: $(INSTALLED) $(DATA)  ## Measure whether labelling the texts that check --suggest names helps more than labelling random texts.
+suggestions: $(INSTALLED) $(DATA)  ## Measure whether labelling texts chosen by check --suggest helps more than labelling random texts.
 	$(VENV)/bin/python tests/benchmarks/suggestions.py $(TREC) $(CR) $(NLPTX_SHARED_DATA)/sst2/train.tsv \
 	  $(NLPTX_SHARED_DATA)/sst5/train.tsv $(DATA)
 
@@ -233,13 +234,13 @@ $(EFFORT_SETS:%=$(EFFORTS)/%.json): | $(INSTALLED)
 	@mkdir -p $(EFFORTS)
 	$(VENV)/bin/python tests/benchmarks/efforts.py $(DATA_OF_EFFORT) --json $@
 
-efforts: $(EFFORT_SETS:%=$(EFFORTS)/%.json)  ## Accuracy and time of train --effort and of other methods, with a picture.
+efforts: $(EFFORT_SETS:%=$(EFFORTS)/%.json)  ## Measure and plot the accuracy and time of train --effort and of other methods.
 	$(VENV)/bin/python tests/benchmarks/efforts_picture.py $^ --titles IMDB SST-2 SST-5 TREC -o tests/benchmarks/efforts.svg
 
 languages: $(INSTALLED)  ## Measure whether predict --details recognises other languages and program code.
 	$(VENV)/bin/python tests/benchmarks/other_languages.py
 
-transfer: $(INSTALLED) $(DATA)  ## Learning curve on customer reviews: train --start bundled, and three other methods.
+transfer: $(INSTALLED) $(DATA)  ## Measure learning curves on customer reviews for train --start bundled and three other methods.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
 
 faithfulness: $(INSTALLED)  ## Measure whether the word effects that nlptx explain shows are faithful to the model.
@@ -252,7 +253,7 @@ imdb-no-network_TRAIN = --epochs 0 --region-filters 64
 imdb-no-unlabelled_TRAIN = --split train
 imdb-no-lsa_TRAIN = --lsa-components 0
 imdb-no-ngrams_TRAIN = --ngrams 0
-# The imdb run with one setting that might improve it.
+# The imdb run with one setting changed, which might improve the results.
 imdb-distillation_TRAIN = --distill 1
 imdb-passages_TRAIN = --passages 1
 imdb-every-label_TRAIN = --valid-share 0
@@ -263,7 +264,7 @@ $(call RUN,$(1),$(1),imdb,imdb,$$(DATA),$$(DATA),--resume)
 $(call TABLE,$(1),$$(DATA))
 endef
 $(foreach name,$(ABLATIONS),$(eval $(call ABLATION,$(name))))
-ablations: $(ABLATIONS:%=build/%/table.txt)  ## IMDB with one part removed from the model, or one setting changed (12 minutes).
+ablations: $(ABLATIONS:%=build/%/table.txt)  ## Run the imdb experiment with one part of the model removed, or one setting changed (12 minutes).
 
 similarity: build/imdb/embeddings.npz  ## Compare the word vectors of the reviews with human similarity ratings of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
@@ -297,13 +298,13 @@ results: $(RUNS) $(HERE:%=build/baselines/%)  ## Compare the runs made so far wi
 results: $(foreach name,imdb sst2 sst5,$(SEEDS:%=build/$(name)/seed-%/evaluate.json))
 	@$(VENV)/bin/python tests/benchmarks/results_table.py build
 
-# The bundled model is small enough for the wheel. It is trained without the test part of the archive, on which the
-# accuracy on its card is measured.
+# With these settings, the bundled model is small enough for the wheel. It is not trained on the test part of the
+# archive, because the accuracy on its model card is measured on that part.
 default_TRAIN = --epochs 2 --crop 0 --attention-window 128 --passages 1 --new-word-min-count 0 --ngram-min-texts 4 \
   --distill 1 --compact --valid-share 0.04 --valid-max 10000
 default_TEXTS = $(DATA) data/train.tsv data/opinions.tsv data/kinds_train.tsv
-# The prior of its n-gram weights consists of VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence), from the
-# package vaderSentiment, and of a list of values of emoji and ratings.
+# The prior of the model's n-gram weights consists of VADER's sentiment lexicon (Hutto and Gilbert 2014; MIT licence),
+# from the package vaderSentiment, and of a list of values of emoji and ratings.
 VADER_FOLDER = import importlib.util as u; print(u.find_spec("vaderSentiment").submodule_search_locations[0])
 DEFAULT := build/default
 # Use BLAS kernels that all x86-64 processors of the last ten years support, so that all of them give the same bytes.

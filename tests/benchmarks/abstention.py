@@ -1,14 +1,14 @@
 """Measures whether the guarantee of ``predict --max-error`` holds for texts that were not used in training.
 
 There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
-its fold. With --train, all models are trained on the same texts from another corpus and tested on DATA. The number of
-these texts is set by --texts; they are spread evenly over the training split of the corpus. Each model has a different
-seed and therefore different held-out texts.
+its fold. With --train, all models are trained on the same texts from another corpus and tested on DATA. The option
+--texts sets the number of these training texts, which are spread evenly over the training split of the corpus. Each
+model has a different seed and therefore different held-out texts.
 
-For each maximum error, the table shows how many models can guarantee it. For these models, it shows the mean threshold,
-the coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson interval in which each
-text counts once), and how many of these models exceed the maximum error on their test texts. --other tests the same
-models on another data set.
+For each maximum error, the table shows how many models can guarantee it. For these models, the table also shows the
+mean threshold, the coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson
+interval in which each text counts once), and how many of these models exceed the maximum error on their test texts.
+--other tests the same models on another data set.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(path: str, split: str = "test") -> Texts:
 
 
 class Tested(NamedTuple):
-    """A model's held-out errors, and the confidence (0 if no word is known) and correctness of each answer."""
+    """The held-out errors of a model; for each test text, its confidence (0 if no word is known) and correctness."""
 
     curve: ErrorCurve
     confidence: np.ndarray
@@ -52,7 +52,7 @@ class Tested(NamedTuple):
 
     @classmethod
     def of(cls, model: Model, texts: Texts) -> Self:
-        """Test a model that stores its held-out errors."""
+        """Score test texts with a model that stores its held-out errors."""
         assert model.held_out is not None
         with Workers() as workers:
             rows = [row for batch in score(model, ((label, text) for text, label in texts), workers) for row in batch]
@@ -123,7 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog="Arguments of nlptx train follow after --.")
     parser.add_argument("data")
     parser.add_argument("--train", help="train on the training split of this corpus instead of cross-validating")
-    parser.add_argument("--texts", type=int, default=4000, help="number of texts from --train to train on")
+    parser.add_argument("--texts", type=int, default=4000, help="with --train, number of texts to train on")
     parser.add_argument("--other", action="append", default=[], help="another data set to test on")
     parser.add_argument("--models", type=int, default=10, help="number of folds; with --train, number of models")
     parser.add_argument("--embeddings", required=True)

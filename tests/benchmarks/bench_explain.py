@@ -3,7 +3,8 @@
     python tests/benchmarks/bench_explain.py
 
 The texts consist of words of the bundled model, drawn at random according to their frequencies. Prints a table of the
-CPU seconds on one core, and the slope of log(time) over log(length): 1 is linear growth, 2 is quadratic.
+CPU seconds on one core, and the slope of log(time) over log(length): a slope of 1 means linear growth, and 2 means
+quadratic growth.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ def write_table(path: Path, texts: int, labels: int, seed: int = 1) -> None:
     """Write a table of texts with the columns text and label."""
     rng = np.random.default_rng(seed)
     any_word, any_label = zipf(VOCABULARY), zipf(labels)
-    own = np.random.default_rng(0).choice(VOCABULARY, (labels, OWN_WORDS))  # the same in training and test
+    # The words that indicate a label are the same in all files.
+    own = np.random.default_rng(0).choice(VOCABULARY, (labels, OWN_WORDS))
     with path.open("w", encoding="utf-8") as file:
         print("text\tlabel", file=file)
         for _ in range(texts):

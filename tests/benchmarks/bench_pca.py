@@ -102,7 +102,7 @@ def power_iteration(operator: Any, workers: Workers) -> Solver:
 
 
 def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
-    """Run ARPACK on nlptx's operator with all threads, in the fastest dtype with which it meets the tolerance."""
+    """Run ARPACK on nlptx's operator with all threads, in the fastest dtype in which ARPACK meets the tolerance."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     from nlptx.pca.operators import RowOperator

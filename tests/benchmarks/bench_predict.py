@@ -1,4 +1,4 @@
-"""Times scoring, compared with the same network in PyTorch, an encoder as large as DistilBERT, and one core."""
+"""Times scoring, compared with the same network in PyTorch, an encoder of DistilBERT's size, and nlptx on one core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times the start-up of commands, compared with the start-up of Python."""
+"""Times the start of nlptx commands, compared with the start of Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times training, compared with the same network in PyTorch, with a single core, and with plain matrix products."""
+"""Times training, compared with the same network in PyTorch, with nlptx on one core, and with plain matrix products."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAME: dict[str, Any] = {
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Time training steps of two shapes and an epoch of reviews; compare with eager PyTorch, and with one core."""
+    """Time training steps of two shapes and an epoch of reviews, also with eager PyTorch and with nlptx on one core."""
     from torch_peer import torch_epoch  # in this folder
 
     from nlptx.settings import TrainSettings

@@ -36,7 +36,8 @@ from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
 
 NLPTX = (sys.executable, "-m", "nlptx")
-# Bytes per entry in the files that tasks exchange (an int32 column and an int32 sum), and in the artifact.
+# Bytes per entry (pair of words): in the files that tasks exchange (an int32 column and an int32 sum), and in the
+# artifact.
 ENTRY, STORED_ENTRY = 8, 12
 PARTITION, FAN_IN = 256 << 20, 8
 # Assumptions of the model: cores per machine, and bytes per second that a core can hash with SHA-256.
@@ -148,8 +149,9 @@ def measured(corpus: Path, work: Path) -> Costs:
 def predicted(costs: Costs, size: float, machines: int) -> dict[str, float]:
     """Return the estimated seconds of each step and the bytes that are read and written.
 
-    All cores are busy in a step unless it has fewer tasks; the shared storage is fast enough for all machines; the
-    scheduler handles one task at a time, while the workers work.
+    The model assumes that all cores are busy in a step, unless the step has fewer tasks than there are cores; that the
+    shared storage is fast enough for all machines; and that the scheduler handles one task at a time, while the workers
+    compute.
     """
     cores = machines * CORES
     partitions = math.ceil(size / PARTITION)

@@ -4,8 +4,9 @@ python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 
 Two programs are simulated many times. The fraction of runs in which the 95 % interval contains the true difference
 should be 0.95, and the fraction of runs in which the test rejects equal accuracy should be at most 0.05 if the
-accuracies are equal. In the last rows, the texts come in groups of 10, and a group is easy or difficult as a whole.
-The rows "power" draw as many texts as ``texts_needed`` states, so the test should reject in about 80 % of the runs.
+accuracies are equal. In the last rows, the texts come in groups of 10; in each group, all texts are easy or all are
+difficult. The rows "power" draw as many texts as ``texts_needed`` states, so the test should reject in about 80 % of
+the runs.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def main() -> None:
     for accuracies in ((0.8, 0.8), (0.95, 0.95), (0.8, 0.85)):
         for grouped, use_groups in ((False, False), (True, False), (True, True)):
             if grouped and max(accuracies) > 0.9:
-                continue  # some groups would need an accuracy above 1
+                continue  # otherwise some groups would need an accuracy above 1
             rng, covered, rejected = np.random.default_rng(1), np.zeros(2), 0
             for _ in range(options.runs):
                 predictions, groups = simulate(rng, options.texts, accuracies, grouped)

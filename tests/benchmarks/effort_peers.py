@@ -1,7 +1,7 @@
 """The methods that ``efforts.py`` compares with ``nlptx train --effort``, each with one fixed, common setting.
 
-They take training texts with their labels, and test texts, and return the labels in order and the probability of each
-label, (texts, labels).
+Each method takes training texts with their labels, and test texts. It returns the labels in order, and the probability
+of each label for each test text, (texts, labels).
 """
 
 from __future__ import annotations

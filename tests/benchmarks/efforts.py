@@ -55,7 +55,7 @@ def peer(name: str, train: Path, test: Path) -> dict[str, float]:
 
 
 def split(table: Path, number: int, folder: Path) -> tuple[Path, Path]:
-    """Write one fold of a table and the other rows to two files; return the other rows, then the fold."""
+    """Write one fold of a table to a test file, all other rows to a training file; return the training file first."""
     rows = pd.read_csv(table, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False)
     held_out = folds(rows["label"], _FOLDS, seed=1) == number % _FOLDS
     train, test = folder / "train.tsv", folder / "test.tsv"

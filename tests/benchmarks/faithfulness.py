@@ -2,9 +2,9 @@
 
     python tests/benchmarks/faithfulness.py data/test.tsv cr.tsv aclImdb_dev.tar.gz --work build/faithfulness
 
-For each text and each method, the words are sorted by their effect on the predicted label. Then a fraction of the
-words is removed, or only this fraction is kept, and the text is scored again. The decrease in the probability of the
-label is, in percentage points,
+For each text, each method sorts the words by their effect on the predicted label. Then the most important words are
+removed, or only these words are kept, and the text is scored again. The decrease in the probability of the label is, in
+percentage points,
 
 - comprehensiveness if the most important words are removed (higher is better), and
 - sufficiency if only they are kept (lower is better),

@@ -1,4 +1,4 @@
-"""The folds of the baselines, the same as in ``nlptx crossvalidate --shuffle``, and the mean of their reports."""
+"""Assigns rows to the same folds as ``nlptx crossvalidate --shuffle``, and averages the reports of all folds."""
 
 from __future__ import annotations
 

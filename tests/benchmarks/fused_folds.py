@@ -4,16 +4,17 @@
 
 The files have the columns ``label``, ``predicted``, ``fold``, ``seed`` and ``prob_<label>``, as ``nlptx crossvalidate
 --predictions`` and ``paired_folds.py`` write them; any other program can write them too. All files must have the same
-texts, folds and seeds, in the same order, because the models of a fold must not have been
-trained on its texts.
+texts, folds and seeds, in the same order, because the predictions for a text must come from models that were not
+trained on this text.
 
 For each file after the first, the table shows the quality of its model alone, the similarity to the first model (the
 correlation of the log-probabilities, centred in each text; for two labels, this is the correlation of the log-odds),
 and the quality of both models together. The models are combined by a logistic regression on their log-probabilities,
-with one weight per model and one bias per label. It is fitted on all folds but one and tested on the remaining fold,
-for each fold in turn. The combination is compared with the first model alone, calibrated in the same way, so that
-better calibration does not count as a gain. If this calibration makes the first model worse, because its folds need
-different calibrations, compare with its uncalibrated log-loss, which is printed above the table.
+with one weight per model and one bias per label. The regression is fitted on all folds but one and tested on the
+remaining fold, for each fold in turn. The combination is compared with the first model alone, calibrated in the same
+way, so that better calibration does not count as a gain. If this calibration makes the first model worse, because its
+folds need different calibrations, compare the combination with the uncalibrated log-loss of the first model, which is
+printed above the table.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ def main() -> None:
         points, classes = sample(rng, given.points, given.group)
         values, right = [], 0
         for _ in range(given.seeds):
-            pairs = -(-given.points // (2 * given.group))  # a pair of groups, one of each class, is in one fold
+            # Two consecutive groups, one of each class, are in the same fold.
+            pairs = -(-given.points // (2 * given.group))
             fold = np.repeat(rng.permutation(pairs) % given.folds, 2 * given.group)[: given.points]
             for number in range(given.folds):
                 out = fold == number

@@ -4,8 +4,8 @@
 
 Synthetic texts of twelve words are written, and a model is trained on them and evaluated on other texts. The words have
 a Zipf distribution, some words are followed by a fixed word, so that n-grams recur, and some words indicate the label
-or one of fifty topics. Arguments after ``--`` are passed to ``nlptx train``. The models must have the
-same bytes for every memory limit.
+or one of fifty topics. Arguments after ``--`` are passed to ``nlptx train``. The model must have the same bytes for
+every memory limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TEXT_WORDS, LABELS, TOPICS = 12, ("neg", "pos"), 50
 WORDS, LABEL_WORDS, TOPIC_WORDS = 200_000, 1000, 400
 # Probabilities that a word depends on the preceding word, the label or the topic, and that a label is wrong.
 FOLLOWING, OF_LABEL, OF_TOPIC, WRONG = 0.4, 0.1, 0.2, 0.05
-# Number of texts that are written at a time, and number of test texts.
+# Number of texts that are generated at a time, and number of test texts.
 TOGETHER, TESTED = 100_000, 20_000
 
 

@@ -109,7 +109,7 @@ def plot(found: dict[str, dict], sizes: list[int], path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "nlptx"  # the same bytes every time
+    mpl.rcParams["svg.hashsalt"] = "nlptx"  # so that the file has the same bytes in every run
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
     for name, of_size in found.items():

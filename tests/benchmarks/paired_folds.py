@@ -8,10 +8,9 @@ Every setting is cross-validated with the same seeds, and therefore with the sam
 model that was not trained on it. Because both log-losses of a text share its difficulty, their difference is much less
 noisy than either.
 
-Neighbouring texts are related: IMDB lists the reviews of a film one after the other. Therefore ``nlptx
-crossvalidate`` keeps neighbouring texts in one fold, and the standard errors here treat each group of neighbouring
-texts as one observation.
-A setting is not run again if its predictions are already in the folder ``--work``.
+Neighbouring texts are related: IMDB lists the reviews of a film one after the other. Therefore ``nlptx crossvalidate``
+keeps neighbouring texts in one fold, and the standard errors here treat each group of neighbouring texts as one
+observation. A setting is not run again if its predictions are already in the folder given by ``--work``.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def groups_of_neighbours(labels: NDArray) -> NDArray[np.int64]:
 
 
 def mean_and_error(differences: NDArray[np.float64], group: NDArray[np.int64]) -> tuple[float, float]:
-    """Return the mean over the texts and its standard error, from the sums of each group.
+    """Return the mean over the texts and its standard error, which is computed from the sum of each group.
 
     Source: Cameron & Miller (2015), "A practitioner's guide to cluster-robust inference", for a mean.
     """

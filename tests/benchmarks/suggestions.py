@@ -32,7 +32,7 @@ SHOWN = (200, 500, 1000)
 
 
 def curves(path: str, seed: int, splits: tuple[str, ...]) -> NDArray[np.float64]:
-    """Return accuracy and log-loss after each batch, (2, batches, 2), by random choice and by --suggest."""
+    """Return accuracy and log-loss after each batch, for random choice and --suggest, (2 methods, batches, 2)."""
     rows = read_rows([path], ReadOptions(splits=splits))
     labelled = LabelledRows.of(rows)
     rng = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ class TorchScorer:
     """The network of a model with default settings. Word ids and n-gram features are computed by nlptx.
 
     A batch has the shape (windows, longest, width). Windows are padded at the end, and the padding is masked. The mean
-    is taken over all windows of a text.
+    for a text is taken over all its windows.
     """
 
     def __init__(self, model: Model) -> None:

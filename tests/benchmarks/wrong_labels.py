@@ -3,8 +3,8 @@
 A fraction of the labels of DATA is replaced by other labels, drawn at random. The precision at x % is the fraction of
 replaced labels among the first x % of the ranking; for a random ranking, its expected value is the fraction of replaced
 labels. Labels that were wrong before the replacement count as correct, so a perfect ranking would not reach 100 %.
-cleanlab ranks the same out-of-fold probabilities. With --model, the probabilities of this model are ranked too, alone
-and averaged with the out-of-fold ones.
+cleanlab ranks the texts by the same out-of-fold probabilities. With --model, the texts are also ranked by the
+probabilities of this model, and by the mean of these and the out-of-fold probabilities.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Ranking = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 
 
 def by_check(given: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Rank as ``nlptx check`` does; the texts that it does not list follow."""
+    """Rank as ``nlptx check`` does; the texts that ``check`` does not list come last."""
     names = [str(label) for label in range(probabilities.shape[1])]
     listed = likely_wrong(given, probabilities, names, np.arange(len(given))).rows
     return followed_by_the_rest(listed, probabilities[np.arange(len(given)), given])
