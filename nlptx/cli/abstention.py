@@ -34,7 +34,7 @@ class Abstention:
 
     @property
     def is_given(self) -> bool:
-        """Whether one of the options is given."""
+        """Whether ``--abstain`` or ``--max-error`` is given."""
         return self.abstain is not None or self.max_error is not None
 
     def threshold(self, model: Model) -> float:

@@ -103,8 +103,8 @@ def check(
     nlptx check reviews.csv --suggest 50 --unlabelled more.txt --to-label next.csv
 
     The report shows the number of texts, and their lengths and labels. Then it lists the faults, each with examples and
-    advice: rows without a text or label, copies, texts that are nearly the same, equal texts with different labels,
-    texts that also occur in the --against data, damaged characters, markup, and unusual texts.
+    advice: rows without a text or label, copies, texts that are nearly the same, identical texts with different
+    labels, texts that also occur in the --against data, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
     text is scored by a model that was fitted on other parts of DATA. With -m, a model with the same labels is used too,
@@ -207,7 +207,7 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
     """Raise QualityGateError if the data has a fault of a kind in ``fail_on``.
 
-    The kind "any" stands for every kind that lists only rows that are certainly faulty.
+    "any" stands for all kinds of faults for which every listed row is certainly faulty.
     """
     from nlptx.data_quality.findings import KINDS
 

@@ -21,7 +21,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 
-# Number of bytes in the sample that is counted to estimate the time.
+# Size of the sample of text that is used to estimate the time, in bytes.
 _SAMPLE = 4 << 20
 
 

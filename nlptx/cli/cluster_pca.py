@@ -30,8 +30,8 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
     prepared = time.perf_counter()
     operator.moments(np.ones((words, block), np.float32))
     multiplied = time.perf_counter()
-    # Assume that the iteration has converged at the first check of the residuals, when the basis has 2 (components +
-    # block) vectors.
+    # Assume that the iteration has converged at the first check of the residuals, when the basis has
+    # 2 * (components + block) vectors.
     products = min(degree, -(-2 * (settings.components + block) // block))
     seconds = len(slices) * (prepared - started + products * (multiplied - prepared))
     plan = {

@@ -99,7 +99,7 @@ def score_on_cluster(
     writing: WriterOptions,
     run: Run,
 ) -> ScoredTexts | None:
-    """Score texts on a cluster. Return facts to report about them, or None if only the plan was printed."""
+    """Score texts on a cluster. Return facts to report about the texts, or None if only the plan was printed."""
     partitions = cut_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
         rate = _rate(inputs, model, reading)
@@ -147,7 +147,7 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
-    """For each partition, append its rows to the output, remove its file, and yield it. Only one header is kept.
+    """Append the rows of each partition to the output, remove its file, and yield the result. Keep only one header.
 
     Raises:
         DataError: the partitions have different columns.

@@ -38,7 +38,7 @@ def print_training_plan(
     Args:
         found: the training data.
         embeddings: word vectors, or settings for making them, as for :func:`nlptx.fit`.
-        start: model to start from, or None.
+        start: existing model from which training starts, or None.
         settings: training settings.
         seed: training seed.
         memory: memory limit, in bytes.
@@ -63,7 +63,7 @@ def print_training_plan(
 
 
 def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
-    """Return the row numbers of a sample of about ``_SAMPLE`` texts, with about the label frequencies of all texts.
+    """Return the row numbers of a sample of about ``_SAMPLE`` texts; labels are about as frequent as in all texts.
 
     For single-label data, the sample contains at least ``_OF_EACH`` texts with each label, or all texts with this label
     if there are fewer.

@@ -67,8 +67,8 @@ def compare(
 
     The report gives the accuracy, macro-F1, log-loss and calibration of each model, the differences from the first
     model with 95 % bootstrap intervals, the number of texts that only one model predicts correctly, and McNemar's exact
-    test. If there are more than two models, the p-values are corrected by Holm's method. A sentence says whether one
-    model is better, or how many texts would be needed to show a difference.
+    test. If there are more than two models, the p-values are corrected by Holm's method. The report also says whether
+    one model is better, or how many texts would be needed to show a difference.
 
     --report FILE writes a page with the differences, the calibration of each model, and texts that only one of two
     models predicts correctly (report extra: pip install 'nlptx[report]').
@@ -168,7 +168,7 @@ def _predictions(
 
 
 def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_data: bool, reading: ReadOptions) -> None:
-    """Raise DataError if one of ``sources``, whose predictions are to be compared, contains only labelled texts."""
+    """Raise DataError if one of ``sources`` contains only labelled texts, and no predictions to compare."""
     for name in sources:
         if name != BUNDLED and (os.path.isdir(name) or (not is_data and _is_only_data(name, reading))):
             others = " ".join(shlex.quote(other) for other in inputs if other != name)
@@ -181,7 +181,7 @@ def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_dat
 
 
 def _is_model(path: str) -> bool:
-    """Return whether a file starts with the same bytes as every artifact, so that it is probably a model."""
+    """Return whether a file is probably a model: whether it starts with the same bytes as every artifact."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:

@@ -58,7 +58,7 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
         )
         for pair in comparison.pairs
     ]
-    header = ("", "accuracy in points", "log-loss", "only this right / only the first right", "p", "p corrected")
+    header = ("", "accuracy in points", "log-loss", "only this correct / only the first correct", "p", "p corrected")
     reporter.table(f"differences from {first}, with 95 % intervals; {_test(comparison)}", header, rows)
     names = [each.source for each in comparison.candidates]
     matrix = [
@@ -118,7 +118,7 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -
     """Write the texts for which the models give different predictions to a .csv, .tsv or .jsonl file.
 
     Raises:
-        click.UsageError: the file name has another extension.
+        click.UsageError: the file name has any other extension.
         OutputError: the file cannot be written.
     """
     from nlptx.evaluation.verdict import disagreement_columns, disagreements

@@ -26,8 +26,8 @@ _EXCLUDED = ("config", "help")
 def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--config``, which replaces default values with the values in the command's section of the file.
 
-    All sections are checked. Apply this decorator above :func:`preset_option`, so that the file, which may set the
-    preset, is read first.
+    All sections of the file are checked. Apply this decorator above :func:`preset_option`, so that the file, which may
+    set the preset, is read first.
     """
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -127,7 +127,7 @@ def _check(found: Option, value: Any, cls: type[Settings], context: click.Contex
     """Return the value if the option accepts it. Numbers, strings and booleans are not interchangeable.
 
     Raises:
-        SettingsError, click.BadParameter: the value has another type, or is out of range.
+        SettingsError, click.BadParameter: the value has the wrong type, or is out of range.
     """
     kinds, expected = _expected(found)
     several = found.multiple and isinstance(value, list)

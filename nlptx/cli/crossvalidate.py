@@ -77,8 +77,8 @@ def crossvalidate(
     --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions
     (this needs the report extra: pip install 'nlptx[report]').
 
-    --predictions writes a table with the columns of DATA, followed by the columns predicted, confidence, prob_<label>,
-    fold and seed.
+    --predictions writes a table with the columns of DATA, followed by these columns: predicted, confidence,
+    prob_<label>, fold and seed.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -166,7 +166,7 @@ def crossvalidate(
 
 
 def _name(done: int, folds: int, seeds: int) -> str:
-    """Return the title of the next fold when ``done`` folds are finished."""
+    """Return the title of the fold that follows the first ``done`` folds."""
     fold = f"fold {done % folds + 1} of {folds}"
     return fold if seeds == 1 else f"seed {done // folds + 1} of {seeds}, {fold}"
 

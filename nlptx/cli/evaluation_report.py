@@ -49,7 +49,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Return the JSON field ``by``: the accuracy for each value of each column. Without columns, it is left out."""
+    """Return the JSON field ``by``: the accuracy for each value of each column. Return no field without columns."""
     if not groups:
         return {}
     return {"by": {column: [asdict(group) for group in found] for column, found in groups.items()}}
@@ -72,8 +72,8 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
     """Print a report as tables.
 
     Args:
-        names: values of "model" (str), "data" (list of str) and "seed" (int or None), and of "answered" (str) if only
-            some of the texts are evaluated.
+        names: dictionary with the keys "model" (str), "data" (list of str) and "seed" (int or None), and also
+            "answered" (str) if only some of the texts are evaluated.
         report: the measures to print.
         unknown: number of texts without a known word.
         reporter: prints the tables.

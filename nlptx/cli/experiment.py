@@ -45,7 +45,7 @@ class Given(NamedTuple):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """All paths that are read."""
+        """All paths that the experiment reads."""
         paths = (*self.data, self.embeddings, self.start, *self.unlabelled, self.lexicon, self.reading.exclude)
         return tuple(path for path in paths if path is not None)
 
@@ -57,7 +57,7 @@ def experiment_options(function: Function) -> Function:
     @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
     @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
     @option(
-        "--shuffle", is_flag=True, group="Data", help="Assign each text to a fold at random, without its neighbours."
+        "--shuffle", is_flag=True, group="Data", help="Assign each text to a fold at random, ignoring its neighbours."
     )
     @option(
         "-e",

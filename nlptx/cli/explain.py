@@ -113,7 +113,7 @@ def explain(
         from nlptx.classifier.label_types import find_label
 
         find_label(chosen, classifier.labels)
-    reading = with_separator(reading, classifier)  # otherwise, a list in the label column would be an error
+    reading = with_separator(reading, classifier)  # without a separator, a list in the label column is an error
     with open_writer(output, layout, run.reporter) as writer:
         _explain_all(work, input, reading, writer, run)
 
@@ -130,8 +130,8 @@ def _explained(
 ) -> ExplainedText:
     """Explain one text.
 
-    A text without a known word cannot be explained. For such a text from a file (``where`` is not empty), the result
-    has no label; otherwise, DataError is raised.
+    A text without a known word cannot be explained. If such a text comes from a file (``where`` is not empty), the
+    result has no label; otherwise, DataError is raised.
     """
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs

@@ -83,7 +83,7 @@ class ExplanationWriter:
 
 @contextmanager
 def open_writer(output: str, format: str, reporter: Reporter) -> Iterator[ExplanationWriter]:
-    """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz."""
+    """Open the output. A file is written atomically, and is compressed if its name ends in .gz, .bz2 or .xz."""
     with open_output(output) as file:
         writer = ExplanationWriter(file, format, reporter)
         is_page = format == "html"

@@ -29,8 +29,8 @@ def format_of_table(path: str) -> str:
 def write_predictions(path: str, result: CrossValidation, documents: list[Document]) -> dict[str, str]:
     """For each seed, write one row per text, in the order of the input.
 
-    A row has the columns of the input, then predicted, confidence, prob_<label>, fold and seed. If a text does not come
-    from a table, its input columns are file, text and label.
+    A row has the columns of the input, followed by these columns: predicted, confidence, prob_<label>, fold and seed.
+    If a text does not come from a table, its input columns are file, text and label.
 
     Returns:
         name -> new name, for each added column whose name an input column already has.

@@ -14,7 +14,7 @@ from nlptx.io.output_path import STDOUT
 
 @contextmanager
 def open_output(output: str) -> Iterator[BinaryIO]:
-    """Open the output. A file is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz.
+    """Open the output. A file is written atomically, and is compressed if its name ends in .gz, .bz2 or .xz.
 
     Args:
         output: path of the output, or ``-`` for standard output.

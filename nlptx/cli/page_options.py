@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
 
-# Options that do not change the page, and that the command shown on the page does not contain.
+# Options that do not change the page; the command that is shown on the page omits them.
 _NOT_SHOWN = {
     *("json", "jobs", "quiet", "verbose", "no_color", "help"),
     *("plot", "min_accuracy", "show", "disagreements", "predictions", "resume"),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nlptx.cli.prediction_writer import WriterOptions
     from nlptx.cli.scoring_run import ScoredTexts
 
-# Maximum length, in characters, of a text that a hint repeats.
+# A hint quotes the user's text only if the text has at most this number of characters.
 _LONGEST_QUOTED = 60
 
 
@@ -120,7 +120,7 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    reading = with_separator(reading, classifier)  # otherwise, a list in the label column would be an error
+    reading = with_separator(reading, classifier)  # without a separator, a list in the label column is an error
     writing = WriterOptions(details, csv_safe, threshold, prior)
     scored: ScoredTexts | None
     if cluster.address is None:

@@ -1,4 +1,4 @@
-"""Prints notes, errors, progress and tables for the user. No other module formats such output."""
+"""Formats and prints notes, errors, progress and tables for the user. No other module does this."""
 
 from __future__ import annotations
 

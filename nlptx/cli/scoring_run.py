@@ -37,7 +37,7 @@ class ScoredTexts:
         """Add the counts and notes of the next partition.
 
         Args:
-            other: what was recorded while this partition was scored.
+            other: facts about the texts of this partition.
             where: converts a position in the partition to a position in the whole input.
         """
         self.known_words.extend(other.known_words, where)

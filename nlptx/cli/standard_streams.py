@@ -51,6 +51,6 @@ def name_of_cause(error: OSError, closed: bool) -> str | None:
 
 
 def drop_stdout() -> None:
-    """Redirect standard output to the null device, so that the interpreter can flush it without an error at the end."""
+    """Redirect standard output to the null device, so that the interpreter can flush it without an error on exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Splits tables that are wider than the output into blocks of columns, so that no number is broken into two lines."""
+"""Splits tables that are wider than the output into blocks of columns, so that no number is broken across lines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 # Long headings may be broken into lines of _HEADING characters, and long cells into lines of _CELL characters.
 _HEADING, _CELL = 8, 24
-# Spaces around the cells of a column.
+# Number of spaces beside the contents of a cell, on the left and on the right together.
 _PADDING = 2
 
 
 class Block(NamedTuple):
-    """Numbers of the columns that are drawn beside each other, and of those whose cells are never broken into lines."""
+    """Indices of the columns drawn side by side, and of the columns whose cells are never broken into lines."""
 
     columns: list[int]
     unbroken: set[int]

@@ -51,7 +51,7 @@ class TableWriter:
             self._line(table_line(header, layout))
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Write a row. The cell of a column that the row does not have is empty."""
+        """Write a row. If the row lacks a column of the table, the cell is empty."""
         if self.layout == "jsonl":
             self._line(json.dumps(dict(row), ensure_ascii=False, default=str))
         else:
@@ -64,6 +64,6 @@ class TableWriter:
 
 @contextmanager
 def open_table(output: str, layout: str, header: Sequence[str]) -> Iterator[TableWriter]:
-    """Open a table, which is written atomically at the end, and compressed if its name ends in .gz, .bz2 or .xz."""
+    """Open a table. A file is written atomically, and is compressed if its name ends in .gz, .bz2 or .xz."""
     with open_output(output) as file:
         yield TableWriter(file, layout, header)

@@ -29,7 +29,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Width of a picture in inches, which is the text width on A4 or US letter paper.
 WIDTH = 6.5
 _DPI = 200
-_STYLE: Any = {  # Any, because the type declared by matplotlib lists all keys
+_STYLE: Any = {  # Any, because matplotlib declares a type that enumerates all keys
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -74,7 +74,7 @@ def check_picture_path(path: FilePath) -> None:
 def picture(path: FilePath, height: float, *, width: float = WIDTH, constrained: bool = True) -> Iterator[Any]:
     """Provide an empty matplotlib figure in the common style, and write it at the end of the ``with`` block.
 
-    The file contains neither a date nor random ids, so that equal figures produce equal bytes.
+    The file contains neither a date nor random ids, so that identical figures produce identical bytes.
 
     Args:
         path: file to write, ending in .png, .svg or .pdf.

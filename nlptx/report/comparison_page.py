@@ -18,9 +18,9 @@ from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 
-# Maximum number of listed texts for each model of a pair. Only this model predicts these texts correctly.
+# For each model of a pair, list at most this number of texts that only this model predicts correctly.
 MAX_EXAMPLES = 25
-# Maximum number of models whose reliability is drawn.
+# Maximum number of models whose reliability curves are drawn.
 _MAX_DIAGRAMS = 6
 
 

@@ -24,7 +24,7 @@ _BINS_HEIGHT = 140
 
 
 class Confidences(NamedTuple):
-    """A name for the legend, the confidence of each prediction (texts,), and whether each is correct (texts,)."""
+    """A name for the legend, the confidence of each prediction (texts,), and whether it is correct (texts,)."""
 
     name: str
     confidence: NDArray[np.float64]
@@ -98,7 +98,7 @@ def _area(points: Sequence[tuple[float, float]]) -> float:
 
 
 def lowest_value(confidences: Sequence[Confidences]) -> float:
-    """Return the lowest value, confidence or accuracy, in a reliability diagram."""
+    """Return the lowest confidence or accuracy in a reliability diagram; confidences are rounded down to bin edges."""
     bins = [part for each in confidences for part in reliability(each.confidence, each.correct)]
     return min(min(part.low, part.accuracy) for part in bins)
 
@@ -108,7 +108,7 @@ def reliability_charts(confidences: Sequence[Confidences], lowest: float = 1.0) 
 
     Args:
         confidences: the confidences after calibration and, if they are known, the confidences before calibration.
-        lowest: value that the axes must include; the same value for several diagrams gives them equal axes.
+        lowest: value that the axes must include; pass the same value for several diagrams to give them equal axes.
     """
     series = []
     lowest = min(lowest, lowest_value(confidences))
@@ -164,7 +164,7 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
 
 
 def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
-    """Return the measures and chart coordinates for each position of the threshold control, the first for all texts."""
+    """Return the measures and chart coordinates for each position of the threshold control, from full coverage down."""
     points = list(dict.fromkeys(map(curve.at, np.arange(100, 0, -1) / 100)))
     return [
         {

@@ -33,8 +33,8 @@ class ListedText:
 
     Args:
         where: position in the input, as ``file:line``.
-        is_worst: whether it is listed as one of the worst errors.
-        is_uncertain: whether it is listed as one of the most uncertain texts.
+        is_worst: whether the text is listed as one of the worst errors.
+        is_uncertain: whether the text is listed as one of the most uncertain texts.
         true, predicted: the true classes and the predicted classes. For single-label data, each contains one class, but
             ``predicted`` is empty if the text has no prediction.
         confidence: probability of the prediction; None if it is unknown.

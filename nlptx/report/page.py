@@ -52,7 +52,7 @@ def check_report_path(path: FilePath) -> None:
 
 
 def write_page(path: FilePath, template: str, **context: Any) -> None:
-    """Fill in a template and write the page atomically. Equal contexts produce equal bytes.
+    """Fill in a template and write the page atomically. The same context always produces the same bytes.
 
     Raises:
         SettingsError, NlptxError, OutputError: as for :func:`check_report_path`.
@@ -96,7 +96,7 @@ def _environment() -> Environment:
 
 
 def visible(value: Any) -> Any:
-    """In a string, replace the characters that HTML forbids with visible symbols. Return other values unchanged."""
+    """In a string, replace the characters that HTML forbids with visible symbols. Other types are returned as is."""
     if not isinstance(value, str) or not _CONTROLS.search(value):
         return value
     return type(value)(_CONTROLS.sub(_picture, value))

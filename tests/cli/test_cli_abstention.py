@@ -14,7 +14,7 @@ LINES = "great lovely superb film\nthe film was long\nawful dull story\nzzz\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with models made with and without held-out texts, and with labelled texts that are hard to classify."""
+    """A folder with labelled texts that are hard to classify, and models trained with and without held-out texts."""
     path = tmp_path_factory.mktemp("abstention")
     rows = [
         *make_rows(("neg", "pos"), 500, seed=1, words=5),

@@ -25,7 +25,7 @@ TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors
 
 
 class Twice:
-    """Runs each task twice, in another folder and with a copy of its item, as can happen on a cluster."""
+    """Runs each task twice, in a different working folder and on a copy of its item, as can happen on a cluster."""
 
     def map(self, work, items, *, isolated=False):
         for given in items:
@@ -141,7 +141,7 @@ def test_an_error_leaves_nothing_behind(tmp_path):
     ids=" ".join,
 )
 def test_scores_have_the_bytes_of_one_machine(options, model, tmp_path):
-    if options:  # use the bundled model only once, because it takes longer to load
+    if options:  # use the bundled model only once, because it is slow to load
         options = (*options, "-m", model)
     one = call("predict", "texts.txt", *options)
     files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -135,7 +135,7 @@ def test_the_rule_for_environment_variables_appears_once(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_has_its_variable(command, monkeypatch):
-    """The variable is named after the visible option: NLPTX_TRAIN_LR for --lr."""
+    """The environment variable is named after the visible option: NLPTX_TRAIN_LR for --lr."""
     options = parameters_of(command)
     for option in options:
         monkeypatch.setenv(f"NLPTX_{command}{option.opts[-1].replace('-', '_')[1:]}".upper(), "1")

@@ -120,7 +120,7 @@ def test_order_is_kept_over_many_lines(model):
 
 
 def test_the_score_of_a_text_does_not_depend_on_other_texts(model):
-    """All printed digits of a score are equal, whether texts are scored in batches or arrive one by one."""
+    """A score has the same printed digits whether texts are scored in batches or arrive one by one."""
     rng = random.Random(2)
     words = PLAIN + LABEL_WORDS["neg"] + LABEL_WORDS["pos"]
     lines = [" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(500)]

@@ -193,7 +193,7 @@ def test_predictions_keep_the_delimiter_of_the_input(tmp_path):
     result = call("predict", data, "-j", "1")
     assert result.lines[0] == "id|Text|Stars|label|confidence|score|prob_neg|prob_pos"
     assert [line.rsplit("|", 4)[0] for line in result.lines[1:]] == ['1|"good | film"|1|pos', "2|bad film|0|neg"]
-    assert len(result.stderr.splitlines()) == 2  # notes about the delimiter and the text column, but not the label
+    assert len(result.stderr.splitlines()) == 2  # notes on the delimiter and the text column, but none on labels
     assert call("predict", data, "-j", "1", "--format", "tsv", "-q").lines[0].startswith("id\tText\tStars\tlabel\t")
     again = write(tmp_path / "b.csv", result.text)
     assert json.loads(call("predict", again, "-j", "1", "-q", "--json").lines[0])["Text"] == "good | film"

@@ -13,7 +13,7 @@ ENTER_IN_SHELL = 'mkdir gone && cd gone && rmdir "$PWD" && '
 
 
 def run_in_deleted_folder(words, folder, code):
-    if words[0] == "cooccur":  # run only one command in a new interpreter, because this takes longer
+    if words[0] == "cooccur":  # run only this command in a new interpreter, because starting one is slow
         result = shell(f"{ENTER_IN_SHELL} nlptx {shlex.join(map(str, words))}", cwd=folder, code=code)
     else:
         result = run_program(ENTER_DELETED_FOLDER + MAIN, *words, cwd=folder, code=code)

@@ -12,7 +12,7 @@ from sample_data import make_rows, write_tsv
 
 from nlptx.artifacts.container import read
 
-# Settings for small, fast stages; the content of the --config file.
+# Settings that make the stages small and fast; the content of the --config file.
 CONFIG = """
 [cooccur]
 min-count = 2
@@ -121,7 +121,7 @@ def test_folders_and_archives_with_splits(here):
         assert in_one_step(name, "--config", "c.toml") == in_three_steps((name,), (name,))
     one = in_one_step("corpus", "--split", "train", "--config", "c.toml")
     assert one == in_three_steps(("corpus", "--split", "train"), ("corpus", "--split", "train"))
-    # Only the part unsup of the unlabelled archive is read, and its texts are counted.
+    # Only the `unsup` part of the archive of unlabelled texts is read, and its texts are counted.
     in_one_step("DATA.tsv", "--unlabelled", "corpus.tar.gz", "--config", "c.toml")
     assert header_of("one.npz")["made_from"]["made_from"]["details"]["documents"] == 59
 

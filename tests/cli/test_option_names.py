@@ -1,4 +1,4 @@
-"""Messages of the library contain Python argument names, which the command line replaces by option names."""
+"""Messages of the library contain Python argument names, which the command line replaces with option names."""
 
 import ast
 import re

@@ -18,7 +18,7 @@ def page_of(path):
 
 @pytest.fixture(scope="module")
 def report(work, tmp_path_factory):
-    """The report of kinds.npz on kinds.tsv, with a column of groups."""
+    """The report on kinds.npz, tested on kinds.tsv with an additional column of groups."""
     folder = tmp_path_factory.mktemp("report")
     lines = (work / "kinds.tsv").read_text().splitlines()
     rows = [f"{line}\t{'even' if number % 2 else 'odd'}" for number, line in enumerate(lines[1:])]

@@ -65,7 +65,7 @@ def test_sets_of_labels_can_be_compared_on_a_page(tmp_path):
 
 @pytest.fixture(scope="module")
 def validated(work, tmp_path_factory):
-    """Cross-validations with two seeds, with one label and with several labels per text."""
+    """The page and the results of a cross-validation with two seeds."""
     folder = tmp_path_factory.mktemp("validated")
     write_tsv(folder / "d.tsv", make_rows(("neg", "pos"), 60, seed=6))
     words = ("crossvalidate", folder / "d.tsv", "-e", work / "embeddings.npz", *QUICK, "--seeds", "2", "--json")
