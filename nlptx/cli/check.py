@@ -107,8 +107,9 @@ def check(
     labels, texts that also occur in the --against data, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
-    text is scored by a model that was fitted on other parts of DATA. With -m, a model with the same labels is used too,
-    which makes the list more precise. With --predictions, only the given predictions are used.
+    text is scored by a model that was fitted on other parts of DATA. With -m, the given model, which
+    must have the same labels, also scores the texts; this makes the list of wrong labels more precise. With
+    --predictions, only the given predictions are used.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
     other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete the lines of the
@@ -200,7 +201,7 @@ def check(
 
 
 def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
-    """Return the options for reading texts whose labels do not matter."""
+    """Return the options for reading texts without using their labels."""
     return replace(reading, splits=("unsup",), label_separator=None, label_map={}, delimiter=None, exclude=None)
 
 

@@ -21,7 +21,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 
-# Size of the sample of text that is used to estimate the time, in bytes.
+# Number of bytes of text in the sample that is used to estimate the time.
 _SAMPLE = 4 << 20
 
 

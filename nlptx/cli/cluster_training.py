@@ -63,7 +63,7 @@ def print_training_plan(
 
 
 def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
-    """Return the row numbers of a sample of about ``_SAMPLE`` texts; labels are about as frequent as in all texts.
+    """Return the row numbers of about ``_SAMPLE`` texts, in which each label is about as frequent as in all texts.
 
     For single-label data, the sample contains at least ``_OF_EACH`` texts with each label, or all texts with this label
     if there are fewer.

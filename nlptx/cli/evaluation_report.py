@@ -49,7 +49,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Return the JSON field ``by``: the accuracy for each value of each column. Return no field without columns."""
+    """Return the JSON field ``by``: the accuracy for each value of each column. Without columns, return {}."""
     if not groups:
         return {}
     return {"by": {column: [asdict(group) for group in found] for column, found in groups.items()}}

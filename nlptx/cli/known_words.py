@@ -14,7 +14,7 @@ _NAMED = 3
 # of the words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages (names,
 # punctuation, short words).
 _MIN_KNOWN_SHARE = 0.6
-# A note is printed if at least this number of texts, and more than this fraction, are unlike the training texts.
+# A note is printed if at least this number, and more than this fraction, of all texts are unlike the training texts.
 _MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
 
 
@@ -29,7 +29,7 @@ class KnownWords:
 
     def __init__(self) -> None:
         self.texts = self.unknown = self.unlike = 0
-        self._first_unlike = ""  # position of the first such text that has a known word
+        self._first_unlike = ""  # position of the first text that is unlike the training texts and has a known word
         self._named: list[str] = []
         self._words = 0
         self._known = 0

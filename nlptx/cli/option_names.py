@@ -19,7 +19,7 @@ _ARGUMENTS = {
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
-# A setting of cooccur or pca in a message of train. train has no option for this setting, but --config can set it.
+# Matches a setting of cooccur or pca in a message of train. train has no option for it, but --config can set it.
 _OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
 

@@ -51,7 +51,7 @@ _label_separator = option(
 
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
-    """Return the options. If they contain no label separator, add that of the model, if it is a multi-label model."""
+    """Return the reading options, with the label separator of a multi-label model if the user chose no separator."""
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)

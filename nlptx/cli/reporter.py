@@ -1,4 +1,4 @@
-"""Formats and prints notes, errors, progress and tables for the user. No other module does this."""
+"""The only module that formats and prints notes, errors, progress and tables for the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognises data with which a model was trained or validated."""
+"""Recognises data on which a model was trained or validated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
 
-# Notes for data with which the model was trained or validated.
+# Notes for data on which the model was trained or validated.
 SEEN = {
     "training": "the model was trained on this data: expect worse results on other texts",
     "validation": "the epoch and the temperature of the model were chosen on this data:"

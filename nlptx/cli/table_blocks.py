@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 # Long headings may be broken into lines of _HEADING characters, and long cells into lines of _CELL characters.
 _HEADING, _CELL = 8, 24
-# Number of spaces beside the contents of a cell, on the left and on the right together.
+# Total number of spaces to the left and right of the contents of a cell.
 _PADDING = 2
 
 

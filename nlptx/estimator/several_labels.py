@@ -61,7 +61,11 @@ def choose_separator(sets: Iterable[Any]) -> str:
 
 
 def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ...]]:
-    """Return the labels of each text, given in either form. Raise InputTypeError or LabelError for invalid labels."""
+    """Return the labels of each text, given as an indicator matrix or as labels for each text.
+
+    Raises:
+        InputTypeError, LabelError: the matrix or a label is invalid.
+    """
     if is_indicator(y):
         return indicated_labels(indicator_array(y, name))
     return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)

@@ -85,7 +85,7 @@ class TextClassifier(Parameters):
                 word vectors.
             unlabelled: more texts, without labels, for the word vectors, the LSA components, and the region filters or
                 distillation.
-            valid: texts and labels to validate on; by default, a part of the training data.
+            valid: texts and labels to validate on; by default, part of the training data.
 
         Raises:
             DataError, DivergenceError, InputTypeError, LabelError, SettingsError: as for :func:`nlptx.fit`.

@@ -329,7 +329,7 @@ def test_a_model_of_many_texts_has_the_bytes_of_one_machine(components, tmp_path
     write_tsv(tmp_path / "rows.tsv", make_rows(("neg", "pos"), 100, seed=1))
     arguments = ("train", "rows.tsv", "--effort", "fast", "--lsa-components", str(components), "-q", "-o")
     call(*arguments, "one.npz")
-    assert parts == [0, 1, 2]  # two folds (0 and 1), and all texts (2)
+    assert parts == [0, 1, 2]  # parts 0 and 1 are folds, and part 2 is all texts
     parts.clear()
     call(*arguments, "cluster.npz", "--cluster", "local:2", "--memory", "64M")
     assert parts == [0, 0, 1, 1, 2, 2]

@@ -41,7 +41,7 @@ def test_two_tables(folder):
 
 
 def test_one_table_with_true_labels_is_enough(folder, tmp_path):
-    """The table without true labels may have another row order, and may be the first or the second table."""
+    """The table without true labels may have its rows in a different order, and may be given first or second."""
     rows = [f"{text} {number},{label}\n" for number, (text, label) in enumerate(TEXTS)]
     (tmp_path / "unlabelled.csv").write_text("text,predicted\n" + "".join(reversed(rows)))
     for tables in (["bad.csv", tmp_path / "unlabelled.csv"], [tmp_path / "unlabelled.csv", "bad.csv"]):

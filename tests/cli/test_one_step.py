@@ -89,7 +89,7 @@ def test_unlabelled_texts_and_skipped_rows_are_counted_but_held_out_files_are_no
 
 @cache
 def made_from_files():
-    """Return the bytes of a model made from the files in the working folder, which are the same for all tests."""
+    """Return the bytes of a model made from the files in the working folder; every test has the same files."""
     return in_one_step("DATA.tsv", "--unlabelled", "UNLABELLED.txt", "--config", "c.toml", "-j", "2")
 
 
