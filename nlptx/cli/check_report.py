@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nlptx.data_quality.findings import Finding
     from nlptx.data_quality.profile import Lengths
 
-# Maximum number of labels in a table, of columns in the list of columns, and of characters shown per text.
+# Maximum numbers of labels in the table of labels, of listed columns, and of characters shown per text.
 _LABELS, _COLUMNS, _CHARACTERS = 20, 20, 70
 
 

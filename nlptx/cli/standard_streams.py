@@ -39,7 +39,7 @@ def name_of_cause(error: OSError, closed: bool) -> str | None:
     """
     if error.filename:
         return os.fsdecode(error.filename)
-    # An error from any other file would contain the file name.
+    # The error has no file name, so it comes from a standard stream, or the working folder was deleted.
     if error.errno in _FULL or (closed and error.errno == errno.EBADF):
         return "standard output"
     if error.errno == errno.ENOENT:

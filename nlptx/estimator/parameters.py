@@ -29,7 +29,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 # Names that set_params accepts.
 _NAMES = [*_DEFAULTS, *(f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in fields(cls))]
-# Parameters that have another name in scikit-learn.
+# Parameters that have a different name in scikit-learn.
 _OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed"}
 # Maximum length of the list of non-default parameters in a repr, in characters.
 _LONGEST_REPR = 90

@@ -55,7 +55,7 @@ def plot_evaluation(
 def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
     """Draw the accuracy in each confidence bin with its 95 % interval, and below it the number of texts.
 
-    The calibration error (ECE) uses the same bins. A point is drawn at the mean confidence of its bin.
+    The calibration error (ECE) is computed from these bins. A point is drawn at the mean confidence of its bin.
     """
     bins = confidence_bins(confidence, BINS)
     counts, sums = np.bincount(bins, minlength=BINS), np.bincount(bins, confidence, BINS)

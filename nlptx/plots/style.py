@@ -48,8 +48,8 @@ _STYLE: Any = {  # Any, because matplotlib declares a type that enumerates all k
     "lines.markersize": 5,
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
-    "svg.hashsalt": "nlptx",  # otherwise the ids in an SVG file are random
-    "pdf.fonttype": 42,  # so that text in a PDF file can be searched and copied
+    "svg.hashsalt": "nlptx",  # Otherwise, the ids in an SVG file are random.
+    "pdf.fonttype": 42,  # Text in a PDF file can then be searched and copied.
 }
 
 

@@ -122,7 +122,7 @@ def write_comparison_page(
 
 
 def _diagrams(predictions: Sequence[LabelledPredictions]) -> list[Chart]:
-    """Return the reliability diagrams of the models that have confidences, with equal axes."""
+    """Return the reliability diagrams of the models that have confidences, all with the same axes."""
     known = [
         Confidences(each.source, each.confidence, each.correct) for each in predictions if each.confidence is not None
     ]
