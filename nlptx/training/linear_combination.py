@@ -45,11 +45,11 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
         context: workers and callbacks.
 
     Raises:
-        DataError: n-gram features are impossible with this data.
+        DataError: n-gram features cannot be computed for this data.
     """
     if model.ngram_features is None or data.train.ngram_features is None:
         raise DataError(
-            "a model without a network consists of n-gram features, which are impossible with this data",
+            "a model without a network needs n-gram features, which cannot be computed for this data",
             hint="Set `epochs` to 1 or more.",
         )
     context.report("combining linear models", 0)
@@ -125,7 +125,7 @@ def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.f
 
 
 def _outputs_of_each(model: Model, text_features: NDArray[np.float32], models: int) -> NDArray[np.float64]:
-    """Return (M, texts, outputs), the outputs of each linear model for the text features (texts, M E)."""
+    """Return (M, texts, outputs), the outputs of each linear model for the text features (texts, M * E)."""
     projection = model.network.text_projection
     if projection is None:
         raise ValueError("the model has no n-gram features")

@@ -151,8 +151,8 @@ def start_from(
     )
     if correction.is_zero:
         context.on_note(
-            "out of fold, the new texts do not improve the predictions of the model to start from, so its weights are"
-            " kept; more labelled texts may help"
+            "in cross-validation, the new texts do not improve the predictions of the model to start from, so its"
+            " weights are kept; more labelled texts may help"
         )
     is_trained = settings.epochs and not correction.is_zero
     lowered = with_slower_network(settings, len(texts)) if is_trained else with_fixed_network(settings)
@@ -187,7 +187,7 @@ def start_from(
 def _batches(
     features: NgramFeatures, texts: Iterable[NDArray[np.int32]], more: NDArray[np.float32]
 ) -> Iterator[FeatureBatch]:
-    """Yield the n-gram features of each text, with ``more`` (texts, M E) added to the text features."""
+    """Yield the n-gram features of each text, with ``more`` (texts, M * E) added to the text features."""
     for row, ids in enumerate(texts):
         of_tokens, of_text = features.arrays_of([ids])
         yield FeatureBatch(np.array([row]), np.array([len(ids)]), of_tokens, of_text + more[row])

@@ -70,7 +70,7 @@ def same(model, settings, folder):
 
 
 def test_stopping_at_any_step_and_resuming_yields_the_same_bytes(tmp_path):
-    for step in (0, 4, 8, 9, 18, 23, STEPS - 1):  # also the first and the last step of epochs
+    for step in (0, 4, 8, 9, 18, 23, STEPS - 1):  # including the first and the last step of an epoch
         stopped, checkpoint = fit(tmp_path, StopAt(step), resume=False)
         assert stopped.history["interrupted"]
         assert checkpoint.is_there
@@ -394,7 +394,8 @@ def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
         killed_at(point, number, *command, when=when, cwd=tmp_path)
     result = run(*command, cwd=tmp_path)
     assert contents(tmp_path) == {"p.npz": model_bytes["p.npz"]}
-    assert "no p.npz.checkpoint to resume from" in result.stderr  # the last run was killed after removing it
+    # The last run was killed after it had removed its checkpoint.
+    assert "no p.npz.checkpoint to resume from" in result.stderr
 
 
 def test_a_training_run_killed_after_some_time(work, tmp_path):
