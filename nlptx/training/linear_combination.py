@@ -24,8 +24,9 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of folds of the n-gram features. For large training sets, two folds are fast, and accurate enough to fit one
-# weight per linear model and one bias per output. For smaller sets, models fitted on half of the texts are too weak.
+# Number of folds in which the n-gram features are fitted. For large training sets, two folds are fast, and accurate
+# enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
+# texts are too weak.
 _FOLDS, _FOLDS_OF_FEW, _FEW_TEXTS = 2, 5, 10_000
 # Number of texts whose outputs are in memory at the same time.
 _TOGETHER = 1 << 17

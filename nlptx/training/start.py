@@ -82,7 +82,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
 
 
 def with_slower_network(settings: TrainSettings, texts: int) -> TrainSettings:
-    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that a few texts change little."""
+    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that few texts have little effect."""
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
 
 

@@ -372,7 +372,7 @@ def test_a_file_name_of_the_maximum_length(tmp_path):
 
 
 def standard_output(monkeypatch):
-    """Replace standard output with a buffer. A fixture could not replace it, because pytest does so later."""
+    """Replace standard output with a buffer. A fixture could not, because pytest resets it afterwards."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
     return pipe
