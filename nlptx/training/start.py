@@ -2,7 +2,7 @@
 
 The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
 correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
-head and to the n-gram weights. Then the network is trained as usual; the region filters are not. If no correction
+head and to the n-gram weights. Then the network is trained as usual, but not the region filters. If no correction
 helps, the network is not trained either: the new texts are too few, or too similar to those that the old model was
 trained on. With ``--epochs 0``, only the correction is learned. The labels of the old model keep their output weights;
 the output weights of new labels start at 0.
