@@ -95,7 +95,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
                 yield from (block[start - low : end - low] for start, end in bounds)
 
     def last_entries(self, count: int) -> NDArray[Any]:
-        """Return the last ``count`` entries of each array, (arrays, count). Every array must have so many entries."""
+        """Return the last ``count`` entries of each array, (arrays, count). No array may be shorter."""
         result = np.empty((len(self), count), self._entries.dtype)
         order = np.argsort(self.starts, kind="stable")  # so that a file is read from its start to its end
         for first in range(0, len(self), _ARRAYS_PER_READ):

@@ -49,7 +49,7 @@ class MemoryBudget:
     A budget is used in a ``with`` block. The files are closed at the end of the block.
 
     Args:
-        memory: number of bytes that the data of a stage may occupy in memory, besides the interpreter and its
+        memory: number of bytes that the data of a stage may occupy in memory, not counting the interpreter and its
             libraries; None for the default.
         folder: folder for temporary files; None for the system default (TMPDIR).
     """

@@ -17,7 +17,7 @@ def loads(text: str) -> Any:
     too large into infinities. In each of these cases, and for deep nesting, this function raises an error.
 
     Raises:
-        ValueError: the text is not JSON, or one of these cases occurs.
+        ValueError: the text is not JSON, or one of the cases above occurs.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)

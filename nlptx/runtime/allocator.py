@@ -26,8 +26,8 @@ def keep_freed_memory() -> None:
 def save_address_space() -> None:
     """Let all threads share one heap if the address space is limited (``ulimit -v``).
 
-    By default glibc reserves 64 MB of address space for the heap of each thread, so a process with such a limit soon
-    runs out of address space. If a small allocation then fails, some libraries crash instead of raising a MemoryError.
+    By default glibc reserves 64 MB of address space for the heap of each thread, so a process with limited address
+    space soon runs out of it. If a small allocation then fails, some libraries crash instead of raising a MemoryError.
     This function applies to the entire process; call it before starting threads. It does nothing with C libraries other
     than glibc.
     """

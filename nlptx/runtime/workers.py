@@ -56,7 +56,8 @@ class Workers:
             or that have no other threads (see :func:`.is_only_thread`).
     """
 
-    # None, because these workers have the memory of this process or a copy of it. ClusterWorkers overrides this value.
+    # None, because these workers can read the memory of this process, or have a copy of it. ClusterWorkers overrides
+    # this value.
     store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
@@ -118,7 +119,7 @@ class Workers:
         Raises:
             NlptxError: a process was killed.
         """
-        if not isolated and isinstance(items, Sequence) and len(items) == 1:  # threads would not save time
+        if not isolated and isinstance(items, Sequence) and len(items) == 1:  # a thread would save no time
             yield work(items[0])
             return
         for _, result in self.map_pairs(work, ((None, item) for item in items), isolated=isolated):
@@ -205,7 +206,7 @@ class Workers:
         self._stack.close()
 
 
-# A single worker, which is the calling thread. This is the default of functions with a ``workers`` argument.
+# A single worker, which is the calling thread. This is the default of every ``workers`` argument.
 SERIAL = Workers(1)
 
 
@@ -215,7 +216,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. A process is always idle, because there are as many processes as threads."""
+    """Let an idle process work on an item. One is always idle: there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

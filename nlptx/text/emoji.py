@@ -17,7 +17,7 @@ _EMOJI = "\u203c-\u2bff\U0001f000-\U0001faff"
 # Characters that modify an emoji: its style (text or picture) and its skin tone.
 _MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
 _FLAG_LETTERS = "\U0001f1e6-\U0001f1ff"
-# One character for each rating from 0 to 10 tenths.
+# One character for each rating from 0/10 to 10/10.
 TENTHS = "⓪①②③④⑤⑥⑦⑧⑨⑩"
 
 
@@ -40,7 +40,7 @@ def simplify_emoji(text: str) -> str:
     The skin tone and the style of an emoji are removed, and of several joined emoji only the first is kept. The two
     letters of a flag become a word. Stars become a rating in tenths if there are five or ten stars, filled or empty, or
     two to five stars that are all filled. Hearts lose their colour. Curly quotes, primes and accents used as
-    apostrophes become straight.
+    apostrophes become straight quotes.
 
     >>> simplify_emoji("👍🏽👩‍💻 it’s ★★☆☆☆ 💙")
     "👍👩 it's  ④  ❤"

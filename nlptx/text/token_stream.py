@@ -15,7 +15,7 @@ from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
-# Characters per task, unless memory is short.
+# Number of characters per task, unless memory is short.
 _CHUNK = 8_000_000
 # A chunk has one character per _MEMORY_PER_CHARACTER bytes of the memory limit, but at least BLOCK and at most _CHUNK
 # characters. A chunk takes about ten bytes of memory per character, and a few chunks are processed at a time.

@@ -98,7 +98,7 @@ def _read(scan: Scan) -> _Piece:
     sizes = scan.ends - scan.starts
     short = _integers(scan.text, scan.starts, sizes)
     if (scan.text == 0).any():
-        # An integer cannot represent zero bytes at the end of a word. So words with zero bytes are treated as long.
+        # An integer cannot represent NUL bytes at the end of a word, so words with NUL bytes are treated as long words.
         zeros = np.concatenate([[0], np.cumsum(scan.text == 0)])
         sizes[zeros[scan.ends] != zeros[scan.starts]] = 2 * _BYTES + 1
     longer = np.flatnonzero(sizes > _BYTES)

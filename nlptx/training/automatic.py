@@ -1,8 +1,8 @@
 """Chooses between distillation and region filters, unless the settings do.
 
-Both learn from texts without labels as well. Region filters (:mod:`nlptx.regions`) gain more, but only if there are
-enough labelled texts; with fewer, distillation (:mod:`nlptx.training.distillation`) gains more and takes less time.
-Both together gain no more than one of them.
+Both also learn from texts without labels. If there are enough labelled texts, region filters (:mod:`nlptx.regions`)
+improve the model more; with fewer, distillation (:mod:`nlptx.training.distillation`) improves it more and takes less
+time. Both together improve the model no more than one of them alone.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from nlptx.settings import AUTOMATIC, TrainSettings
 
 # Minimum number of labelled texts for region filters, and maximum number of labels.
 _MIN_TEXTS, _MAX_LABELS = 2000, 20
-# Number of region filters, and of epochs of distillation.
+# Number of region filters, and number of distillation epochs, that are chosen automatically.
 _FILTERS, _EPOCHS = 64, 1
 
 
 def choose_automatic(settings: TrainSettings, texts: int, labels: int, *, started: bool) -> TrainSettings:
-    """Return settings in which the numbers of region filters and of epochs of distillation are not automatic.
+    """Return the settings, with automatic numbers of region filters and distillation epochs replaced by actual ones.
 
     Without n-gram features or without a network, there are no region filters unless the settings ask for them, because
-    the network or the linear models are then meant to be alone.
+    the user then wants the network alone, or the linear models alone.
 
     Args:
         settings: training settings.
         texts: number of labelled texts.
-        labels: number of labels.
+        labels: number of different labels.
         started: whether training starts from a model. No new region filters are then trained.
     """
     enough = texts >= _MIN_TEXTS and labels <= _MAX_LABELS

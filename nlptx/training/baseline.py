@@ -37,9 +37,9 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
         accuracy_to_beat = float(np.average(targets == most_frequent, weights=weights))
         if accuracy < accuracy_to_beat:
             label = model.labels[most_frequent]
-            failures.append(f"accuracy {accuracy:.1%}, but {accuracy_to_beat:.1%} by always predicting {label!r}")
+            failures.append(f"accuracy {accuracy:.1%}, versus {accuracy_to_beat:.1%} for always predicting {label!r}")
     if loss > loss_to_beat:
-        failures.append(f"log-loss {loss:.4g}, but {loss_to_beat:.4g} by predicting the label frequencies")
+        failures.append(f"log-loss {loss:.4g}, versus {loss_to_beat:.4g} for predicting the label frequencies")
     if not failures:
         return ""
     held_out = f"{len(targets):,} held-out texts"

@@ -29,8 +29,8 @@ class Microbatch:
         ids: (N,) int32 word ids of the texts, concatenated.
         lengths: (B,) number of tokens in each text.
         targets: (B,) class of each text, or (B, C) soft labels.
-        token_features: (N, order E) n-gram features of each token, or None.
-        text_features: (B, M E) n-gram features of each text, or None.
+        token_features: (N, order * E) n-gram features of each token, or None.
+        text_features: (B, M * E) n-gram features of each text, or None.
         weights: (B,) weights of the texts, with a mean of 1 over all training texts, or None.
     """
 
@@ -134,7 +134,7 @@ def _count_microbatches(tokens: int) -> int:
     jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
-        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not three, which two workers could not share equally
+        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not 3, because 2 workers could not share 3 equally
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 

@@ -79,7 +79,7 @@ def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
 def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dict[str, Any]:
     """Return the log-loss and the calibration error of a model with and without its temperature."""
     facts: dict[str, Any] = {
-        "measured_on": "the held-out texts that chose epoch and temperature",
+        "measured_on": "the held-out texts, which also determined the epoch and the temperature",
         "texts": len(valid),
         "temperature": model.temperature,
     }

@@ -20,7 +20,7 @@ class TrainingContext:
 
     Args:
         seed: seed for all random number generators.
-        workers: threads or processes that do the work.
+        workers: pool of threads or processes that does the work.
         on_progress: callback for the progress of each step.
         stop: function called before every optimiser step; training ends when it returns True.
         checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.

@@ -73,5 +73,5 @@ class FeatureCache:
 
 
 def _mark_as_used(path: Path) -> None:
-    now = time.time_ns()  # more precise than the default of os.utime
+    now = time.time_ns()  # by default, os.utime may use a less precise clock
     os.utime(path, ns=(now, now))

@@ -52,14 +52,14 @@ class Fingerprint:
         """Return descriptions of the differences between this training run and another."""
         found = []
         if there.version != self.version:
-            found.append(f"nlptx was {there.version} and is {self.version}")
+            found.append(f"nlptx was {there.version} and is now {self.version}")
         found += [
-            f"`{name}` was {there.settings.get(name)} and is {self.settings.get(name)}"
+            f"`{name}` was {there.settings.get(name)} and is now {self.settings.get(name)}"
             for name in sorted(self.settings.keys() | there.settings.keys())
             if self.settings.get(name) != there.settings.get(name)
         ]
         if there.seed != self.seed:
-            found.append(f"`seed` was {there.seed} and is {self.seed}")
+            found.append(f"`seed` was {there.seed} and is now {self.seed}")
         found += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
                  if self.digests[name] != there.digests.get(name, "")]  # fmt: skip
         return found

@@ -81,12 +81,12 @@ def fit(
             ``labels``.
         cooccur: settings for counting, if word vectors are made; None for the defaults.
         pca: settings for PCA, if word vectors are made; None for the defaults.
-        valid: texts and labels to validate on; by default a part of the training data.
+        valid: texts and labels to validate on; by default, part of the training data.
         unlabelled: texts without labels, used for the word vectors, LSA, distillation and region filters; not used with
             ``start``.
-        sample_weight: weight of each training text, from 0 to 1e9. A text with a weight of 2 counts as two equal texts
-            in the loss, the n-gram features, the class weights and the calibration; a text with a weight of 0 is left
-            out.
+        sample_weight: weight of each training text, from 0 to 1e9. A text with a weight of 2 counts as two identical
+            texts in the loss, the n-gram features, the class weights and the calibration; a text with a weight of 0 is
+            left out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         label_separator: for multi-label classification, the string between two labels of a text in the tables that the
@@ -98,7 +98,7 @@ def fit(
             program has no other threads when training starts, and threads otherwise, for example in a notebook.
         on_progress: callback for the progress of each step. After every optimiser step and every validation, its
             argument is an :class:`EpochProgress`.
-        on_note: callback for remarks, for example that a part of the data cannot be used.
+        on_note: callback for remarks, for example that part of the data cannot be used.
         stop: function called before every optimiser step; if it returns True, training ends with the best weights so
             far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
@@ -193,7 +193,7 @@ def fit(
                 add_regions(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
                 _measure(model, data, context)
-        model.settings = settings_as_given  # so that the recipe lists no automatic values
+        model.settings = settings_as_given  # so that `nlptx info` prints no automatically chosen values
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
         model.made_from = origin.to_artifact().header
         return model

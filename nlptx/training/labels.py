@@ -107,7 +107,7 @@ def _spelling_notes(counts: Counter[str]) -> Iterator[str]:
         if len(spellings) > 1:
             named = " and ".join(f"{label!r} ({_texts(counts[label])})" for label in spellings)
             example = f"`label_map={spellings[0]}={spellings[1]}`"
-            yield f"labels {named} are read as different labels; if they mean the same, merge them ({example})"
+            yield f"labels {named} are read as different labels; if they mean the same thing, merge them ({example})"
 
 
 def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterato
     if len(numbers) > _MANY_LABELS:
         yield (
             f"{len(numbers):,} different numbers, {numbers[0]} to {numbers[-1]}, are read as {len(numbers):,} labels;"
-            " if they measure something, group them into a few, such as low, middle and high"
+            " if they are measurements, group them into a few labels, such as low, medium and high"
         )
     elif values is not None and len(numbers) > 2:
         yield f"labels {', '.join(numbers)} are read as a scale; if they are names, use `label_order=none`"

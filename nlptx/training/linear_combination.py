@@ -24,8 +24,9 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
 from nlptx.training.sample_weights import scaled_to_mean_one
 
-# Number of folds of the n-gram features. For large training sets, two folds are fast, and accurate enough to fit one
-# weight per linear model and one bias per output. For smaller sets, models fitted on half of the texts are too weak.
+# Number of folds in which the n-gram features are fitted. For large training sets, two folds are fast, and accurate
+# enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
+# texts are too weak.
 _FOLDS, _FOLDS_OF_FEW, _FEW_TEXTS = 2, 5, 10_000
 # Number of texts whose outputs are in memory at the same time.
 _TOGETHER = 1 << 17
@@ -45,11 +46,11 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
         context: workers and callbacks.
 
     Raises:
-        DataError: n-gram features are impossible with this data.
+        DataError: n-gram features cannot be computed for this data.
     """
     if model.ngram_features is None or data.train.ngram_features is None:
         raise DataError(
-            "a model without a network consists of n-gram features, which are impossible with this data",
+            "a model without a network needs n-gram features, which cannot be computed for this data",
             hint="Set `epochs` to 1 or more.",
         )
     context.report("combining linear models", 0)
@@ -125,7 +126,7 @@ def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.f
 
 
 def _outputs_of_each(model: Model, text_features: NDArray[np.float32], models: int) -> NDArray[np.float64]:
-    """Return (M, texts, outputs), the outputs of each linear model for the text features (texts, M E)."""
+    """Return (M, texts, outputs), the outputs of each linear model for the text features (texts, M * E)."""
     projection = model.network.text_projection
     if projection is None:
         raise ValueError("the model has no n-gram features")

@@ -80,7 +80,7 @@ def validate(
     unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
     outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])
     targets = np.concatenate([examples.targets, examples.unknown])
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks the loss
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the caller checks whether the loss is finite
         loss, _ = model.network.loss.value_and_gradient(outputs, targets)
         correct = model.network.loss.correct(outputs, targets)
     if weights is not None:

@@ -34,8 +34,8 @@ def add_ngram_features(
 ) -> tuple[Dataset, NgramFeatures | None]:
     """Add n-gram features to the training examples, and return the object that computes features for other texts.
 
-    With ``--ngrams 0``, no features are added. If n-gram features are impossible with this data, no features are added,
-    and a remark gives the reason.
+    With ``--ngrams 0``, no features are added. If n-gram features cannot be computed for this data, none are added, and
+    a remark gives the reason.
     """
     if not settings.ngrams:
         return data, None
@@ -81,7 +81,7 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
 
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
-    """Return the reason why n-gram features are impossible, or an empty string."""
+    """Return the reason why n-gram features cannot be computed, or an empty string."""
     if words > LARGEST_VOCABULARY:
         return f"{words:,} words are too many; at most {LARGEST_VOCABULARY:,} are supported"
     # The features of a text are fitted on other texts. If a label has only one text, the features of this text would be

@@ -39,7 +39,7 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
 _GROUPS = 2
-# A and B for infinitely many labelled texts, M, and S.
+# The values of A and B for infinitely many labelled texts, followed by the constants M and S.
 _NETWORK_WEIGHT, _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.6, 0.35, 1500, 0.15
 # With F filters in a group: F / 2 components, 256 F words, and 512 F longer n-grams, but at most 30,000 words.
 _FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
@@ -147,14 +147,14 @@ def _member_outputs(
 
 
 def _prior(texts: int) -> NDArray[np.float64]:
-    """Return A and B for a number of labelled texts."""
+    """Return the constants A and B for a number of labelled texts."""
     return np.array([1.0, 0.0]) + texts / (texts + _HALF_WAY) * np.array([_NETWORK_WEIGHT - 1, _REGION_WEIGHT])
 
 
 def _fusion_weights(
     model: Model, members: NDArray[np.float64] | None, valid: Examples, prior: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return a and b.
+    """Return the weights a and b of the two classifiers.
 
     Args:
         model: the trained model, without region filters.

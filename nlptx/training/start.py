@@ -2,7 +2,7 @@
 
 The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
 correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
-head and to the n-gram weights. Then the network is trained as usual; the region filters are not. If no correction
+head and to the n-gram weights. Then the network is trained as usual, but not the region filters. If no correction
 helps, the network is not trained either: the new texts are too few, or too similar to those that the old model was
 trained on. With ``--epochs 0``, only the correction is learned. The labels of the old model keep their output weights;
 the output weights of new labels start at 0.
@@ -82,7 +82,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
 
 
 def with_slower_network(settings: TrainSettings, texts: int) -> TrainSettings:
-    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that a few texts change little."""
+    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that few texts have little effect."""
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
 
 
@@ -151,8 +151,8 @@ def start_from(
     )
     if correction.is_zero:
         context.on_note(
-            "out of fold, the new texts do not improve the predictions of the model to start from, so its weights are"
-            " kept; more labelled texts may help"
+            "in cross-validation, the new texts do not improve the predictions of the model to start from, so its"
+            " weights are kept; more labelled texts may help"
         )
     is_trained = settings.epochs and not correction.is_zero
     lowered = with_slower_network(settings, len(texts)) if is_trained else with_fixed_network(settings)
@@ -187,7 +187,7 @@ def start_from(
 def _batches(
     features: NgramFeatures, texts: Iterable[NDArray[np.int32]], more: NDArray[np.float32]
 ) -> Iterator[FeatureBatch]:
-    """Yield the n-gram features of each text, with ``more`` (texts, M E) added to the text features."""
+    """Yield the n-gram features of each text, with ``more`` (texts, M * E) added to the text features."""
     for row, ids in enumerate(texts):
         of_tokens, of_text = features.arrays_of([ids])
         yield FeatureBatch(np.array([row]), np.array([len(ids)]), of_tokens, of_text + more[row])

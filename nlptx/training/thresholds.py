@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of held-out texts with a label for which both estimates have the same weight.
+# If this many held-out texts have a label, both estimates of its threshold have the same weight.
 PRIOR_TEXTS = 100.0
 # Range of the thresholds. A text never gets a label whose probability is below the smallest threshold.
 _LOWEST, _HIGHEST = 0.1, 0.9

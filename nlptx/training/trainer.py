@@ -118,7 +118,7 @@ class Trainer:
         return False
 
     def parts(self) -> dict[str, Stateful]:
-        """Return all objects with state, by name."""
+        """Return all objects whose state is stored in a checkpoint, by name."""
         rows = {} if self.settings.freeze else {"rows": self.rows}
         return {"phase": self, "sums": self.sums, "dense": self.dense, **rows}
 

@@ -141,7 +141,7 @@ def test_other_settings_are_refused_on_resuming(here):
         running.read_until(b"seed 1 of 30, fold 2", running.process.stderr)
         running.process.kill()
     code, message = failure(*words, "--shuffle", "--resume")
-    assert (code, "--shuffle was False and is True" in message) == (4, True)
+    assert (code, "--shuffle was False and is now True" in message) == (4, True)
 
 
 def test_minimum_accuracy(here):

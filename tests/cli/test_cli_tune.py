@@ -51,7 +51,7 @@ def test_an_interrupted_search_is_resumed(here):
     resumed = call(*words[:4], "--minutes", "0.001", "--epochs", "1", "--resume")
     assert "finished parts: " in resumed.stderr
     code, message = failure(*words[:4], "--minutes", "0.001", "--epochs", "2", "--resume")
-    assert (code, "--epochs was 1 and is 2" in message) == (4, True)
+    assert (code, "--epochs was 1 and is now 2" in message) == (4, True)
 
 
 def test_a_time_that_is_too_short_to_compare_anything(here):

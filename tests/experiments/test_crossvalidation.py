@@ -92,10 +92,10 @@ def test_finished_folds_are_not_computed_again(tmp_path, monkeypatch, result):
     ("texts", "recipe", "says"),
     [
         (experiment(count=59), RECIPE, "the data differs"),
-        (experiment(shuffle=True), RECIPE, "`shuffle` was False and is True"),
+        (experiment(shuffle=True), RECIPE, "`shuffle` was False and is now True"),
         (experiment(groups=["a"] * 59 + ["b"]), RECIPE, "the group column differs"),
-        (experiment(), replace(RECIPE, train=replace(RECIPE.train, epochs=1)), "`epochs` was 2 and is 1"),
-        (experiment(), replace(RECIPE, vectors=OwnEmbeddings()), "`pca.components` was 6 and is 128"),
+        (experiment(), replace(RECIPE, train=replace(RECIPE.train, epochs=1)), "`epochs` was 2 and is now 1"),
+        (experiment(), replace(RECIPE, vectors=OwnEmbeddings()), "`pca.components` was 6 and is now 128"),
     ],
 )
 def test_a_journal_of_another_experiment_is_refused(tmp_path, texts, recipe, says):

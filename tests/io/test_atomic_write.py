@@ -129,7 +129,7 @@ def test_a_read_error_in_the_block_is_not_reported_as_a_write_error(path):
 
 
 def test_the_file_is_flushed_before_the_rename_and_the_folder_after_it(path, monkeypatch):
-    """With another order of these steps, a power failure could leave an empty file, or the old one after success."""
+    """In any other order, a power failure could leave an empty file, or the old file after a reported success."""
     events = []
     fsync, replace = os.fsync, os.replace
 
@@ -372,7 +372,7 @@ def test_a_file_name_of_the_maximum_length(tmp_path):
 
 
 def standard_output(monkeypatch):
-    """Replace standard output with a buffer. A fixture could not replace it, because pytest does so later."""
+    """Replace standard output with a buffer. A fixture could not, because pytest resets it afterwards."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
     return pipe

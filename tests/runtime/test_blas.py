@@ -1,4 +1,4 @@
-"""While workers exist, every BLAS uses a single thread, so results depend neither on cores nor on BLAS settings."""
+"""While workers exist, every BLAS uses one thread, so results do not depend on BLAS settings or the number of cores."""
 
 import hashlib
 import json

@@ -63,7 +63,7 @@ def test_a_calibrated_model_differs_only_by_its_temperature():
     calibration = calibrated.history["calibration"]
     assert calibration["texts"] == 240
     assert calibration["log_loss_after"] <= calibration["log_loss_before"]
-    assert calibration["measured_on"] == "the held-out texts that chose epoch and temperature"
+    assert calibration["measured_on"] == "the held-out texts, which also determined the epoch and the temperature"
     assert 0 < calibration["ece_floor_after"] < 0.1
 
 

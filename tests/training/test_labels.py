@@ -43,7 +43,7 @@ def test_labels_that_may_mean_missing_values_cause_a_note(label):
 )
 def test_different_spellings_of_one_label_cause_a_note(labels, named):
     (note,) = notes(labels)
-    assert note.startswith(f"labels {named} are read as different labels; if they mean the same, merge them")
+    assert note.startswith(f"labels {named} are read as different labels; if they mean the same thing, merge them")
     assert "`label_map=" in note
 
 

@@ -45,7 +45,7 @@ CASES = {
 
 @pytest.fixture(params=["few", "many"])
 def small_parts(request, monkeypatch):
-    """Process the texts in small parts; run each test with the method for few texts and with that for many texts."""
+    """Process the texts in small parts; test the method for few texts and the one for many texts."""
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0 if request.param == "many" else 10**6)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 400)
     monkeypatch.setattr(occurrences, "_TOGETHER", 60)

@@ -70,7 +70,7 @@ def same(model, settings, folder):
 
 
 def test_stopping_at_any_step_and_resuming_yields_the_same_bytes(tmp_path):
-    for step in (0, 4, 8, 9, 18, 23, STEPS - 1):  # also the first and the last step of epochs
+    for step in (0, 4, 8, 9, 18, 23, STEPS - 1):  # including the first and the last step of an epoch
         stopped, checkpoint = fit(tmp_path, StopAt(step), resume=False)
         assert stopped.history["interrupted"]
         assert checkpoint.is_there
@@ -252,12 +252,12 @@ def stopped(tmp_path_factory):
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"settings": TrainSettings(**SETTINGS.to_dict() | {"lr": 0.02})}, ["`lr` was 0.01 and is 0.02"]),
+        ({"settings": TrainSettings(**SETTINGS.to_dict() | {"lr": 0.02})}, ["`lr` was 0.01 and is now 0.02"]),
         (
             {"settings": TrainSettings(**SETTINGS.to_dict() | {"epochs": 3, "norm_gain": False})},
-            ["`epochs` was 2 and is 3", "`norm_gain` was True and is False"],
+            ["`epochs` was 2 and is now 3", "`norm_gain` was True and is now False"],
         ),
-        ({"seed": 2}, ["`seed` was 1 and is 2"]),
+        ({"seed": 2}, ["`seed` was 1 and is now 2"]),
         ({"texts": [*TEXTS[:-1], "another text"]}, ["the training data differs"]),
         ({"labels": [*LABELS[:-1], LABELS[0]]}, ["the training data differs"]),
         ({"valid": (TEXTS[:4], LABELS[:4])}, ["the validation data differs"]),
@@ -277,7 +277,7 @@ def test_a_checkpoint_of_another_training_run_is_rejected(changed, says, stopped
 
 def test_a_checkpoint_of_another_version_is_rejected(stopped, monkeypatch):
     monkeypatch.setattr("nlptx.training.fingerprint.Fingerprint.__init__.__defaults__", ("9.9",))
-    with pytest.raises(ArtifactError, match=r"nlptx was .* and is 9\.9"):
+    with pytest.raises(ArtifactError, match=r"nlptx was .* and is now 9\.9"):
         fit(stopped)
 
 
@@ -394,7 +394,8 @@ def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
         killed_at(point, number, *command, when=when, cwd=tmp_path)
     result = run(*command, cwd=tmp_path)
     assert contents(tmp_path) == {"p.npz": model_bytes["p.npz"]}
-    assert "no p.npz.checkpoint to resume from" in result.stderr  # the last run was killed after removing it
+    # The last run was killed after it had removed its checkpoint.
+    assert "no p.npz.checkpoint to resume from" in result.stderr
 
 
 def test_a_training_run_killed_after_some_time(work, tmp_path):
@@ -424,7 +425,7 @@ def test_resuming_another_training_run_fails_with_exit_code_4(work, tmp_path):
     killed_at(VALIDATE, 2, *words(work), "-o", "m.npz", cwd=tmp_path)
     (tmp_path / ".m.npz.checkpoint.lock").unlink()
     more = ("--resume", "-o", "m.npz")
-    says = ("m.npz.checkpoint", "--lr was 0.01 and is 0.02", "leave out --resume")
+    says = ("m.npz.checkpoint", "--lr was 0.01 and is now 0.02", "leave out --resume")
     refused(*words(work, "--lr", "0.02"), *more, code=4, says=says, cwd=tmp_path, untouched=tmp_path)
     write_tsv(tmp_path / "other.tsv", make_rows(("neg", "pos"), 80, seed=9))
     other = ("train", "other.tsv", *words(work)[2:])

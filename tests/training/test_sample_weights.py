@@ -1,4 +1,4 @@
-"""Weights of texts: a text of weight 2 counts as two equal texts, and a text of weight 0 is ignored."""
+"""Weights of texts: a text of weight 2 counts as two identical texts, and a text of weight 0 is ignored."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Tests of starting from a trained model: what is kept, added and learned, and the same bytes on all cores."""
+"""Tests of starting from a trained model: what is kept, added and learned, and that the bytes do not depend on jobs."""
 
 from functools import cache
 

@@ -68,8 +68,8 @@ def test_the_warning_compares_with_the_most_frequent_label_and_the_label_frequen
         [texts[row] for row in rows], [labels[row] for row in rows], (held_out, swapped(truth)), epochs=4, lr=0.05
     )
     frequencies = -(np.log(0.8) + np.log(0.2)) / 2
-    assert f"but {frequencies:.4g} by predicting the label frequencies" in notes[0]
-    assert "but 50.0% by always predicting 'neg'" in notes[0]
+    assert f"versus {frequencies:.4g} for predicting the label frequencies" in notes[0]
+    assert "versus 50.0% for always predicting 'neg'" in notes[0]
 
 
 def test_balanced_weights_that_cost_accuracy_cause_no_warning():
