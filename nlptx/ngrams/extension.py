@@ -15,7 +15,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
-    """Return the same features for a vocabulary to which new words were appended, so that it has ``words`` words."""
+    """Return the same features for a vocabulary that was extended to ``words`` words by appending new ones."""
     return replace(known, words=words, keys=keys_with_words(known.keys, known.order, known.words, words))
 
 
@@ -41,7 +41,7 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
 
 
 def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
-    """Return the same features, but with the outputs of the linear model number m multiplied by the matrix ``maps[m]``.
+    """Return the features with the outputs of linear model m multiplied by the matrix ``maps[m]``, for each m.
 
     Args:
         known: features whose linear models are changed. Their ratios stay the same.
@@ -57,7 +57,7 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 
 
 def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Return features in which numbers are added to the weights of n-grams in the first linear model.
+    """Return the features with the given numbers added to the weights of n-grams in the first linear model.
 
     N-grams that are not yet among the features get the ratio 0, and the second linear model ignores them.
 

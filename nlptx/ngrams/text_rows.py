@@ -78,7 +78,7 @@ def text_rows(
         unlabelled: word ids of the texts without labels; not read if no components are computed.
         settings: settings of the features.
         rng: source of randomness for the initial vectors of the power iteration.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (T,) weight of each labelled text, or None.
         lexicon: prior of the first linear model, or None.

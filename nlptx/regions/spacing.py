@@ -30,7 +30,7 @@ def with_gaps(
 
 
 def in_groups(texts: Sequence[NDArray[np.integer]], words: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield groups of texts with at least ``words`` words each, except the last. Texts without words are skipped."""
+    """Yield groups of texts; each except the last has at least ``words`` words. Texts without words are skipped."""
     group: list[NDArray[np.integer]] = []
     size = 0
     for ids in texts:
