@@ -69,7 +69,7 @@ class ExampleFeatures(Sequence[TextFeatures]):
 
     @classmethod
     def collected(cls, batches: Iterable[FeatureBatch], examples: int, budget: MemoryBudget) -> Self:
-        """Store batches of features, which may arrive in any order. They can be read until ``budget`` is closed.
+        """Store batches of features, which may arrive in any order. They remain readable until ``budget`` is closed.
 
         Raises:
             OutputError: the temporary file cannot be written.

@@ -27,7 +27,7 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
     and after the change, so sorted keys remain sorted.
 
     Args:
-        keys: keys of the n-grams before the change.
+        keys: keys of the n-grams, before the vocabulary was extended.
         order: length of the longest n-gram.
         before: number of words in the vocabulary before the change.
         words: number of words in the vocabulary after the change.
@@ -44,7 +44,7 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
     """Return the features with the outputs of linear model m multiplied by the matrix ``maps[m]``, for each m.
 
     Args:
-        known: features whose linear models are changed. Their ratios stay the same.
+        known: features whose linear models are changed. The ratios of the n-grams stay the same.
         maps: one matrix (E, E') per linear model, where E' is the new number of outputs.
     """
     biases = np.split(known.bias, len(maps))

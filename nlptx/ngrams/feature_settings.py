@@ -13,8 +13,8 @@ from nlptx.sampling.splits import FOLDS
 
 # Approximate number of words in a group of texts whose features are computed together.
 _TOGETHER = 1 << 14
-# Callback for progress. The callback gets the name of a step, the completed fraction of this step, and a description of
-# the progress. Other threads may call it.
+# Callback for progress, which other threads may call. Its arguments are the name of a step, the completed fraction of
+# this step, and a description of the progress.
 OnProgress = Callable[[str, float, str], None]
 # The LSA components are computed from the n-grams that occur in at least the fraction 1 / _TEXTS_PER_OCCURRENCE of the
 # texts, and in at least two texts.

@@ -54,7 +54,7 @@ def fit_part(data: ModelData, part: int) -> bytes:
 
     Returns:
         The arrays of the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`), then those of the second one:
-        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). All of them are
+        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). All arrays are
         converted to bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`.
     """
     rows = data.parts[part]

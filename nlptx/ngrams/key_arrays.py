@@ -20,7 +20,7 @@ NGRAMS = "ngrams"
 
 
 def key_arrays(keys: NDArray[np.int64], name: str = NGRAMS) -> dict[str, NDArray]:
-    """Return sorted keys (G,) as one or two arrays, whichever take less space. Their names start with ``name``."""
+    """Return sorted keys (G,) as one or two arrays, whichever takes less space; their names start with ``name``."""
     upper, counts = np.unique(keys >> _LOWER_BITS, return_counts=True)
     parts = {f"{name}_lower": keys.astype(np.int32), f"{name}_upper": np.stack([upper, counts], axis=1)}
     return parts if sum(part.nbytes for part in parts.values()) < keys.nbytes else {name: keys}

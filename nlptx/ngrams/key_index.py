@@ -15,7 +15,7 @@ _MIN_LOOKUPS = 1 / 8
 
 
 class KeyIndex:
-    """Index of sorted keys. It looks up whole arrays of keys: at first by binary search, later in a hash table.
+    """Index of sorted keys. The index looks up whole arrays of keys: at first by binary search, later in a hash table.
 
     Args:
         keys: (G,) int64 keys of the known n-grams, sorted, distinct and not negative.

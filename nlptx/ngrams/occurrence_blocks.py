@@ -91,7 +91,8 @@ class OccurrenceBlocks:
 
         Args:
             store: function that stores a block.
-            workers: workers that the new matrix uses. They must not be a cluster if the matrix is passed to a task.
+            workers: workers that the new matrix uses. These workers must not be a cluster if the matrix is passed to a
+                task.
 
         Raises:
             OutputError: a block cannot be stored.
@@ -102,7 +103,7 @@ class OccurrenceBlocks:
         return copied
 
     def map(self, work: Callable[[slice, sp.csr_matrix], T]) -> Iterator[T]:
-        """Yield ``work(rows, block)`` for each block, in order; ``block`` contains the rows ``rows`` of N, a slice."""
+        """Yield ``work(rows, block)`` for each block, in order. The block has the rows of N in the slice ``rows``."""
         return self._workers.map(lambda block: work(block.rows, block.matrix(self.shape[1], self._ones)), self._blocks)
 
     def sum(

@@ -189,8 +189,8 @@ def presence(
         sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: pool of threads or processes; its size does not change the result.
-        values: function that returns the entries that are used instead of 1. Its arguments are the columns (N,) of the
-            entries, and the number of entries in the row of each text.
+        values: function that returns the entries that are used instead of 1. The arguments of this function are the
+            columns (N,) of the entries, and the number of entries in the row of each text.
     """
     index = KeyIndex(known)
     return rows_of_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)

@@ -1,9 +1,9 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
-The features have the same meaning as those of that module. However, the LSA components are computed in the space of the
-n-grams (:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per weight instead of one
-per text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds are processed one after another, and the
-texts are divided among the workers. On a cluster, the folds are divided among the workers. Only the number of texts
+The features mean the same in both modules. However, the LSA components are computed in the space of the n-grams
+(:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per weight instead of one per
+text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds are processed one after another, and the texts
+are divided among the workers. On a cluster, the folds are divided among the workers. Only the number of texts
 determines whether this module is used, so the memory limit does not change the result.
 """
 

@@ -1,13 +1,13 @@
 """LSA components of many texts, computed in the space of the n-grams.
 
-The components are those of :mod:`nlptx.ngrams.lsa`. That module's power iteration finds the eigenvectors U of X X',
-whose length is the number of texts. With many texts, there are fewer frequent n-grams than texts, so this module finds
-the eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file. The components F = X V are
-never stored, because a linear model F b + c on the components has the n-gram weights V b.
+The components are those of :mod:`nlptx.ngrams.lsa`, where the power iteration finds the eigenvectors U of X X'. The
+length of these vectors is the number of texts. With many texts, there are fewer frequent n-grams than texts, so this
+module finds the eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file. The components
+F = X V are never stored, because a linear model F b + c on the components has the n-gram weights V b.
 
-Let D be the diagonal matrix of the text weights, and X' D X V = V L. Then the weights of the n-grams are also X' D (X V
-L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1. Axis letters: see
-:mod:`nlptx.ngrams`.
+Let D be the diagonal matrix of the text weights, and let X' D X V = V L, where the diagonal matrix L contains the
+eigenvalues. Then the weights of the n-grams are also X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its
+own output, because x_t has the length 1. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _joined(parts: list[Counts]) -> Counts:
 
 
 def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
-    """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left. Return the new minimum and these n-grams.
+    """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left. Return the new minimum and the remaining counts.
 
     N-grams in at least ``min_total`` texts are always kept. This function may also be called before all ranges are
     counted. The final result is the same, because further n-grams can only raise the minimum.

@@ -36,8 +36,8 @@ NEAR, FAR = 2, 10
 _MAX_ROWS = 8000
 # The constant n_0, which equals the number of words in the contexts of an n-gram that occurs 30 times.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
-# Maximum relative residual of the eigenvectors. It is large because the exact directions of the eigenvectors do not
-# matter.
+# Maximum relative residual of the eigenvectors. This tolerance is large because the exact directions of the
+# eigenvectors do not matter.
 _TOLERANCE = 0.05
 # Approximate number of words of the texts that are processed at a time: when context words are counted, and when their
 # vectors are summed.
