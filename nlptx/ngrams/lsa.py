@@ -59,7 +59,7 @@ class TextComponents:
             their mean square is 1. Both means are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
-        mean: (K,) float32 mean that was subtracted from the components, divided by the same number.
+        mean: (K,) float32 mean that was subtracted from the components, divided by the same number as ``scores``.
     """
 
     rows: sp.csr_matrix

@@ -31,7 +31,8 @@ class NgramSets:
     """The distinct n-grams of consecutive texts.
 
     Args:
-        load: function that returns ``keys``, possibly from a file. Several threads may call it at the same time.
+        load: function that returns ``keys``, possibly from a file. Several threads may call this function at the same
+            time.
         sizes: (texts,) number of distinct n-grams of each text.
     """
 
@@ -161,8 +162,8 @@ def frequent_ngrams(
         labelled: n-grams of the labelled texts, with their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the unlabelled texts, with their counts.
         min_labelled: minimum number of labelled texts that contain an n-gram.
-        min_total: minimum number of all texts, with and without labels. An n-gram that reaches this minimum need not
-            occur in any labelled text.
+        min_total: minimum number of texts, with and without labels, that contain an n-gram. An n-gram that reaches this
+            minimum need not occur in any labelled text.
 
     Returns:
         The sorted n-grams, and the number of texts, with and without labels, that contain each of them.
@@ -203,7 +204,7 @@ def rows_of_columns(
     workers: Workers = SERIAL,
     values: Values | None = None,
 ) -> sp.csr_matrix:
-    """Return the matrix of :func:`presence` for groups of any type, given a function that finds their columns.
+    """Return the matrix of :func:`presence` for groups of any type, given a function that finds the columns.
 
     Args:
         groups: groups of consecutive texts.
@@ -230,7 +231,7 @@ def rows_of_columns(
 
 
 def divided_by_root(rows: sp.csr_matrix, words: NDArray[np.integer]) -> sp.csr_matrix:
-    """Divide the row of each text in place by the square root of its number of words, and return the matrix."""
+    """Divide each row, in place, by the square root of the number of words in its text, and return the matrix."""
     rows.data /= np.sqrt(np.repeat(np.maximum(words, 1), np.diff(rows.indptr)))
     return rows
 

@@ -26,7 +26,7 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """The matrix X = S N W of texts. Each row has the length 1; if the text is left out, its row is 0.
+    """The matrix X = S N W of texts. Each row has the length 1, except that the row of a text that is left out is 0.
 
     Args:
         blocks: matrix N, (texts, G), of zeros and ones.
@@ -85,11 +85,11 @@ def _moments_of(
 
 @dataclass(frozen=True)
 class ManyComponents:
-    """Components of many texts, minus their mean, and divided by a single number so that their mean square is 1.
+    """Components of many texts, minus their mean, and divided by one scale so that their mean square is 1.
 
     Args:
-        directions: (G, K) float32 matrix V, divided by this number.
-        mean: (K,) float32 mean of X V, divided by this number.
+        directions: (G, K) float32 matrix V, divided by the scale.
+        mean: (K,) float32 mean of X V, divided by the scale.
         inverse_values: (K,) float32 inverses of the eigenvalues of X' D X.
     """
 

@@ -64,8 +64,8 @@ def find_known(
         more: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts that contain an n-gram.
-        min_total: minimum number of all texts, with and without labels. An n-gram that reaches this minimum need not
-            occur in any labelled text.
+        min_total: minimum number of texts, with and without labels, that contain an n-gram. An n-gram that reaches this
+            minimum need not occur in any labelled text.
         max_ngrams: maximum number of n-grams, or None. If there are more n-grams, ``min_labelled`` is raised.
         workers: pool of threads or processes; its size does not change the result.
         memory: number of bytes of memory to use for counting; it does not change the result.
@@ -102,10 +102,11 @@ def _joined(parts: list[Counts]) -> Counts:
 
 
 def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
-    """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left. Return the new minimum and the remaining counts.
+    """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left.
 
-    N-grams in at least ``min_total`` texts are always kept. This function may also be called before all ranges are
-    counted. The final result is the same, because further n-grams can only raise the minimum.
+    Return the new minimum and the n-grams that are left. N-grams in at least ``min_total`` texts are always kept. This
+    function may also be called before all ranges are counted. The final result is the same, because further n-grams can
+    only raise the minimum.
     """
     keys, with_label, total = counts
     rare = with_label[total < min_total]

@@ -31,8 +31,8 @@ from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
-# The texts count as long if the median of their numbers of distinct n-grams is at least this value. A sentence has
-# about 50 distinct n-grams, a review about 500.
+# The texts count as long if the median number of distinct n-grams per text is at least this value. A sentence has about
+# 50 distinct n-grams, a review about 500.
 _NGRAMS_OF_LONG_TEXTS = 200
 
 

@@ -49,7 +49,7 @@ class RegionNgrams:
         Args:
             texts: word ids of each text, below ``words``.
             words: vocabulary size V.
-            max_words: maximum number of words among the n-grams.
+            max_words: maximum number of n-grams of one word.
             max_longer: maximum number of n-grams of two or more words.
         """
         counts = np.zeros(words, np.int64)
@@ -86,7 +86,7 @@ class RegionNgrams:
         return self._index.find(ids, lengths)
 
     def bags(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return the indices (N, BAG) of the words in the bag at each position; those of unknown words are not below W.
+        """Return the indices (N, BAG) of the words in the bag at each position; an unknown word has an index >= W.
 
         Args:
             found: (N, ORDER) indices from :meth:`find`.

@@ -21,7 +21,7 @@ def with_gaps(
         fill: value of the inserted entries.
 
     Returns:
-        The entries with gaps, and the index (N,) of the entry of each word in this array.
+        The array with gaps, and the index (N,) of each word's entry in this array.
     """
     places = np.arange(len(values)) + gap * np.repeat(np.arange(1, len(lengths) + 1), lengths)
     spaced = np.full((len(values) + gap * (len(lengths) + 1), *values.shape[1:]), fill, values.dtype)

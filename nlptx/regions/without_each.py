@@ -1,8 +1,8 @@
 """Leave-one-out: computes the outputs of a region classifier for a text with each word left out in turn.
 
 If word t is left out, only the regions that contained it change. The changed regions are at positions up to REACH
-before and after t. For all positions before them, and for all positions after them, the largest response of each filter
-is computed in advance. The time is therefore proportional to the length of the text.
+before and after t. For all positions before the changed regions, and for all positions after them, the largest response
+of each filter is computed in advance. The time is therefore proportional to the length of the text.
 """
 
 from __future__ import annotations
