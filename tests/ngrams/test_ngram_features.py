@@ -648,7 +648,7 @@ def test_damaged_arrays_are_rejected(name, tmp_path):
 
 
 def test_keys_are_stored_in_the_form_that_takes_less_space(tmp_path):
-    """Keys that are far apart, such as those of a very large vocabulary, are stored in one array. Both forms are readable."""
+    """Keys that are far apart, such as those of a very large vocabulary, are stored in one array. Both forms work."""
     artifact = trained().to_artifact()
     keys = trained().ngram_features.keys
     far_apart = np.arange(len(keys)) << 33
