@@ -1,7 +1,7 @@
 """N-gram features: inputs of the network that are computed from the n-grams of a text and indicate its class.
 
-The token features measure how strongly the n-grams that end at each position indicate a class. They are naive-Bayes
-log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models
+The token features measure how strongly the n-grams that end at each position indicate a class. These features are
+naive-Bayes log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text features are the outputs of two linear models
 (:mod:`nlptx.ngrams.logistic_regression`): one on the same ratios, and one on the LSA components of the texts
 (:mod:`nlptx.ngrams.lsa`). The features of a training text never depend on its label (:mod:`nlptx.ngrams.cross_fit`). If
 there are many texts, the features are fitted by a method that needs less memory (:mod:`nlptx.ngrams.out_of_core`). If

@@ -6,8 +6,8 @@ Let z0 be the outputs that a model, trained on other texts, computes for a new t
 
 Here f is a vector that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
 divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors with mean 0,
-that is, their squares are penalised. With few new texts, the priors keep the corrected outputs close to z0; with more
-texts, the outputs may differ more. Axis letters: see :mod:`nlptx.ngrams`.
+that is, their squares are penalised. With few new texts, the priors keep the corrected outputs close to z0. The more
+new texts there are, the further the outputs can move away from z0. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Correction:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the correction changes no output."""
+        """Whether the correction leaves all outputs unchanged."""
         return not (self.products.any() or self.weights.any() or self.bias.any())
 
 
@@ -83,9 +83,9 @@ def ngram_rows(
 
     Args:
         texts: word ids (T,) of each text.
-        counted: number of texts at the start of ``texts`` in which n-grams are counted. The texts after them, such as
-            passages, only get rows.
-        order: length of the longest n-gram; 0 for none.
+        counted: n-grams are counted only in this many texts, from the start of ``texts``. The texts after them, such as
+            passages, get rows, but their n-grams are not counted.
+        order: length of the longest n-gram; 0 for no n-grams.
         words: vocabulary size V.
         min_texts: minimum number of texts in which an n-gram must occur.
         text_weights: (counted,) weight of each counted text (a text with the weight 2 counts as two texts), or None.
@@ -120,7 +120,7 @@ def cross_fit_correction(
         targets: (N,) class of each text, or (N, E), True where a text has a class.
         text_of: (N + passages,) index of the text to which each row of ``ngrams`` belongs.
         rng: source of randomness for the folds.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (N,) weight of the loss of each text, or None.
 
@@ -128,7 +128,7 @@ def cross_fit_correction(
         The correction fitted on all texts; and, for each row of ``ngrams``, the contribution of its n-grams to the
         outputs, (N + passages, E). This contribution comes from a correction that was fitted without the text of the
         row. Both results are multiplied by a factor from 0 to 1, because a correction of a good model can easily be too
-        large. The factor is chosen by the out-of-fold log-loss; see :func:`_best_factor`.
+        large. The factor is chosen by comparing out-of-fold log-losses; see :func:`_best_factor`.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -161,11 +161,12 @@ def _best_factor(
     The factor is 0 if no factor lowers the log-loss by more than the standard error of the difference. Otherwise it is
     1 or, if a factor of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred
     because the final correction, which is fitted on all texts, is better than the out-of-fold corrections by which the
-    factors are compared: those are fitted without the neighbours of each text.
+    factors are compared. The out-of-fold correction for a text is fitted without the texts next to it in the training
+    data, which are often similar to it.
 
     Args:
         outputs: (N, E) outputs without the correction.
-        change: (N, E) change of the outputs by out-of-fold corrections, with a factor of 1.
+        change: (N, E) numbers that the out-of-fold corrections add to the outputs if the factor is 1.
         targets: class or classes of each text, as for :func:`cross_fit_correction`.
         weights: (N,) weight of each text.
     """

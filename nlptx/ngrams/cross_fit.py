@@ -65,14 +65,14 @@ def fit_ngram_features(
         settings: settings of the features.
         rng: source of randomness for the folds and for the initial vectors of the power iteration.
         unlabelled: word ids of texts without a label.
-        workers: threads to use; their number does not change the result.
-        passages: passages of the training texts, which get features too.
+        workers: pool of threads or processes; its size does not change the result.
+        passages: passages of the training texts; features are computed for them too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text. A text with the weight 2 counts as two texts. None means that all
             weights are 1.
         lexicon: prior of the first linear model, or None.
-        budget: memory limit; None for no limit. It does not change the result. The features of the training texts can
-            be read until the budget is closed.
+        budget: memory limit; None for no limit. The limit does not change the result. The features of the training
+            texts can be read until the budget is closed.
 
     Returns:
         The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
@@ -113,7 +113,7 @@ def fit_ngram_features(
         return _Fitted(features, self_outputs, outputs + bias - self_outputs[members])
 
     def overlaps() -> NDArray[np.float32]:
-        """Return the dot product of the row of each passage and the row of its text, (passages,)."""
+        """Return, for each passage, the dot product of its matrix row and the row of its text, (passages,)."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         of_passages = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
@@ -158,13 +158,14 @@ def fit_ngram_features(
 
 
 class _Fitted(NamedTuple):
-    """Models that were fitted on a part of the training texts, and their outputs for the other texts.
+    """Models that were fitted on part of the training texts, and their outputs for the other texts.
 
     Args:
         features: the n-gram features.
         self_outputs: (texts, M E) contribution of each training text to its own outputs.
-        outputs: (others, M E) outputs of the linear models for the training texts outside this part. They are computed
-            from the matrix of all training texts, so the n-grams of these texts need not be looked up again.
+        outputs: (others, M E) outputs of the linear models for the training texts on which they were not fitted. They
+            are computed from the matrix of all training texts, so the n-grams of these texts need not be looked up
+            again.
     """
 
     features: NgramFeatures

@@ -47,7 +47,8 @@ def batch_of(
         features: fitted n-gram features, which compute the features of each example.
         rows: (B,) indices of the examples.
         ids: word ids (T,) of each example.
-        own: (B, M E) contribution of each example to its own text features, which is subtracted from them; or 0.
+        own: (B, M E) contribution of each example to its own text features, which is subtracted from them; 0 to
+            subtract nothing.
         of_tokens: whether token features are needed by the network.
     """
     token_features, text_features = features.arrays_of(ids, of_tokens=of_tokens)
@@ -68,7 +69,7 @@ class ExampleFeatures(Sequence[TextFeatures]):
 
     @classmethod
     def collected(cls, batches: Iterable[FeatureBatch], examples: int, budget: MemoryBudget) -> Self:
-        """Store batches of features, which may arrive in any order. They can be read until ``budget`` is closed.
+        """Store batches of features, which may arrive in any order. They remain readable until ``budget`` is closed.
 
         Raises:
             OutputError: the temporary file cannot be written.

@@ -15,7 +15,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
-    """Return the same features for a vocabulary to which new words were appended, so that it has ``words`` words."""
+    """Return the same features for a vocabulary that was extended to ``words`` words by appending new ones."""
     return replace(known, words=words, keys=keys_with_words(known.keys, known.order, known.words, words))
 
 
@@ -27,7 +27,7 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
     and after the change, so sorted keys remain sorted.
 
     Args:
-        keys: keys of the n-grams before the change.
+        keys: keys of the n-grams, before the vocabulary was extended.
         order: length of the longest n-gram.
         before: number of words in the vocabulary before the change.
         words: number of words in the vocabulary after the change.
@@ -41,10 +41,10 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
 
 
 def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
-    """Return the same features, but with the outputs of the linear model number m multiplied by the matrix ``maps[m]``.
+    """Return the features with the outputs of linear model m multiplied by the matrix ``maps[m]``, for each m.
 
     Args:
-        known: features whose linear models are changed. Their ratios stay the same.
+        known: features whose linear models are changed. The ratios of the n-grams stay the same.
         maps: one matrix (E, E') per linear model, where E' is the new number of outputs.
     """
     biases = np.split(known.bias, len(maps))
@@ -57,7 +57,7 @@ def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 
 
 def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Return features in which numbers are added to the weights of n-grams in the first linear model.
+    """Return the features with the given numbers added to the weights of n-grams in the first linear model.
 
     N-grams that are not yet among the features get the ratio 0, and the second linear model ignores them.
 

@@ -13,8 +13,8 @@ from nlptx.sampling.splits import FOLDS
 
 # Approximate number of words in a group of texts whose features are computed together.
 _TOGETHER = 1 << 14
-# Callback for progress. Its arguments are the name of a step, the completed fraction of this step, and a description of
-# the progress. It may be called by other threads.
+# Callback for progress, which other threads may call. Its arguments are the name of a step, the completed fraction of
+# this step, and a description of the progress.
 OnProgress = Callable[[str, float, str], None]
 # The LSA components are computed from the n-grams that occur in at least the fraction 1 / _TEXTS_PER_OCCURRENCE of the
 # texts, and in at least two texts.
@@ -52,7 +52,7 @@ class FeatureSettings:
 
 
 def min_texts_of_components(texts: float) -> int:
-    """Return in how many of ``texts`` texts an n-gram must occur to be used for the LSA components."""
+    """Return the minimum number of texts, out of ``texts``, that must contain an n-gram used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 
@@ -78,6 +78,6 @@ def step_counter(step: str, total: int, on_progress: OnProgress, things: str = "
         step: name of the step.
         total: total number of items.
         on_progress: callback for progress; see OnProgress.
-        things: what the items are, in the plural.
+        things: plural noun for the items, such as "texts".
     """
     return lambda done: on_progress(step, done / total, f"{done:,} of {total:,} {things}")

@@ -46,8 +46,8 @@ class NgramFeatures:
         order: length of the longest n-gram.
         words: vocabulary size V.
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
-        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, there are as many
-            ratios per n-gram as in that model, instead of E.
+        ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the ratios are
+            those of that model, and their number per n-gram may differ from E.
         slopes: (G, E) float32 weights of the n-grams in the first model. The sum of the weights over the distinct
             n-grams of a text is divided by the square root of its number of words.
         bias: (M E,) float32 biases of the linear models.
@@ -75,7 +75,7 @@ class NgramFeatures:
 
     @property
     def width(self) -> int:
-        """Number of ratios per n-gram: E or, if training started from another model, their number in that model."""
+        """Number of ratios per n-gram: E, except after training from a model with other labels; see ``ratios``."""
         return self.ratios.shape[1]
 
     def of(self, ids: NDArray[np.integer]) -> TextFeatures:

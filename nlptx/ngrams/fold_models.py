@@ -50,11 +50,11 @@ class ModelData:
 
 
 def fit_part(data: ModelData, part: int) -> bytes:
-    """Fit both linear models, on the ratios and on the components, on a part of the texts.
+    """Fit both linear models, the one on the ratios and the one on the components, to part of the texts.
 
     Returns:
         The arrays of the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`), then those of the second one:
-        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). All of them are
+        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). All arrays are
         converted to bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`.
     """
     rows = data.parts[part]

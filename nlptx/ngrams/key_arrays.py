@@ -1,7 +1,8 @@
 """Converts the keys of n-grams, which are sorted int64 numbers, to the arrays in a model file and back.
 
-If it takes less space, the keys are stored in two arrays. One contains the lower 32 bits of each key, as an int32. The
-other contains each distinct value of the upper bits, with the number of keys that have this value.
+The keys are stored in two arrays if these take less space than a single one. One array contains the lower 32 bits of
+each key, as an int32. The other contains each distinct value of the upper bits, with the number of keys that have this
+value.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NGRAMS = "ngrams"
 
 
 def key_arrays(keys: NDArray[np.int64], name: str = NGRAMS) -> dict[str, NDArray]:
-    """Return sorted keys (G,) as one or two arrays, whichever take less space. Their names start with ``name``."""
+    """Return sorted keys (G,) as one or two arrays, whichever takes less space; their names start with ``name``."""
     upper, counts = np.unique(keys >> _LOWER_BITS, return_counts=True)
     parts = {f"{name}_lower": keys.astype(np.int32), f"{name}_upper": np.stack([upper, counts], axis=1)}
     return parts if sum(part.nbytes for part in parts.values()) < keys.nbytes else {name: keys}

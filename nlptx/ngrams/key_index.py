@@ -15,7 +15,7 @@ _MIN_LOOKUPS = 1 / 8
 
 
 class KeyIndex:
-    """Index of sorted keys. It looks up whole arrays of keys: at first by binary search, later in a hash table.
+    """Index of sorted keys. The index looks up whole arrays of keys: at first by binary search, later in a hash table.
 
     Args:
         keys: (G,) int64 keys of the known n-grams, sorted, distinct and not negative.
@@ -69,7 +69,7 @@ def _slots_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
     slot = hash_keys(keys, len(slots))
     while len(waiting):
         free = slots[slot] < 0
-        slots[slot[free]] = waiting[free]  # if several keys have the same slot, it is assigned to one of them
+        slots[slot[free]] = waiting[free]  # of several keys with the same slot, only one is stored in it
         left = slots[slot] != waiting
         waiting, slot = waiting[left], (slot[left] + 1) % len(slots)
     return slots

@@ -14,7 +14,7 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 class FeaturesWithoutEach(NamedTuple):
-    """The n-grams and the text features of a text of T words, each time without another one of its words.
+    """The n-grams and the text features of a text of T words, computed with each of its words left out in turn.
 
     Args:
         next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the
@@ -64,8 +64,8 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
-    # These n-grams end at most `reach` words after the left-out word, and begin at most `reach` words before it. So all
-    # of them are in the passage that consists of the `reach` words before and after the left-out word.
+    # The n-grams to find end at most `reach` words after the left-out word, and begin at most `reach` words before it.
+    # So all of them are in the passage that consists of the `reach` words before and after the left-out word.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages
@@ -85,8 +85,8 @@ def _changes(
     words, ngrams, steps = [], [], []
     for distance in range(features.order):
         for size in range(distance + 1, features.order + 1):
-            # The n-gram of `size` words that ends `distance` words after the left-out word contains this word, so it
-            # disappears.
+            # The n-gram of `size` words that ends `distance` words after the left-out word includes that word, so the
+            # n-gram disappears too.
             words.append(np.arange(length - distance))
             ngrams.append(found[distance:, size - 1].astype(np.int64))
             steps.append(np.full(length - distance, -1))

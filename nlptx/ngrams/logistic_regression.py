@@ -21,12 +21,12 @@ from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 
-# The linear models minimise the summed log-loss plus |w|^2 / (2 C), where C is called the inverse penalty. These are
-# the values of C for the model on the ratios and for the model on the LSA components.
+# The linear models minimise the summed log-loss plus |w|^2 / (2 C), where C is called the inverse penalty. The two
+# constants are the values of C for the model on the ratios and for the model on the LSA components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-# L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE of it.
-# With at least _MANY_TEXTS texts, the tolerance is larger for the model on the ratios. This saves two fifths of the
+# L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE of its
+# value. With at least _MANY_TEXTS texts, the tolerance is larger for the model on the ratios. This saves 40 % of the
 # iterations and hardly changes the model.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
@@ -76,7 +76,8 @@ def fit_dense(
     Args:
         features: (texts, K) LSA components of each text, with a mean square of 1.
         targets: class or classes of each text, as for :func:`fit_linear`.
-        width: E, the number of outputs. With the targets, it determines the loss, as for :func:`fit_linear`.
+        width: E, the number of outputs. Together with the targets, this number determines the loss, as for
+            :func:`fit_linear`.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
     return _minimise(

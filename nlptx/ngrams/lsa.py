@@ -30,8 +30,8 @@ from nlptx.runtime.workers import Workers
 
 # With at least this many texts, the components are computed less accurately, which saves time and changes little.
 _MANY_TEXTS = 10_000
-# Maximum relative residual of an eigenpair, for few texts and for many texts. Both limits are large, because inaccurate
-# components distinguish texts as well as accurate components do.
+# Maximum relative residual of an eigenpair, for few texts and for many texts. Both limits are large, because less
+# accurate components distinguish texts just as well.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 # The power iteration checks the residuals for the first time when its basis has about this many vectors per eigenpair.
 _FIRST_CHECK = 1.7
@@ -39,13 +39,13 @@ _FIRST_CHECK = 1.7
 TEXTS_PER_COMPONENT = 4
 # A result that is below this fraction of the numbers from which it was computed may be only a float32 rounding error.
 ROUNDING = 1e-5
-# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. They are
-# the most frequent n-grams, which make up a quarter of the entries of X, but leaving them out hardly changes the rows.
-# In long texts, even more n-grams can be left out, so the second fraction is larger. With few texts, no n-grams are
-# left out, because almost all of them may be frequent.
+# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These
+# most frequent n-grams make up a quarter of the entries of X, but leaving them out hardly changes the rows. In long
+# texts, even more n-grams can be left out, so the second fraction is larger. With few texts, no n-grams are left out,
+# because almost all of them may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
-# Number of columns that are multiplied at a time. With many texts, it is also the block width of the power iteration:
-# blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.
+# Number of columns that are multiplied at a time. With many texts, this number is also the block width of the power
+# iteration: blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.
 _COLUMNS = 32
 
 
@@ -59,7 +59,7 @@ class TextComponents:
             their mean square is 1. Both means are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
-        mean: (K,) float32 mean that was subtracted from the components, divided by the same number.
+        mean: (K,) float32 mean that was subtracted from the components, divided by the same number as ``scores``.
     """
 
     rows: sp.csr_matrix
@@ -111,7 +111,8 @@ def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], ND
 
     def values(columns: NDArray, counts: NDArray) -> NDArray[np.float32]:
         data = weights[columns]
-        # Texts without n-grams have no entries. They are left out here, because `reduceat` would not return 0 for them.
+        # Texts without n-grams have no entries. Such texts are left out here, because `reduceat` would not return 0 for
+        # them.
         some = counts[counts > 0]
         lengths = np.sqrt(np.add.reduceat(data * data, np.cumsum(some) - some)) if len(some) else np.ones(0)
         return (data / np.repeat(lengths, some)).astype(np.float32)
@@ -137,7 +138,7 @@ def find_components(
         rows: (texts, G) float32 matrix X with one row per text.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         on_progress: called with the completed fraction and a description of the progress.
         text_weights: (texts,) weight of each text, or None.
 
@@ -191,7 +192,7 @@ def leading_eigenpairs(
         count: number of eigenpairs to find.
         tolerance: maximum relative residual of the eigenpairs.
         rng: source of randomness for the initial block.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         on_progress: called with the completed fraction and a description of the progress.
         block: number of vectors iterated together; 0 for an automatic choice.
 
@@ -203,7 +204,7 @@ def leading_eigenpairs(
     def reported_product(vectors: NDArray) -> NDArray:
         nonlocal multiplied
         multiplied += vectors.shape[1]
-        # Building the basis, of about twice as many vectors as there are components, is reported as half of the work.
+        # Building the basis (about two vectors per component) is reported as half of the work.
         on_progress(max(converged / count, min(multiplied / (4 * count), 0.5)), f"{converged} of {count}")
         return product(vectors)
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 # Maximum vocabulary size V, chosen so that trigram keys, which have three digits in base V + 2, are below 2^63.
 LARGEST_VOCABULARY = 2_000_000
-# Smoothing: number of texts that are added to the count of every n-gram. It is divided among the classes according to
-# their shares.
+# Smoothing: number of texts that are added to the count of every n-gram. This number is divided among the classes
+# according to their shares.
 _PSEUDO_COUNT = 2.0
 
 
@@ -32,8 +32,8 @@ def ngram_keys(
 ) -> NDArray[np.int64]:
     """Return the keys (N, order) of the n-grams that end at each word; column n - 1 is for n-grams of n words.
 
-    The start of a text counts as a word, so the first word of a text also ends a bigram. The key of an n-gram that
-    would begin before this start is -1.
+    The start of a text counts as a word, so the first word of a text also ends a bigram. If an n-gram would begin
+    before the start of its text, its key is -1.
 
     Args:
         ids: (N,) word ids of the texts, concatenated.
@@ -68,8 +68,8 @@ def feature_width(classes: int, independent: bool = False) -> int:
 def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
-    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If all counts belong to
-    a class, or none of them does, the ratios of this class are 0.
+    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class has all of
+    the counts, or none, its ratios are 0.
 
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.

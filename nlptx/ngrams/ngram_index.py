@@ -33,7 +33,7 @@ class NgramIndex:
 
     @cached_property
     def _of_words(self) -> NDArray[np.int32]:
-        """Index among the known n-grams of each word of the vocabulary; G for words that are not among them."""
+        """For each word of the vocabulary, its index among the known n-grams; G for words that are not among them."""
         of_keys = np.full(self._words + 2, len(self._keys), np.int32)
         of_keys[self._keys[: self.single]] = np.arange(self.single)
         return of_keys[1:]

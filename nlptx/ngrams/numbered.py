@@ -48,8 +48,8 @@ def number_ngrams(
 
     Args:
         sets: distinct n-grams of the texts.
-        listed: the list of n-grams that get numbers, sorted.
-        workers: threads to use; their number does not change the result.
+        listed: sorted list of the n-grams that get numbers.
+        workers: pool of threads or processes; its size does not change the result.
         budget: memory limit; None for no limit. Data that exceeds the limit is written to temporary files.
 
     Raises:
@@ -82,13 +82,13 @@ def number_ngrams(
 def count_numbered(
     sets: Sequence[NumberedSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the listed n-grams and those in at least ``min_texts`` texts, sorted, and the number of texts with each.
+    """Return the listed n-grams and those in ``min_texts`` or more texts, sorted, and the number of texts with each.
 
     Args:
         sets: numbered n-grams of the texts.
         listed: sorted n-grams that have numbers.
         min_texts: minimum number of texts that must contain an n-gram without a number.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
     """
     seen = _histogram(lambda group: group.load() + 1, sets, len(listed) + 1, workers)[1:]
     frequent = _frequent(sets, min_texts, workers)
@@ -99,7 +99,7 @@ def count_numbered(
 
 
 def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) -> Iterable[NDArray[np.int64]]:
-    """Return the n-grams without a number, except many of those that occur in fewer than ``min_texts`` texts.
+    """Return the n-grams without a number, but leave out many of those that occur in fewer than ``min_texts`` texts.
 
     The n-grams are counted by a fixed number of counters, which several n-grams may share. The count of a shared
     counter is at least the count of each of its n-grams, so no frequent n-gram is left out.
@@ -146,7 +146,7 @@ class NumberIndex:
         self._others = KeyIndex(known[others])
 
     def find(self, group: NumberedSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the column of each n-gram of a group of texts, and ``sizes``. The column is G for unknown n-grams."""
+        """Return the column of each n-gram of a group of texts, G for unknown n-grams; and ``group.sizes``."""
         numbers = group.load()
         found = self._of_listed[numbers]
         if len(self._of_others) > 1:

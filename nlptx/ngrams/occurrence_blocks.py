@@ -1,6 +1,6 @@
 """Stores which texts contain which n-grams in a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
 
-Let N be this matrix, (texts, G). All matrices with a row per text and a column per n-gram have the form S N W with
+Let N be this matrix, (texts, G). All matrices with one row per text and one column per n-gram have the form S N W with
 diagonal matrices S and W, so only the column indices of the ones in N are stored. Sums over the texts are computed
 block by block, in an order that does not depend on the workers. The blocks do not depend on the memory limit. Axis
 letters: see :mod:`nlptx.ngrams`.
@@ -27,8 +27,8 @@ T = TypeVar("T")
 S = TypeVar("S")
 # Approximate number of entries in a block: enough to keep a thread busy, but small enough to need little memory.
 _ENTRIES = 1 << 21
-# Maximum number of groups of blocks for which a separate sum is computed. It is small because, on a cluster, each of
-# these sums is sent to the machine that runs the command, and needs much more memory than a block.
+# Maximum number of groups of blocks for which a separate sum is computed. This maximum is small because each of these
+# sums needs much more memory than a block and, on a cluster, is sent to the machine that runs the command.
 _GROUPS = 32
 
 
@@ -56,7 +56,7 @@ class OccurrenceBlocks:
     Args:
         sets: distinct n-grams of the texts.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         budget: memory limit. The blocks can be read until the budget is closed.
 
     Raises:
@@ -91,7 +91,8 @@ class OccurrenceBlocks:
 
         Args:
             store: function that stores a block.
-            workers: workers that the new matrix uses. They must not be a cluster if the matrix is passed to a task.
+            workers: workers that the new matrix uses. These workers must not be a cluster if the matrix is passed to a
+                task.
 
         Raises:
             OutputError: a block cannot be stored.
@@ -102,7 +103,7 @@ class OccurrenceBlocks:
         return copied
 
     def map(self, work: Callable[[slice, sp.csr_matrix], T]) -> Iterator[T]:
-        """Yield ``work(rows, block)`` for each block, in order; ``block`` contains the rows ``rows`` of N, a slice."""
+        """Yield ``work(rows, block)`` for each block, in order. The block has the rows of N in the slice ``rows``."""
         return self._workers.map(lambda block: work(block.rows, block.matrix(self.shape[1], self._ones)), self._blocks)
 
     def sum(
@@ -137,7 +138,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, of_texts: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a, (G, columns), for a matrix a (texts, columns), whose rows in a slice ``of_texts`` returns."""
+        """Return N' a, (G, columns), for a matrix a (texts, columns); ``of_texts`` returns the rows of a in a slice."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
             total += part

@@ -31,7 +31,8 @@ class NgramSets:
     """The distinct n-grams of consecutive texts.
 
     Args:
-        load: function that returns ``keys``, possibly from a file. Several threads may call it at the same time.
+        load: function that returns ``keys``, possibly from a file. Several threads may call this function at the same
+            time.
         sizes: (texts,) number of distinct n-grams of each text.
     """
 
@@ -57,7 +58,7 @@ def ngrams_of_texts(
         texts: word ids of each text.
         order: length of the longest n-gram.
         words: vocabulary size V; see :func:`.naive_bayes.ngram_keys`.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         budget: memory limit; None for no limit. N-grams that exceed the limit are written to a temporary file.
 
     Raises:
@@ -110,14 +111,14 @@ def sizes_of(sets: Sequence[NgramSets]) -> NDArray[np.int64]:
 def count_occurrences(
     sets: Sequence[NgramSets], text_weights: NDArray[np.float64] | None, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray]:
-    """Return the sorted distinct n-grams of all texts, and the number (or total weight) of the texts with each."""
+    """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts containing each."""
     # Each worker counts the n-grams whose keys are in one range.
     parts = list(workers.map(partial(count_in_range, sets, text_weights), key_ranges(sets, workers.jobs)))
     return np.concatenate([known for known, _ in parts]), np.concatenate([seen for _, seen in parts])
 
 
 def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]:
-    """Return ``count`` ranges of keys, chosen from a sample of the keys so that they contain about equally many.
+    """Return ``count`` ranges of keys, chosen from a sample of the keys so that each has about the same number of keys.
 
     A range (low, high) contains the keys from ``low`` to ``high`` (exclusive).
     """
@@ -160,9 +161,9 @@ def frequent_ngrams(
     Args:
         labelled: n-grams of the labelled texts, with their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the unlabelled texts, with their counts.
-        min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts, with and without labels. An n-gram that reaches it need not occur in
-            labelled texts.
+        min_labelled: minimum number of labelled texts that contain an n-gram.
+        min_total: minimum number of texts, with and without labels, that contain an n-gram. An n-gram that reaches this
+            minimum need not occur in any labelled text.
 
     Returns:
         The sorted n-grams, and the number of texts, with and without labels, that contain each of them.
@@ -188,9 +189,9 @@ def presence(
     Args:
         sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
-        workers: threads to use; their number does not change the result.
-        values: function that returns the entries that are used instead of 1. Its arguments are the columns (N,) of the
-            entries, and the number of entries in the row of each text.
+        workers: pool of threads or processes; its size does not change the result.
+        values: function that returns the entries that are used instead of 1. The arguments of this function are the
+            columns (N,) of the entries, and the number of entries in the row of each text.
     """
     index = KeyIndex(known)
     return rows_of_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)
@@ -203,14 +204,14 @@ def rows_of_columns(
     workers: Workers = SERIAL,
     values: Values | None = None,
 ) -> sp.csr_matrix:
-    """Return the matrix of :func:`presence` for groups of any type, given a function that finds their columns.
+    """Return the matrix of :func:`presence` for groups of any type, given a function that finds the columns.
 
     Args:
         groups: groups of consecutive texts.
-        find: function that returns the columns (N,) of the n-grams of a group, which are ``columns`` for ignored
-            n-grams, and the number of n-grams of each text.
+        find: function that returns the column of each n-gram of a group, (N,), which is ``columns`` for ignored
+            n-grams; and the number of n-grams of each text.
         columns: number of columns.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         values: function that returns the entries; see :func:`presence`.
     """
 
@@ -230,7 +231,7 @@ def rows_of_columns(
 
 
 def divided_by_root(rows: sp.csr_matrix, words: NDArray[np.integer]) -> sp.csr_matrix:
-    """Divide the row of each text in place by the square root of its number of words, and return the matrix."""
+    """Divide each row, in place, by the square root of the number of words in its text, and return the matrix."""
     rows.data /= np.sqrt(np.repeat(np.maximum(words, 1), np.diff(rows.indptr)))
     return rows
 

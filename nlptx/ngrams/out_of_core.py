@@ -1,6 +1,6 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
-The features have the same meaning as there. However, the LSA components are computed in the space of the n-grams
+The features mean the same in both modules. However, the LSA components are computed in the space of the n-grams
 (:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per weight instead of one per
 text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds are processed one after another, and the texts
 are divided among the workers. On a cluster, the folds are divided among the workers. Only the number of texts
@@ -142,7 +142,7 @@ def _component_rows(
 def _features_of_fold(
     fitted: Fitted, texts: RaggedArray, members: NDArray[np.bool_], settings: FeatureSettings, workers: Workers
 ) -> Iterator[FeatureBatch]:
-    """Yield the features of the texts of a fold, which are those for which the mask ``members``, (texts,), is True."""
+    """Yield the features of the texts of a fold, given a mask (texts,) that is True for these texts."""
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         own = fitted.self_outputs[group]

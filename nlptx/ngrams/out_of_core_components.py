@@ -1,13 +1,13 @@
 """LSA components of many texts, computed in the space of the n-grams.
 
-The components are those of :mod:`nlptx.ngrams.lsa`. There, the power iteration finds the eigenvectors U of X X', whose
-length is the number of texts. With many texts, there are fewer frequent n-grams than texts, so this module finds the
-eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file. The components F = X V are never
-stored, because a linear model F b + c on the components has the n-gram weights V b.
+The components are those of :mod:`nlptx.ngrams.lsa`, where the power iteration finds the eigenvectors U of X X'. The
+length of these vectors is the number of texts. With many texts, there are fewer frequent n-grams than texts, so this
+module finds the eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file. The components
+F = X V are never stored, because a linear model F b + c on the components has the n-gram weights V b.
 
-Let D be the diagonal matrix of the text weights, and X' D X V = V L. Then the weights of the n-grams are also X' D (X V
-L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its own output, because x_t has the length 1. Axis letters: see
-:mod:`nlptx.ngrams`.
+Let D be the diagonal matrix of the text weights, and let X' D X V = V L, where the diagonal matrix L contains the
+eigenvalues. Then the weights of the n-grams are also X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its
+own output, because x_t has the length 1. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """The matrix X = S N W of texts. Each row has the length 1; if the text is left out, its row is 0.
+    """The matrix X = S N W of texts. Each row has the length 1, except that the row of a text that is left out is 0.
 
     Args:
         blocks: matrix N, (texts, G), of zeros and ones.
@@ -48,7 +48,7 @@ class WeightedRows:
         kept: NDArray[np.bool_],
         text_weights: NDArray[np.float64] | None,
     ) -> WeightedRows:
-        """Return the matrix in which only the texts selected by the mask ``kept``, (texts,), are not left out."""
+        """Return the matrix with all texts left out except those selected by the mask ``kept``, (texts,)."""
         squares = blocks.forward((importance * importance)[:, None])[:, 0]
         kept = kept & (squares > 0)
         lengths = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)
@@ -85,11 +85,11 @@ def _moments_of(
 
 @dataclass(frozen=True)
 class ManyComponents:
-    """Components of many texts, minus their mean, and divided by a single number so that their mean square is 1.
+    """Components of many texts, minus their mean, and divided by one scale so that their mean square is 1.
 
     Args:
-        directions: (G, K) float32 matrix V, divided by this number.
-        mean: (K,) float32 mean of X V, divided by this number.
+        directions: (G, K) float32 matrix V, divided by the scale.
+        mean: (K,) float32 mean of X V, divided by the scale.
         inverse_values: (K,) float32 inverses of the eigenvalues of X' D X.
     """
 

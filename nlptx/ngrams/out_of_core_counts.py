@@ -20,8 +20,8 @@ from nlptx.runtime.workers import Workers
 
 # Number of bytes of memory that counting needs per key.
 _BYTES_PER_KEY = 32
-# Maximum number of ranges into which the keys are divided for counting. It is limited because all keys are read once
-# for each range.
+# Maximum number of ranges into which the keys are divided for counting. This number is limited because all keys are
+# read once for each range.
 _MAX_RANGES = 100
 # If more than this multiple of ``max_ngrams`` n-grams have been found, the rare ones are left out before further ranges
 # are counted.
@@ -38,7 +38,7 @@ class KnownNgrams:
     Args:
         keys: (G,) sorted keys.
         seen: (G,) number of texts, with and without labels, that contain each n-gram, or the sum of their weights.
-        min_texts: the final minimum number of labelled texts in which an n-gram had to occur, after it was raised.
+        min_texts: minimum number of labelled texts that must contain an n-gram, after it was raised if necessary.
     """
 
     keys: NDArray[np.int64]
@@ -63,11 +63,11 @@ def find_known(
         sets: distinct n-grams of the texts with labels.
         more: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
-        min_labelled: minimum number of labelled texts.
-        min_total: minimum number of all texts, with and without labels. An n-gram that reaches it need not occur in
-            labelled texts.
-        max_ngrams: maximum number of n-grams, or None. If there are more, ``min_labelled`` is raised.
-        workers: threads to use; their number does not change the result.
+        min_labelled: minimum number of labelled texts that contain an n-gram.
+        min_total: minimum number of texts, with and without labels, that contain an n-gram. An n-gram that reaches this
+            minimum need not occur in any labelled text.
+        max_ngrams: maximum number of n-grams, or None. If there are more n-grams, ``min_labelled`` is raised.
+        workers: pool of threads or processes; its size does not change the result.
         memory: number of bytes of memory to use for counting; it does not change the result.
         on_progress: callback for progress; see OnProgress.
     """
@@ -102,10 +102,11 @@ def _joined(parts: list[Counts]) -> Counts:
 
 
 def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
-    """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left. Return the new minimum and these n-grams.
+    """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left.
 
-    N-grams in at least ``min_total`` texts are always kept. This function may also be called before all ranges are
-    counted. The final result is the same, because further n-grams can only raise the minimum.
+    Return the new minimum and the n-grams that are left. N-grams in at least ``min_total`` texts are always kept. This
+    function may also be called before all ranges are counted. The final result is the same, because further n-grams can
+    only raise the minimum.
     """
     keys, with_label, total = counts
     rare = with_label[total < min_total]
@@ -126,8 +127,8 @@ def class_counts(
 ) -> NDArray[np.float64]:
     """Return the number (or total weight) of the texts that contain each n-gram, by fold and class, (folds, G, C).
 
-    If a text may have any number of classes, the result has one more column, which counts all texts of the fold that
-    contain the n-gram, (folds, G, C + 1).
+    If a text may have any number of classes, the result has the shape (folds, G, C + 1): the last column counts all
+    texts of the fold that contain the n-gram.
 
     Args:
         blocks: matrix N, (texts, G), that is 1 where a text contains an n-gram.

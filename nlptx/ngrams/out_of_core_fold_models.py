@@ -25,7 +25,7 @@ from nlptx.runtime.workers import Store
 
 
 class Fitted(NamedTuple):
-    """Models that were fitted on a part of the texts.
+    """Models that were fitted on part of the texts.
 
     Args:
         features: the fitted ratios and linear models, which compute the features of any text.
@@ -106,7 +106,7 @@ def _with_components(
     loss: TextLoss,
     importance: NDArray[np.float32],
 ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Fit the model on the components, and add it to the features. Also return the texts' contributions to themselves.
+    """Fit the model on the components, and add it to the features.
 
     Returns:
         The features with both models, and the contribution of each text to its own output in the new model, (texts, E).

@@ -4,10 +4,11 @@ The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. With many t
 texts, so the vectors that L-BFGS keeps have one entry per weight instead of one per text. Each evaluation of the
 objective reads every block once, and computes the outputs for its texts, their loss and the gradient together.
 
-L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. It does differ greatly between
-frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each weight is
-therefore measured in units of (h + 1/C)^(-1/2) (Jacobi preconditioning). Here h is the second derivative of the loss
-with respect to this weight if all outputs are 0, and C is the inverse penalty. Axis letters: see :mod:`nlptx.ngrams`.
+L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. The curvature does differ
+greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each
+weight is therefore measured in units of (h + 1/C)^(-1/2) (Jacobi preconditioning). Here h is the second derivative of
+the loss with respect to this weight if all outputs are 0, and C is the inverse penalty. Axis letters: see
+:mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def minimise(
         to_ngrams: linear function that converts w (size, E) to the weights u (G, E) and o (E,).
         from_ngrams: the transpose of this function, which converts the gradients with respect to u and o to the
             gradient with respect to w.
-        units: (size + d,) units in which L-BFGS measures the rows of w and v. They only affect how fast it converges.
+        units: (size + d,) units in which L-BFGS measures the rows of w and v. The units only affect how fast L-BFGS
+            converges.
         inverse_penalty: C in the penalty.
         max_iterations: maximum number of iterations of L-BFGS.
         dense: (texts, d) matrix D; None means that d is 0.

@@ -50,12 +50,12 @@ def fit_sparse_features(
         targets: (texts,) class of each text, or (texts, C), True where a text has a class.
         settings: settings of the features. The number of components is ignored.
         rng: source of randomness for the folds.
-        workers: threads or processes to use; their number does not change the result.
-        passages: passages of the training texts, which get features too.
+        workers: pool of threads or processes; its size does not change the result.
+        passages: passages of the training texts; features are computed for them too.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text, or None.
-        budget: memory limit for the n-grams and the features of the texts; None for no limit. It does not change the
-            result.
+        budget: memory limit for the n-grams and the features of the texts; None for no limit. The limit does not change
+            the result.
 
     Returns:
         The same as :func:`.cross_fit.fit_ngram_features`.
@@ -109,7 +109,7 @@ class _ModelData(NamedTuple):
 
 
 def _fit_part(data: _ModelData, number: int) -> list[bytes]:
-    """Fit the models of all labels on a part of the texts, and return them as bytes."""
+    """Fit the models of all labels on part of the texts, and return them as bytes."""
     part = data.parts[number]
     weights = None if data.text_weights is None else data.text_weights[part]
     return fit_labels(data.rows[part], data.labels[part], data.min_texts, weights).to_bytes()

@@ -31,8 +31,8 @@ from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
-# The texts count as long if the median of their numbers of distinct n-grams is at least this value. A sentence has
-# about 50 distinct n-grams, a review about 500.
+# The texts count as long if the median number of distinct n-grams per text is at least this value. A sentence has about
+# 50 distinct n-grams, a review about 500.
 _NGRAMS_OF_LONG_TEXTS = 200
 
 
@@ -78,7 +78,7 @@ def text_rows(
         unlabelled: word ids of the texts without labels; not read if no components are computed.
         settings: settings of the features.
         rng: source of randomness for the initial vectors of the power iteration.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (T,) weight of each labelled text, or None.
         lexicon: prior of the first linear model, or None.

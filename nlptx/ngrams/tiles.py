@@ -2,8 +2,8 @@
 
 The product X' b reads the rows of b in an irregular order, and X (X' b) changes the rows of the result in an irregular
 order. Both products are fast only if these rows are in the processor cache. Therefore X is cut into slices of texts,
-each so small that these rows fit in the cache, and each slice is stored column by column. Each slice is also cut into
-ranges of n-grams, so that each worker computes complete rows of a product.
+each so small that the rows it needs fit in the cache, and each slice is stored column by column. Each slice is also cut
+into ranges of n-grams, so that each worker computes complete rows of a product.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Maximum number of slices of texts, which is also that of ranges of n-grams; and the approximate minimum number of
-# entries in a tile.
+# Maximum number of slices of texts and of ranges of n-grams; and the approximate minimum number of entries in a tile.
 _PIECES, _TILE_ENTRIES = 8, 1 << 14
 
 
@@ -27,7 +26,7 @@ class Tiles:
 
     Args:
         rows: the matrix X.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
     """
 
     def __init__(self, rows: sp.csr_matrix, workers: Workers) -> None:
@@ -51,7 +50,7 @@ class Tiles:
 
 
 def _slices_of_equal_weight(entries: NDArray[np.integer], count: int) -> list[slice]:
-    """Cut rows (or columns) into ``count`` slices with about equally many entries, given the number in each row."""
+    """Cut rows (or columns) into ``count`` slices with similar numbers of entries, given the number in each row."""
     ends = np.cumsum(entries)
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count).tolist()
     return [slice(start, stop) for start, stop in pairwise([0, *cuts, len(ends)])]

@@ -48,7 +48,7 @@ class Layout:
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
-            longer = np.repeat(self.lengths % per_text, per_text)  # for each window: longer windows in its text
+            longer = np.repeat(self.lengths % per_text, per_text)  # (W,) number of longer windows in the same text
             first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:

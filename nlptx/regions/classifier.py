@@ -1,6 +1,6 @@
 """A classifier that finds the strongest region of a text for each of many filters.
 
-The region at position p of a text consists of a bag, which contains the three words from p on, and of the n-grams in
+The region at position p of a text has two parts: a bag of three words, of which the first is at p, and the n-grams in
 the five words around p. Let v_p be the sum of the vectors of these n-grams, scaled to length 1. The response of filter
 f, which has the word weights w and the vector weights q, is
 
@@ -119,7 +119,7 @@ class RegionClassifier:
     def outputs(self, texts: Sequence[NDArray[np.integer]]) -> NDArray:
         """Return the outputs (B, outputs) for texts. Each text is given as word ids (T,), with T at least 1.
 
-        No bit of the outputs for a text depends on the other texts.
+        The outputs for a text do not depend on the other texts, not even in the last bit.
         """
         lengths = np.array([len(ids) for ids in texts])
         order = np.argsort(lengths, kind="stable")  # texts of equal length are processed together, which is faster
@@ -153,7 +153,9 @@ class RegionClassifier:
             yield self.responses(near, np.array([len(near)]))[first - start :][:_CHUNK]
 
     def responses(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return the responses t (N, F) at all positions. No bit of the responses to a text depends on other texts.
+        """Return the responses t (N, F) at all positions.
+
+        The responses to a text do not depend on other texts, not even in the last bit.
 
         Args:
             found: (N, ORDER) indices of the n-grams that end at each word of the texts, from :meth:`RegionNgrams.find`.

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from nlptx.ngrams.one_vs_rest import label_matrix
 from nlptx.regions.spacing import in_groups
 
-# Number of the most frequent words, which are not used because they occur near all n-grams. If this is more than a
-# tenth of all words, only a tenth is left out.
+# Number of most frequent words that are left out because they occur near all n-grams. If this is more than a tenth of
+# all words, only a tenth is left out.
 _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5
@@ -59,7 +59,7 @@ def context_weights(
 
 
 def positions_in(words: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the position in ``words`` of each word id up to ``size``, (size + 1,); len(words) if it is not there."""
+    """Return the position in ``words`` of each word id up to ``size``, (size + 1,); len(words) for other ids."""
     positions = np.full(size + 1, len(words), np.int32)
     positions[words] = np.arange(len(words))
     return positions

@@ -57,7 +57,8 @@ def fit_region_classifier(
         table: (G, R) vectors of the n-grams.
         filters: number of filters in each group.
         rngs: source of randomness for each group. The groups differ only in their random numbers.
-        workers: workers to use; at most one per group is used. Their number does not change the result.
+        workers: pool of threads or processes, of which at most one per group is used. The size of the pool does not
+            change the result.
         go_on: callback that receives the completed fraction, before the first step and between steps. If it returns
             False, training stops.
 
@@ -110,7 +111,7 @@ class _Team:
 
 
 def _joined(classifiers: Sequence[RegionClassifier]) -> RegionClassifier:
-    """Return a classifier with the mean outputs of several classifiers. The filters of each of them become a group."""
+    """Return a classifier with the mean outputs of several classifiers. The filters of each one become a group."""
     first, count = classifiers[0], len(classifiers)
     return RegionClassifier(
         first.ngrams,
@@ -158,7 +159,7 @@ class _Learner:
         return {"word_weights": self._classifier.word_weights, **self._dense}
 
     def take_steps(self, until: int) -> None:
-        """Take steps until their total number is ``until``."""
+        """Take training steps until there have been ``until`` in total."""
         data, rng = self._data, self._rng
         per_epoch = -(-len(data.texts) // _BATCH)
         while self._steps < until:

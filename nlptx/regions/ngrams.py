@@ -17,7 +17,7 @@ from nlptx.regions.spacing import in_groups, with_gaps
 ORDER = 3
 # Number of words in the bag of a region. The bag starts at the position of the region.
 BAG = 3
-# The region at a position contains the n-grams of the words up to this distance before and after the position.
+# The n-grams of a region consist of words that are at most this far from the position of the region.
 AROUND = 2
 # Maximum distance between a position and a word of its region.
 REACH = max(BAG - 1, AROUND)
@@ -49,7 +49,7 @@ class RegionNgrams:
         Args:
             texts: word ids of each text, below ``words``.
             words: vocabulary size V.
-            max_words: maximum number of words among the n-grams.
+            max_words: maximum number of n-grams of one word.
             max_longer: maximum number of n-grams of two or more words.
         """
         counts = np.zeros(words, np.int64)
@@ -65,7 +65,7 @@ class RegionNgrams:
         return cls(np.concatenate([frequent + 1, keys[_most_frequent(totals, _MIN_COUNT, max_longer)]]), words), counts
 
     def with_words(self, words: int) -> RegionNgrams:
-        """Return the same n-grams for a vocabulary to which new words were appended, so that it has ``words`` words."""
+        """Return the same n-grams for a vocabulary that was extended to ``words`` words by appending new ones."""
         return RegionNgrams(keys_with_words(self.keys, ORDER, self.words, words), words)
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class RegionNgrams:
         return self._index.find(ids, lengths)
 
     def bags(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return the indices (N, BAG) of the words in the bag at each position; W or more for unknown words.
+        """Return the indices (N, BAG) of the words in the bag at each position; an unknown word has an index >= W.
 
         Args:
             found: (N, ORDER) indices from :meth:`find`.
@@ -108,7 +108,7 @@ class RegionNgrams:
     def sums_around(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return, for each position, the sum of the rows of ``table`` that belong to the n-grams of the region, (N, K).
 
-        These are the n-grams of the words up to AROUND words before and after the position.
+        These n-grams consist of words that are at most AROUND words before or after the position.
 
         Args:
             table: (G, K) one row per known n-gram.
@@ -119,7 +119,7 @@ class RegionNgrams:
 
 
 def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:
-    """Return the sorted indices of at most ``most`` counts: the largest ones, if they are at least ``least``."""
+    """Return the sorted indices of the largest counts: at most ``most`` of them, and none below ``least``."""
     order = np.argsort(-counts, kind="stable")[:most]
     return np.sort(order[counts[order] >= least])
 
@@ -127,9 +127,9 @@ def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[
 def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
     """Return (N, K): for each position p, the sum of ``table[found[p + offset, n]]`` over the offsets and all n.
 
-    An n-gram of column n has n + 1 words. If it ends at one of the first n offsets, it begins before the region, so it
-    is left out. Indices of len(table) or more, and positions outside the text, add nothing. No bit of a sum depends on
-    other texts.
+    An n-gram in column n of ``found`` has n + 1 words. If it ends at one of the first n offsets, it begins before the
+    region, so it is left out. Indices that are not below len(table), and positions outside the text, add nothing. The
+    sums do not depend on other texts, not even in the last bit.
     """
     spaced, places = with_gaps(found, lengths, REACH, len(table))  # (P, columns of found)
     result = np.zeros((len(spaced), table.shape[1]), table.dtype)
@@ -145,7 +145,7 @@ def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]
 
 
 def _rows(table: NDArray, indices: NDArray[np.int32]) -> NDArray:
-    """Return a row of the table for each index, and zeros for indices of len(table) or more."""
+    """Return a row of the table for each index, and zeros for indices that are not below len(table)."""
     rows = table.take(indices, axis=0, mode="clip")
     rows[indices >= len(table)] = 0
     return rows

@@ -21,7 +21,7 @@ def with_gaps(
         fill: value of the inserted entries.
 
     Returns:
-        The entries with gaps, and the index (N,) of the entry of each word in this array.
+        The array with gaps, and the index (N,) of each word's entry in this array.
     """
     places = np.arange(len(values)) + gap * np.repeat(np.arange(1, len(lengths) + 1), lengths)
     spaced = np.full((len(values) + gap * (len(lengths) + 1), *values.shape[1:]), fill, values.dtype)
@@ -30,7 +30,7 @@ def with_gaps(
 
 
 def in_groups(texts: Sequence[NDArray[np.integer]], words: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield groups of texts with at least ``words`` words each, except the last. Texts without words are skipped."""
+    """Yield groups of texts; each except the last has at least ``words`` words. Texts without words are skipped."""
     group: list[NDArray[np.integer]] = []
     size = 0
     for ids in texts:

@@ -36,7 +36,8 @@ NEAR, FAR = 2, 10
 _MAX_ROWS = 8000
 # The constant n_0, which equals the number of words in the contexts of an n-gram that occurs 30 times.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
-# Maximum relative residual of the eigenvectors. It is large, because their exact directions do not matter.
+# Maximum relative residual of the eigenvectors. This tolerance is large because the exact directions of the
+# eigenvectors do not matter.
 _TOLERANCE = 0.05
 # Approximate number of words of the texts that are processed at a time: when context words are counted, and when their
 # vectors are summed.
@@ -64,7 +65,7 @@ def fit_vectors(
         weights: (V,) weights of the context words; 0 for other words.
         components: maximum number of components R.
         rng: source of randomness for the power iteration.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads or processes; its size does not change the result.
         report: callback that receives the completed fraction.
     """
     contexts = np.flatnonzero(weights)
@@ -174,7 +175,7 @@ def _sums(
 
 
 def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return, for each row, the sum of FAR - NEAR + 1 rows that starts with this row. Rows after the last one are 0."""
+    """Return, for each row, the sum of this row and the next FAR - NEAR rows. Rows after the last one count as 0."""
     size, done = FAR - NEAR + 1, 0
     power, width = vectors, 1  # sums of `width` rows
     result = np.zeros_like(vectors)
@@ -207,7 +208,7 @@ def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], s
 def _ones(entries: NDArray[np.integer], columns: int) -> sp.csr_matrix:
     """Return a matrix (N, columns) that counts how often each column occurs in each row of ``entries`` (N, K).
 
-    Entries of ``columns`` or more are ignored.
+    Entries greater than or equal to ``columns`` are ignored.
     """
     known = entries < columns
     starts = np.zeros(len(entries) + 1, np.int64)

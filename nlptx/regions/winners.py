@@ -21,7 +21,7 @@ class WordGradient(NamedTuple):
 
 
 def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
-    """Return the largest response (B, F) of each filter to each text, and the first row of ``t`` with it, (B, F).
+    """Return the largest response of each filter to each text, and the first row of ``t`` that has it, both (B, F).
 
     ``t`` contains the responses of all filters at all positions of the texts, (N, F).
     """
@@ -58,8 +58,8 @@ def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: NDArray[np.int3
     Args:
         dm: (B, F) derivative of the loss with respect to the largest responses.
         winners: (B, F) row of ``bags`` of the winning region.
-        bags: (N, BAG) indices of the words in the bag at each position; unknown words have indices of ``words`` or
-            more.
+        bags: (N, BAG) indices of the words in the bag at each position; the indices of unknown words are not below
+            ``words``.
         words: number of known words.
     """
     text, column = np.nonzero(dm)

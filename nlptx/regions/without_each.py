@@ -1,8 +1,8 @@
 """Leave-one-out: computes the outputs of a region classifier for a text with each word left out in turn.
 
-If word t is left out, only the regions that contained it change. They are at positions up to REACH before and after t.
-For all positions before them, and for all positions after them, the largest response of each filter is computed in
-advance. The time is therefore proportional to the length of the text.
+If word t is left out, only the regions that contained it change. The changed regions are at positions up to REACH
+before and after t. For all positions before the changed regions, and for all positions after them, the largest response
+of each filter is computed in advance. The time is therefore proportional to the length of the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
 from nlptx.runtime.slices import in_lengths
 
-# Number of words for which the changed regions are computed at a time. (Each of them is still left out alone.)
+# Number of words for which the changed regions are computed at a time. (Each word is still left out on its own.)
 _TOGETHER = 256
 
 
@@ -41,7 +41,7 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
 
 
 def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer], slice]:
-    """Return the passage that determines the regions that change without word ``left_out``, and their positions in it.
+    """Return the passage whose words determine all regions that contained word ``left_out``, and their positions in it.
 
     On each side, the passage extends AROUND words beyond the changed regions' positions. An n-gram that begins before
     the passage is in none of these regions. It therefore does not matter that the start of the passage is treated like

@@ -41,7 +41,7 @@ def test_rows_hold_the_distinct_ngrams_of_a_text():
 
 @pytest.fixture
 def always(monkeypatch):
-    """Make every correction be used with a factor of 1, even if it does not help."""
+    """Use every correction with a factor of 1, even if it does not help."""
     monkeypatch.setattr(adaptation, "_best_factor", lambda outputs, change, targets, weights: np.float32(1))
 
 
@@ -64,7 +64,7 @@ def test_a_correction_that_is_much_too_large_is_made_smaller():
     outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # the true log-odds are twice as large
     factors = [adaptation._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
     assert factors[:2] == [1, 1]
-    assert 0.05 <= factors[2] <= 0.2  # the best correction equals the outputs, and this one is 8 times as large
+    assert 0.05 <= factors[2] <= 0.2  # this correction is 8 times too large: the best one would equal the outputs
     assert factors[3] == 0
     assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 

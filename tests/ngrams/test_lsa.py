@@ -1,4 +1,4 @@
-"""Tests of latent semantic analysis: components of texts, and linear models of them expressed as n-gram weights."""
+"""Tests of latent semantic analysis: components of texts, and n-gram weights of linear models on these components."""
 
 import numpy as np
 import pytest

@@ -46,7 +46,7 @@ both = pytest.mark.parametrize("classes", [2, 3])
 
 
 def grams_of(ids, order):
-    """Return, for each token, the n-grams that end at it, for n = 1 to ``order``, as tuples; None if there is none."""
+    """Return the n-grams of 1 to ``order`` words that end at each token; None if one would begin before the text."""
     text = (START, *ids)
     return [[text[t + 2 - n : t + 2] if n <= t + 2 else None for n in range(1, order + 1)] for t in range(len(ids))]
 
@@ -59,8 +59,8 @@ def plain_ratios(counts, classes, min_texts):
     """Return log-count ratios (Wang & Manning 2012): r = log((p / |p|) / (q / |q|)).
 
     Here p are the smoothed counts of a class, and q those of all other classes together. Smoothing adds two texts to
-    the count of each n-gram. They are divided between the class and the other classes in proportion to their total
-    counts.
+    the count of each n-gram. These two are divided between the class and the other classes in proportion to the total
+    counts of both.
     """
     frequent = [row for row in counts if sum(row) >= min_texts]
     columns = []
@@ -648,7 +648,7 @@ def test_damaged_arrays_are_rejected(name, tmp_path):
 
 
 def test_keys_are_stored_in_the_form_that_takes_less_space(tmp_path):
-    """Keys that are far apart, as those of a very large vocabulary, are stored in one array. Both forms can be read."""
+    """Keys that are far apart, such as those of a very large vocabulary, are stored in one array. Both forms work."""
     artifact = trained().to_artifact()
     keys = trained().ngram_features.keys
     far_apart = np.arange(len(keys)) << 33

@@ -144,7 +144,7 @@ def test_weights_double_the_counts():
 
 
 def test_the_mean_prediction_is_the_frequency_of_the_label():
-    """The total loss of the texts without any n-gram of the label is computed from their numbers only."""
+    """The total loss of the texts without any n-gram of the label is computed from only two counts."""
     texts, targets = make_texts(50)
     rows, labels = matrix(texts), sp.csr_matrix(targets, dtype=float)
     models = fit_labels(rows, labels, 1)
