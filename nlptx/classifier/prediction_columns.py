@@ -34,7 +34,7 @@ def prediction_columns(
 
 @lru_cache(maxsize=16)
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of new columns. The prefix ``predicted_`` is added, if necessary repeatedly, to ``taken`` names.
+    """Return the names of new columns. ``taken`` names get the prefix ``predicted_``, repeatedly if necessary.
 
     Names that differ only in case or in outer spaces count as equal, because case and outer spaces are ignored when the
     columns of a table are looked up. Otherwise, the predictions could later be mistaken for the true labels.

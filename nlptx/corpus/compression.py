@@ -128,7 +128,7 @@ class _Streams(io.RawIOBase):
         while True:
             packed = b""
             if self._stream.eof:
-                # Streams may be separated by zero bytes.
+                # NUL bytes between streams are allowed.
                 packed = self._stream.unused_data.lstrip(b"\0")
                 while not packed and (block := self._file.read(_BLOCK)):
                     packed = block.lstrip(b"\0")

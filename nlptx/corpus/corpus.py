@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass
 class Corpus:
-    """The documents of one or more inputs, read one at a time. Iterate over it only once.
+    """The documents of one or more inputs, read one at a time. A corpus can be iterated over only once.
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` is their digest, and ``source`` is the
     last source that was read. The digest covers texts and labels, but not file names or compression, so a corpus has
@@ -147,8 +147,8 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        For a plain-text file in which every line ends with a line feed and nothing else, this is the SHA-256 of the
-        file.
+        For a plain-text file in which every line ends with a line feed and nothing else, the digest is the SHA-256 of
+        the file.
         """
         return self._digest.hexdigest()
 

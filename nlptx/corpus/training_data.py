@@ -81,7 +81,7 @@ def read_training_data(
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
         keep_documents: whether to return the documents too, with the columns of their rows. This needs more memory.
-        budget: memory limit. Texts that exceed it are stored in temporary files, and no text can be used after the
+        budget: memory limit. Texts beyond the limit are stored in temporary files, and no text can be used after the
             budget is closed. If None, the texts are lists of str.
 
     Raises:
@@ -146,7 +146,7 @@ def _options_of_texts(options: ReadOptions) -> ReadOptions:
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    These texts have no weights. If they are plain text, the delimiter of the training data does not apply to them.
+    These texts have no weights. The delimiter of the training data does not apply to inputs of plain text.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
