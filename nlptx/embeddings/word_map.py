@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 
 # Groups are chosen from the most frequent quarter of the vocabulary, but from at least 4 * STOP_WORDS and at most
-# MAX_WORDS words, because the vectors of rare words are noisy. The STOP_WORDS most frequent words (at most a tenth of
-# these words) are left out, because they carry little meaning.
+# MAX_WORDS words, because the vectors of rare words are noisy. Of these words, the STOP_WORDS most frequent ones (but
+# at most a tenth) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
 # English words that occur in all contexts, so that a group of them would say nothing about the corpus. These words are
 # always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of them.
@@ -108,7 +108,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return (n, 2) positions of the n words ``ids`` in the plane. The distances between them approximate 1 - cosine.
+    r"""Return (n, 2) positions of the n words ``ids`` in the plane. The distances of the words approximate 1 - cosine.
 
     The method is multidimensional scaling by majorisation, starting from the first two principal components. Each step
     decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the

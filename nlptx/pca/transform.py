@@ -61,7 +61,7 @@ def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERI
         counts: (V, V) sparse co-occurrence counts.
         name: ``ppmi``, ``log`` for log(1 + x), or ``none``.
         smoothing: see :func:`ppmi`.
-        workers: threads; the number of threads does not change the result.
+        workers: thread pool that computes the row totals; the number of threads does not change the result.
     """
     return transform_with(counts, name, smoothing, row_totals(counts, workers) if name == "ppmi" else None)
 
