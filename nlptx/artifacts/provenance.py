@@ -74,8 +74,8 @@ def _start_file(header: dict[str, Any]) -> str:
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    Training of a model without word vectors does not start from a file. For such a model, the result is empty or, if
-    its tokenizer is not the default one, the option for the configuration file that set the tokenizer.
+    Training of a model without word vectors does not start from a file. The result is then empty or, if the tokenizer
+    is not the default one, the option for the configuration file that set it.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -97,7 +97,7 @@ def _is_same_corpus(headers: list[dict[str, Any]]) -> bool:
 
 
 def _is_one_step(headers: list[dict[str, Any]]) -> bool:
-    """Return whether ``nlptx train`` without ``-e`` makes the last of these artifacts in a single step."""
+    """Return whether ``nlptx train`` without ``-e`` makes the last artifact in ``headers`` in a single step."""
     if not _is_same_corpus(headers):
         return False
     counts, embeddings, model = headers

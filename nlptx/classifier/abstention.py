@@ -1,6 +1,6 @@
 """Abstention: texts with a low confidence get no label, so that the labels that are given are rarely wrong.
 
-A text is answered if it gets a label. For a fixed grid of confidence thresholds, a model stores how many of its
+A text counts as answered if it gets a label. For a fixed grid of confidence thresholds, a model stores how many of its
 held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
 finds the threshold for a maximum error rate E:
 
@@ -78,7 +78,7 @@ class ErrorCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_], texts: int) -> Self:
-        """Count the answered texts and the wrong answers for each threshold of the grid.
+        """Count the answered texts and the wrong answers at each confidence threshold of the grid.
 
         Args:
             confidence: (N,) probability of the predicted label, for each held-out text with a known word.

@@ -42,7 +42,7 @@ class Encoder(Layer):
         width: D, the length of the contextual vectors.
 
     Raises:
-        SettingsError: D cannot be divided among the heads.
+        SettingsError: D is not a multiple of the number of (narrow) heads.
     """
 
     def __init__(self, settings: NetworkSettings, components: int, rng: np.random.Generator) -> None:

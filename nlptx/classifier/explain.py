@@ -29,7 +29,7 @@ class Explanation:
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
             are the words that they attend to. The weight between words of different windows is 0. The list is empty if
-            the matrices were not requested.
+            the attention matrices were not requested.
         received: for each block, the attention (T, H) that each word receives in each head, averaged over all query
             words.
     """
@@ -127,7 +127,7 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:
     """Return the attention that each word receives, (T, H) per block, and the attention matrices, (H, T, T) per block.
 
-    The list of matrices is empty unless ``complete`` is true.
+    The list of attention matrices is empty unless ``complete`` is true.
     """
     windows = Layout(np.array([len(ids)]), model.settings.attention_window).windows
     text = ReadText.of(model, ids, windows)

@@ -58,7 +58,7 @@ class Model:
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
-            them are classified wrongly; used by :meth:`threshold`. None if these numbers are unknown.
+            them are classified wrongly; used by :meth:`threshold`. None if the model does not store these numbers.
         typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
         label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
         regions: region classifier whose outputs are combined with those of the network; None if there is none.
@@ -116,7 +116,7 @@ class Model:
         return self.as_float64() if unsafe else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for B encoded texts. For a text without word ids, they are the priors.
+        """Return (B, C) probabilities for B encoded texts. A text without word ids has the priors as probabilities.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.

@@ -86,7 +86,7 @@ def _details_of_sets(label_sets: LabelSets) -> dict[str, Any]:
 
 
 def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
-    """Restore the label sets that :func:`_details_of_sets` stored. Raises CorruptError if they are invalid."""
+    """Restore what :func:`_details_of_sets` stored. Raises CorruptError if a stored value is invalid."""
     separator, thresholds = details["label_separator"], details.get("thresholds")
     if not isinstance(separator, str) or not separator or any(separator in name for name in names):
         raise CorruptError(f"its label separator is {separator!r}; expected a string that no label contains")

@@ -22,7 +22,7 @@ _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 @dataclass(frozen=True)
 class TokenIds:
-    """The tokens of B texts, one text after the other, with W distinct words.
+    """The tokens of B texts, one text after the other. W is the number of distinct words among them.
 
     Args:
         words: the distinct words, in UTF-8.

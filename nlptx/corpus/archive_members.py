@@ -64,7 +64,7 @@ class _ForwardOnlyFile:
         return data
 
     def seek(self, position: int) -> None:
-        """Read up to a position, or up to the end of the stream if it ends earlier."""
+        """Read up to a position, or up to the end of the stream if the stream ends earlier."""
         while self._position < position and self.read(min(position - self._position, _BLOCK)):
             pass
 

@@ -27,8 +27,7 @@ class Columns:
     Args:
         options: reading options, which contain the column names.
         on_guess: called with a note when a column is used although its name differs from the given name.
-        continued: whether the rows come from the middle of a table. In this case, even the first of them may lack
-            columns.
+        continued: whether the rows come from the middle of a table; if so, even the first row may lack columns.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None], continued: bool = False) -> None:

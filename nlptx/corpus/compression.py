@@ -79,7 +79,7 @@ def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:
 
 
 class _GzipDecompressor:
-    """Decompressor of one stream of a .gz file, with the interface of BZ2Decompressor. It verifies the checksum."""
+    """Decompressor of one stream of a .gz file, with the interface of BZ2Decompressor. Verifies the checksum."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)

@@ -35,7 +35,7 @@ class Corpus:
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
         noted: guesses, such as which column contains the text, that have already been reported and are not reported
-            again. Several corpora can share this set.
+            again. Several corpora can share the same set.
     """
 
     inputs: Iterable[str | Partition]
@@ -158,7 +158,7 @@ class Corpus:
 
 
 def digest(documents: Iterable[Document]) -> str:
-    """Return the digest of a corpus that consists of these documents."""
+    """Return the digest of a corpus that consists of the given documents."""
     sha256 = hashlib.sha256()
     for document in documents:
         sha256.update(to_bytes(document))

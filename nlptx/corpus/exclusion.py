@@ -90,5 +90,5 @@ class Exclusion:
 
 
 def _normal(source: str) -> str:
-    """Return the normal form of a file name: data.tsv for both ./data.tsv and data.tsv."""
+    """Return the normal form of a file name: both ./data.tsv and data.tsv become data.tsv."""
     return os.path.normpath(source)

@@ -164,7 +164,7 @@ def _texts_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
 
     Args:
         folder: the folder.
-        above: real paths of the folders above this one. Links back to them are not followed.
+        above: real paths of the folders above this one. Links back to these folders are not followed.
 
     Raises:
         OSError: a folder cannot be listed.

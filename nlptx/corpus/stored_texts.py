@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 
-# Number of bytes to collect before they are appended to the array.
+# Number of bytes that are collected before they are appended to the array.
 _BUFFER_SIZE = 1 << 20
 
 

@@ -80,9 +80,10 @@ def read_training_data(
             ``data``.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
-        keep_documents: whether to return the documents too, with the columns of their rows. This needs more memory.
+        keep_documents: whether to return the documents too, with the columns of their rows. Keeping the documents needs
+            more memory.
         budget: memory limit. Texts beyond the limit are stored in temporary files, and no text can be used after the
-            budget is closed. If None, the texts are lists of str.
+            budget is closed. Without a budget, the texts are lists of str.
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), none of the

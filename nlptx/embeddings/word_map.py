@@ -76,7 +76,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = Non
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
     """Return the ids of the frequent words that are alphabetic and are not stop words.
 
-    If there are none, return the ids of all frequent words.
+    If there are no such words, return the ids of all frequent words.
     """
     words = embeddings.vocabulary.words
     words = words[: min(MAX_WORDS, max(len(words) // 4, 4 * STOP_WORDS))]
@@ -130,6 +130,6 @@ def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) ->
 
 
 def _laplacian(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Laplacian matrix of these weights: off the diagonal it is -weights, and each row sums to 0."""
+    """Return the Laplacian matrix of the given weights: it equals -weights off the diagonal, and each row sums to 0."""
     off = weights - np.diag(np.diag(weights))
     return np.diag(off.sum(axis=1)) - off

@@ -49,7 +49,7 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). Before training, the vectors are divided by these weights, because
+    :func:`nlptx.pca.components.cosine_weights`). Before training, the vectors are divided by the weights in D, because
     training learns such weights itself.
 
     Args:

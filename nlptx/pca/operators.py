@@ -102,7 +102,7 @@ class RowOperator:
         """Return the operator of a matrix.
 
         Args:
-            matrix: (n, V) sparse M. Each row is read once.
+            matrix: (n, V) sparse M. Each row of M is read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
             workers: thread pool for reading the rows and for the products; the number of threads does not change the

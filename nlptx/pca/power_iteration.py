@@ -138,8 +138,8 @@ def power_iteration(
         found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
-        # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
-        # Such an eigenvector stays in the block.
+        # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check. An
+        # eigenvector that fails the check stays in the block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
@@ -158,7 +158,7 @@ def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]
 
 
 def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> int:
-    """Return the maximum number of bytes of a basis and its images. For the arguments, see :func:`power_iteration`."""
+    """Return the maximum size in bytes of a basis and its images. For the arguments, see :func:`power_iteration`."""
     block, degree = automatic(size, count, block, degree)
     return 2 * size * min(size, count + degree * block) * np.dtype(dtype).itemsize
 
