@@ -44,7 +44,7 @@ class CoverageCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> Self:
-        """Build the curve of one or more predictions.
+        """Build the curve from one or more predictions.
 
         Args:
             confidence: (N,) confidence of each prediction.

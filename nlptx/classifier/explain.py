@@ -141,8 +141,8 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
             if span.start == 0:
                 received.append([])
                 matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
-            # The words of other windows do not attend to the words of this window. In the mean over all query words,
-            # their attention counts as 0.
+            # The words of other windows do not attend to the words of this window, so their attention counts as 0 in
+            # the mean over all query words.
             received[block].append(weights.sum(axis=1).T / len(ids))
             if complete:
                 matrices[block][:, span, span] = weights

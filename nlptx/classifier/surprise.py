@@ -15,8 +15,9 @@ spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`.
 For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
 the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
 variance between the words of a text, and a is the variance between texts with different subjects and styles. Training
-measures m, a and b on training texts and passages of several lengths, and sets the threshold that 0.5 % of them exceed.
-Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
+measures m, a and b on training texts and passages of several lengths, and sets the threshold so that 0.5 % of them
+exceed it. Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as
+a new text.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ _MIN_THRESHOLD = 2.33
 _WORDS = 1 << 14
 # Maximum absolute value of the numbers that describe the distribution in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Variance between texts, and threshold, for models that store neither. Both values were measured on English reviews.
+# Default variance between texts and default threshold, for models that store neither. Both values were measured on
+# English reviews.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
@@ -157,8 +159,8 @@ class TypicalSurprise:
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
         """Fit the distribution to texts, given the mean of s over each text, and the text lengths in tokens.
 
-        If x is the mean of s over a text of T tokens, the expected value of T * (x - m)^2 is b + a * T. A straight line
-        fitted to these values therefore yields a and b.
+        If x is the mean of s over a text of T tokens, the expected value of T * (x - m)^2 is b + a * T. Fitting a
+        straight line to T * (x - m)^2 as a function of T yields a and b.
         """
         centre = float(means.mean())
         squares = lengths * (means - centre) ** 2

@@ -50,7 +50,7 @@ class TokenIds:
         return first
 
     def sums(self, values: NDArray, dtype: DTypeLike | None = None) -> NDArray:
-        """Return the sum (B,) of values (N,) over the tokens of each text. No sum depends on other texts."""
+        """Return the sum (B,) of values (N,) over the tokens of each text. Each sum is independent of other texts."""
         result = np.zeros(len(self.lengths), dtype or values.dtype)
         full = self.lengths > 0
         if full.any():

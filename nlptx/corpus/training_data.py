@@ -147,7 +147,7 @@ def _options_of_texts(options: ReadOptions) -> ReadOptions:
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    These texts have no weights. The delimiter of the training data does not apply to inputs of plain text.
+    These texts have no weights. The delimiter of the training data does not apply to plain-text inputs.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
@@ -181,7 +181,7 @@ def _read_sorted(
     should not occur in training.
     """
     documents = LabelledDocuments(corpus, _UNLABELLED)
-    # The digest of the labelled texts alone is recorded too, because ``evaluate`` recognises training data by it.
+    # The digest of the labelled texts alone is recorded too, because ``evaluate`` uses it to recognise training data.
     sha256 = hashlib.sha256()
     order, order_of_others = NaturalOrder(), NaturalOrder()
     labels: list[str] = []

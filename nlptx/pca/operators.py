@@ -25,7 +25,7 @@ class Slice:
 
     Args:
         rows: range of rows that the slice covers.
-        load: function that returns these rows of S, (rows, V), from memory or from a file.
+        load: function that returns the same rows of S, (rows, V), from memory or from a file.
         shift: (rows,) entries of the vector ``shift`` for these rows.
     """
 

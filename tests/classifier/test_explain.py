@@ -32,7 +32,7 @@ def test_removing_a_word_shifts_the_next_word_into_a_truncated_text(pool):
 
 
 def outputs_of(model, windows, features):
-    """Return the outputs for a text whose windows are given as (word ids, token features), by the textbook formula."""
+    """Compute the outputs for a text with the textbook formula; a window is given as (word ids, token features)."""
     network = model.network
     parts, weights = [], []
     for ids, token_features in windows:

@@ -164,7 +164,7 @@ def test_the_matrix_and_the_block_are_not_modified():
 
 
 def dense_ppmi(counts, smoothing):
-    """Return max(0, log P(w, c) / (P(w) P_a(c))), computed entry by entry."""
+    """Return max(0, log[P(w, c) / (P(w) P_a(c))]), computed entry by entry."""
     total, words = counts.sum(), counts.sum(axis=1)
     contexts = counts.sum(axis=0) ** smoothing
     contexts /= contexts.sum()
