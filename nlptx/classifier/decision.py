@@ -26,7 +26,7 @@ class Decision(Protocol):
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``p`` (B, C); for a single-label model, scale each row so that it sums to 1."""
+        """Return ``p`` (B, C), with each row scaled to sum to 1 if the model is single-label."""
 
     def choose(self, p: NDArray[np.float64]) -> NDArray:
         """Return the predictions for probabilities (B, C)."""

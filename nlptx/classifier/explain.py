@@ -107,8 +107,8 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
     """Return (T, C) probabilities for the text with each of its first T = ``count`` known words left out in turn.
 
-    The model reads at most ``count`` known words. If the text has more known words, the model reads one further word
-    when a word is left out.
+    The model reads at most ``count`` known words. If the text has more than ``count`` known words, the model reads one
+    further word when a word is left out.
     """
     if len(known) == 1:
         return model.probabilities([known[:0]])

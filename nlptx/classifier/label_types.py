@@ -1,8 +1,8 @@
 """Converts labels of any supported type to names and back.
 
 A label is a str, bool, int or float, or a NumPy scalar of such a type. The name of a label is the label as a str.
-Training and files use only the names of labels. A model also stores the type of each label, so that its predictions
-have the same types as the training labels.
+During training and in files, labels are represented only by their names. A model also stores the type of each label, so
+that its predictions have the same types as the training labels.
 """
 
 from __future__ import annotations

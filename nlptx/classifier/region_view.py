@@ -60,7 +60,7 @@ class RegionView:
         return a * outputs + b * of_regions
 
     def with_words(self, words: int) -> Self:
-        """Return a copy for a vocabulary to which new words were appended, so that it now has ``words`` words."""
+        """Return a copy for a vocabulary that has grown to ``words`` words, with the new words at the end."""
         ngrams = self.classifier.ngrams.with_words(words)
         return replace(self, classifier=replace(self.classifier, ngrams=ngrams))
 

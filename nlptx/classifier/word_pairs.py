@@ -61,7 +61,9 @@ class PairEffect(NamedTuple):
 
 
 def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> list[PairEffect]:
-    """Return the word pairs with the strongest interactions, strongest first. In each, one word has a large effect.
+    """Return the word pairs with the strongest interactions, strongest first.
+
+    Each pair contains at least one word with a large effect.
 
     Args:
         model: the classifier.

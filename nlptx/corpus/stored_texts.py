@@ -17,7 +17,7 @@ _BUFFER_SIZE = 1 << 20
 
 
 class StoredTexts(Sequence[str]):
-    """Texts in UTF-8, one after another.
+    """A sequence of texts, stored one after another in UTF-8.
 
     Args:
         encoded: the bytes of each text.

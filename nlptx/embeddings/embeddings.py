@@ -39,7 +39,7 @@ class Embeddings:
         residuals: (R,) float64 relative residuals of the eigenpairs.
         explained: (R,) float64 fraction of the sum of squares that each component explains; see :func:`nlptx.fit_pca`.
         column_weights: (R,) float64 positive factors by which PCA multiplied the columns of the vectors to improve
-            cosine similarities. The array is empty if the columns were not multiplied.
+            cosine similarities. Empty if PCA did not multiply the columns.
         settings: settings of the stage that made the vectors.
         details: other information, such as the digest of the corpus.
         made_from: header of the artifact from which the vectors were made, or None.

@@ -47,7 +47,8 @@ class Basis:
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
         orthogonalised twice, because the first subtraction leaves rounding errors. A column that becomes much shorter
         in the second pass consisted only of rounding errors. The first pass needs only the eigenvectors and the last
-        two blocks of the basis. Because A is symmetric, A times the last block is orthogonal to all earlier blocks.
+        two blocks of the basis. Because A is symmetric, A times the last block is orthogonal to all blocks before the
+        last two.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)

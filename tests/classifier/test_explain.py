@@ -75,7 +75,7 @@ def test_each_occurrence_of_a_repeated_word_has_a_worth():
     once = explain(model, " ".join([word, *others])).worth[0]
     twice = explain(model, " ".join([word, *others, word])).worth[[0, -1]]
     assert np.sign(twice).tolist() == [np.sign(once)] * 2
-    assert (np.abs(twice) > 0.1 * abs(once)).all()  # half of the effect remains with the other occurrence
+    assert (np.abs(twice) > 0.1 * abs(once)).all()  # each occurrence accounts for half of the weight
 
 
 def test_a_text_of_one_word_is_compared_with_a_text_without_words():
