@@ -1,7 +1,7 @@
 """Arrays of 8-bit numbers with a common exponent for each block of 32 numbers (block floating point).
 
-An array of any shape is cut into blocks of consecutive numbers, in C order. A block becomes integers q_k from -127 to
-127 and an exponent e, so that its values are about q_k 2^e. The exponent is the smallest one for which no absolute
+An array of any shape is cut into blocks of consecutive numbers, in C order. A block is stored as integers q_k from -127
+to 127 and an exponent e; its values are approximately q_k 2^e. The exponent is the smallest one for which no absolute
 value exceeds 127 2^e, so the error is at most 2^(e - 1), less than a hundredth of the largest absolute value in the
 block. Converting the restored numbers again does not change them.
 """

@@ -121,15 +121,17 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
     Args:
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
-        large: names of one-dimensional arrays that stay in the file. Each of these becomes a :class:`StoredArray`.
+        large: names of one-dimensional arrays that stay in the file. Each of these arrays becomes a
+            :class:`StoredArray`.
         budget: memory budget that keeps the file open; required if ``large`` is given. If the path is a pipe, its
-            content is copied to a temporary file. Both files are closed when the budget's ``with`` block ends.
+            content is copied to a temporary file. The temporary file and the artifact file are closed when the budget's
+            ``with`` block ends.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.
         ArtifactError: reading the file is not permitted.
-        WrongKindError, CorruptError, NewerFormatError: the file is not an artifact of these kinds, is damaged, or was
-            written by a later nlptx version.
+        WrongKindError, CorruptError, NewerFormatError: the file is not an artifact of one of ``kinds``, is damaged, or
+            was written by a later nlptx version.
     """
     path = file_name(path)
     name = "<stdin>" if path == STDIN else path

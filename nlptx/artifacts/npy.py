@@ -59,7 +59,7 @@ def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
 
 
 def array_entry(container: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    """Return the zip entry of an array. Raises CorruptError if it is compressed."""
+    """Return the zip entry of an array. Raises CorruptError if the entry is compressed."""
     entry = container.getinfo(name + ".npy")
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
         raise CorruptError(f"array {name!r} is compressed; expected an uncompressed array")

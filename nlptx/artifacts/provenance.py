@@ -41,8 +41,8 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the headers of all stages, from the first stage to this artifact, and the commands that make it.
 
     There is one command for each stage that was run by nlptx. The commands contain placeholders for the input files.
-    Options that depend on the format of these files, such as ``--delimiter``, are omitted. If ``nlptx train`` without
-    ``-e`` would make the same word vectors and the same model in one step, only this command is returned.
+    Options that depend on the format of the input files, such as ``--delimiter``, are omitted. If ``nlptx train``
+    without ``-e`` would make the same word vectors and the same model in one step, only this command is returned.
     """
     headers = chain(artifact.header)
     if artifact.kind in (*PARTS, "words"):
@@ -74,8 +74,8 @@ def _start_file(header: dict[str, Any]) -> str:
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    Training of a model without word vectors does not start from a file, so there is no such option. If such a model has
-    a tokenizer other than the default one, the option for the configuration file that set the tokenizer is returned.
+    Training of a model without word vectors does not start from a file. The result is then empty or, if the tokenizer
+    is not the default one, the option for the configuration file that set it.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -97,7 +97,7 @@ def _is_same_corpus(headers: list[dict[str, Any]]) -> bool:
 
 
 def _is_one_step(headers: list[dict[str, Any]]) -> bool:
-    """Return whether ``nlptx train`` without ``-e`` makes the last of these artifacts in a single step."""
+    """Return whether ``nlptx train`` without ``-e`` makes the last artifact in ``headers`` in a single step."""
     if not _is_same_corpus(headers):
         return False
     counts, embeddings, model = headers
@@ -204,7 +204,7 @@ def command(
         if value == item.default or (header["settings"].get("epochs") == 0 and value == SHAPE.get(item.name)):
             continue
         if item.name == "loss" and "label_separator" in header["details"]:
-            continue  # --label-separator sets the loss
+            continue  # --label-separator determines which loss is used
         option = item.name.replace("_", "-")
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]

@@ -74,7 +74,7 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(epoch, dict) or not {"epoch", "step"} <= set(epoch) or not _numbers(epoch.values()):
             raise CorruptError("its history contains a damaged epoch")
         if ("valid_loss" in epoch) != ("valid_accuracy" in epoch):
-            raise CorruptError("its history contains a validation loss without an accuracy, or the reverse")
+            raise CorruptError("its history contains a validation loss without an accuracy, or vice versa")
     if not all(isinstance(point, list) and len(point) == 2 and _numbers(point) for point in curve):
         raise CorruptError("the loss curve in its history is damaged")
     if any(after[0] < before[0] for before, after in pairwise(curve)):

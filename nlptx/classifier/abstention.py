@@ -1,6 +1,6 @@
 """Abstention: texts with a low confidence get no label, so that the labels that are given are rarely wrong.
 
-A text is answered if it gets a label. For a fixed grid of confidence thresholds, a model stores how many of its
+A text counts as answered if it gets a label. For a fixed grid of confidence thresholds, a model stores how many of its
 held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
 finds the threshold for a maximum error rate E:
 
@@ -11,9 +11,9 @@ The last threshold that passes this test is chosen. A threshold passes if and on
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
 first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
 is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv 2017, "Selective
-Classification for Deep Neural Networks", describe the problem.) Thresholds that too few texts reach are skipped,
-because one or two wrong answers among so few texts would end the tests early. Because thresholds are skipped, the proof
-needs one more assumption: the error rate does not decrease when the threshold is lowered.
+Classification for Deep Neural Networks", describe the problem.) Thresholds reached by too few texts are skipped,
+because one or two wrong answers among so few texts would end the tests early. Because thresholds are skipped, the bound
+of 5 % needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
 This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
@@ -44,12 +44,12 @@ GRID = (
     *(number / 1_000 for number in range(990, 999)),
     *(number / 10_000 for number in range(9_990, 10_000)),
 )
-# Step between the maximum error rates that are tried to find the smallest attainable error rate.
+# Step between the values of ``max_error`` that are tried, in ascending order, to find the smallest attainable one.
 _STEP = 0.005
 
 
 class Threshold(NamedTuple):
-    """A confidence threshold, and the fraction of texts that reach it. Only these texts get a label.
+    """A confidence threshold, and the fraction of texts that get a label because their confidence reaches it.
 
     Args:
         confidence: the threshold, in [0, 1].
@@ -68,7 +68,7 @@ class ErrorCurve:
         texts: number of held-out texts, including texts without a known word, which are never answered.
         thresholds: confidence thresholds, ascending.
         answered: for each threshold, the number of texts whose confidence reaches it.
-        wrong: for each threshold, the number of these texts for which the answer is wrong.
+        wrong: for each threshold, the number of texts whose confidence reaches it but whose predicted label is wrong.
     """
 
     texts: int
@@ -78,7 +78,7 @@ class ErrorCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_], texts: int) -> Self:
-        """Count the answered texts and the wrong answers for each threshold of the grid.
+        """Count the answered texts and the wrong answers at each confidence threshold of the grid.
 
         Args:
             confidence: (N,) probability of the predicted label, for each held-out text with a known word.
@@ -87,8 +87,7 @@ class ErrorCurve:
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # Of the thresholds that all texts reach, only the highest is kept. Thresholds that no text reaches are left
-        # out.
+        # Of the thresholds reached by every text, only the highest is kept. Thresholds reached by no text are left out.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 
@@ -111,7 +110,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest error rate, in steps of 0.5 %, that some threshold guarantees; None if there is none."""
+        """Return the smallest multiple of 0.5 % for which :meth:`choose` finds a threshold; None if there is none."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 
@@ -121,7 +120,7 @@ class ErrorCurve:
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Restore a curve from JSON values. Raises CorruptError if they are invalid."""
+        """Restore a curve from JSON values. Raises CorruptError if the values are invalid."""
         if not isinstance(values, dict) or set(values) != {"texts", "thresholds", "answered", "wrong"}:
             raise CorruptError("its record of errors on held-out texts is damaged")
         texts, *columns = (values[name] for name in ("texts", "thresholds", "answered", "wrong"))

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 
 class CoveragePoint(NamedTuple):
-    """The result of labelling only the texts with at least a given confidence.
+    """The result of labelling only the texts whose confidence is at least a given value.
 
     Args:
         coverage: fraction of the texts that get a label.
         confidence: lowest confidence of the texts that get a label.
-        accuracy: fraction of these labels that are correct.
+        accuracy: fraction of the assigned labels that are correct.
         texts: number of texts that get a label.
     """
 
@@ -44,7 +44,7 @@ class CoverageCurve:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> Self:
-        """Build the curve of one or more predictions.
+        """Build the curve from one or more predictions.
 
         Args:
             confidence: (N,) confidence of each prediction.
@@ -63,8 +63,8 @@ class CoverageCurve:
     def at(self, coverage: float) -> CoveragePoint:
         """Return the result of labelling only the texts with the highest confidence.
 
-        ``coverage`` is the fraction of the texts to label. Further texts are labelled too if their confidence equals
-        the lowest confidence in this fraction.
+        ``coverage`` is the fraction of the texts to label. All texts that tie with the lowest confidence in this
+        fraction are labelled too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])

@@ -26,7 +26,7 @@ class Decision(Protocol):
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert non-negative numbers (B, C) to probabilities."""
+        """Return ``p`` (B, C), with each row scaled to sum to 1 if the model is single-label."""
 
     def choose(self, p: NDArray[np.float64]) -> NDArray:
         """Return the predictions for probabilities (B, C)."""
@@ -97,8 +97,8 @@ class LabelSets:
     """Decision of a multi-label model: a text gets any number of labels, each of which has a separate threshold.
 
     A text gets each label whose probability is at least the threshold of that label. The confidence is the probability
-    of exactly this set, assuming that labels are independent given the text. If p is the probability of a label, the
-    confidence is the product of p over the labels in the set and of 1 - p over the other labels.
+    of exactly the predicted set, assuming that labels are independent given the text. If p is the probability of a
+    label, the confidence is the product of p over the labels in the set and of 1 - p over the other labels.
 
     Args:
         separator: string between the labels in a table cell.

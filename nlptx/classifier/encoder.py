@@ -42,7 +42,7 @@ class Encoder(Layer):
         width: D, the length of the contextual vectors.
 
     Raises:
-        SettingsError: D cannot be divided among the heads.
+        SettingsError: D is not a multiple of the number of (narrow) heads.
     """
 
     def __init__(self, settings: NetworkSettings, components: int, rng: np.random.Generator) -> None:
@@ -86,7 +86,7 @@ class Encoder(Layer):
         return dy
 
     def attention_weights(self, cache: Any) -> list[list[NDArray]]:
-        """Return the attention weights of a call of :meth:`forward`, given its cache.
+        """Return the attention weights that a call of :meth:`forward` computed, given the cache of that call.
 
         The result contains one list per block. Each list contains one array (n, H, T, T) for each stack of n windows of
         T words, where H is the number of heads.

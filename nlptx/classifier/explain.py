@@ -29,7 +29,7 @@ class Explanation:
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
             are the words that they attend to. The weight between words of different windows is 0. The list is empty if
-            the matrices were not requested.
+            the attention matrices were not requested.
         received: for each block, the attention (T, H) that each word receives in each head, averaged over all query
             words.
     """
@@ -107,8 +107,8 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
     """Return (T, C) probabilities for the text with each of its first T = ``count`` known words left out in turn.
 
-    The model reads at most ``count`` known words. If the text has more known words, the model reads one further word
-    when a word is left out.
+    The model reads at most ``count`` known words. If the text has more than ``count`` known words, the model reads one
+    further word when a word is left out.
     """
     if len(known) == 1:
         return model.probabilities([known[:0]])
@@ -127,7 +127,7 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:
     """Return the attention that each word receives, (T, H) per block, and the attention matrices, (H, T, T) per block.
 
-    The list of matrices is empty unless ``complete`` is true.
+    The list of attention matrices is empty unless ``complete`` is true.
     """
     windows = Layout(np.array([len(ids)]), model.settings.attention_window).windows
     text = ReadText.of(model, ids, windows)
@@ -141,8 +141,8 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
             if span.start == 0:
                 received.append([])
                 matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
-            # The words of other windows do not attend to the words of this window. In the mean over all query words,
-            # their attention counts as 0.
+            # The words of other windows do not attend to the words of this window, so their attention counts as 0 in
+            # the mean over all query words.
             received[block].append(weights.sum(axis=1).T / len(ids))
             if complete:
                 matrices[block][:, span, span] = weights

@@ -153,7 +153,7 @@ def _ngram_features(
         present = np.zeros(len(ngram_features.keys) + 1, bool)
         for start in range(first, after, SPAN):
             end = min(start + SPAN, after)
-            before = max(first, start - ngram_features.order + 1)  # the n-grams that end here may begin before `start`
+            before = max(first, start - ngram_features.order + 1)  # n-grams of this span may begin before `start`
             ngrams[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
             present[ngrams[start:end]] = True
         distinct = np.flatnonzero(present[:-1])[:, None]

@@ -97,7 +97,7 @@ def report_sets(
     """Compare predicted sets of labels with the true labels of one or more texts.
 
     Args:
-        probabilities: (texts, C) probability of each label; None if they are unknown.
+        probabilities: (texts, C) probability of each label; None if the probabilities are unknown.
         targets: (texts, C), True where a text has a label.
         predicted: (texts, C) whether each label is predicted.
         confidence: (texts,) probability that the predicted set is the true set; None if it is unknown.

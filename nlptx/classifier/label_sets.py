@@ -13,7 +13,7 @@ from nlptx.text.arguments import check_iterable, with_type
 
 # Default separator between the labels of a text in a table.
 DEFAULT_SEPARATOR = ";"
-# Maximum number of labels that a message lists.
+# Maximum number of labels listed in an error message.
 _NAMED = 20
 # The labels of a text.
 LabelSet = list[str] | tuple[str, ...] | set[str] | frozenset[str]
@@ -31,7 +31,7 @@ def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels")
     Args:
         labels: a list, tuple, set or frozenset of str for each text; empty for a text with none of the labels.
         separator: string between labels in a table. No label may contain the separator.
-        name: name of the argument, for messages.
+        name: name of the argument in error messages.
 
     Raises:
         InputTypeError: an element is not a list, tuple, set or frozenset, or a label is not a str.

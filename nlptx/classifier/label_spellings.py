@@ -14,7 +14,7 @@ _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"
 # Pairs of numbers that mean negative and positive if both numbers occur in the data. A single number may mean something
 # else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
-# If a model has one of these pairs of labels, it distinguishes negative from positive texts.
+# A model whose labels are one of these pairs distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
@@ -23,8 +23,8 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
 
     Case is ignored, unless two model labels differ only in case. If the model labels are neg and pos, or negative and
     positive, the labels in the data may be any of these pairs: neg and pos, negative and positive, false and true, 0
-    and 1, -1 and 1. If the labels in the data are numbers, both numbers of the pair must occur, because a 1 without the
-    other number may be the lowest of several grades.
+    and 1, -1 and 1. If the labels in the data are numbers, both numbers of the pair must occur, because a 1 on its own
+    may be the lowest grade of a longer scale.
 
     Args:
         found: distinct labels in the data.
@@ -62,7 +62,7 @@ def _as_pair(found: Collection[str], pair: tuple[str, str]) -> dict[str, str] | 
 
 
 def _plain(label: str) -> str:
-    """Return a label in lower case. If it is a number equal to -1, 0 or 1, return the shortest form of this number.
+    """Return a label in lower case. A label that equals -1, 0 or 1 is returned as ``-1``, ``0`` or ``1``.
 
     >>> _plain("+1"), _plain("0.0"), _plain("POS")
     ('1', '0', 'pos')

@@ -1,8 +1,8 @@
 """Converts labels of any supported type to names and back.
 
 A label is a str, bool, int or float, or a NumPy scalar of such a type. The name of a label is the label as a str.
-Training and files use only the names of labels. A model also stores the type of each label, so that its predictions
-have the same types as the training labels.
+During training and in files, labels are represented only by their names. A model also stores the type of each label, so
+that its predictions have the same types as the training labels.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def find_labels(labels: Sequence[Label], known: Sequence[Label], name: str = "la
 
 
 def find_label(label: Label, known: Sequence[Label], name: str = "label") -> int:
-    """Return the index of a label in ``known``. Raises LabelError if ``known`` does not contain it."""
+    """Return the index of a label in ``known``. Raises LabelError if ``known`` does not contain the label."""
     if type(label) not in _TYPE_NAMES or label not in known:
         given = repr(label) if isinstance(label, str) and isinstance(known[0], str) else with_type(label)
         raise LabelError(f"`{name}` is {given}; expected one of {', '.join(map(repr, known))}")
@@ -150,7 +150,7 @@ def restore_labels(names: Sequence[str], types: Any) -> list[Label]:
     """Restore labels from their stored names and types.
 
     Raises:
-        CorruptError: a type is unknown, or does not fit the name.
+        CorruptError: a type is unknown, or a name cannot be converted to its type.
 
     >>> restore_labels(["0", "1"], ["int", "int"])
     [0, 1]

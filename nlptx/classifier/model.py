@@ -32,7 +32,7 @@ from nlptx.text.arguments import iterate_texts
 from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
-# Maximum number of labels that the repr of a model lists, and maximum number of characters of this list.
+# Maximum numbers of labels and of characters in the list of labels in a model's repr.
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
 
 
@@ -58,7 +58,7 @@ class Model:
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
-            them are classified wrongly; used by :meth:`threshold`. None if these numbers are unknown.
+            them are classified wrongly; used by :meth:`threshold`. None if the model does not store these numbers.
         typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
         label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
         regions: region classifier whose outputs are combined with those of the network; None if there is none.
@@ -116,7 +116,7 @@ class Model:
         return self.as_float64() if unsafe else self
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for B encoded texts. A text without word ids gets the priors.
+        """Return (B, C) probabilities for B encoded texts. A text without word ids has the priors as probabilities.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
@@ -141,7 +141,7 @@ class Model:
 
         If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
         to p_c / pi_c, where p_c is the probability of the class and pi_c is its prior. Therefore p_c is q_c pi_c,
-        divided by the sum of these products over the classes.
+        divided by the sum of q_k pi_k over all classes k.
         """
         p = self.network.loss.probabilities(outputs)
         if self.is_balanced:
@@ -246,5 +246,5 @@ class Model:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Self:
-        """Check an artifact and build a model from it. Raises CorruptError if its parts are inconsistent."""
+        """Check an artifact and build a model from it. Raises CorruptError if the artifact is inconsistent."""
         return cls(**read_details(artifact.details), **read_arrays(artifact))

@@ -49,7 +49,7 @@ def details_of(model: Model) -> dict[str, Any]:
 
 
 def read_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of :class:`Model` that are stored as JSON. Raises CorruptError if they are invalid."""
+    """Return the arguments of :class:`Model` that are stored as JSON. Raises CorruptError if an argument is invalid."""
     names, values = details.get("labels"), details.get("values")
     history, source = read_history(details), details.get("source")
     if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
@@ -86,7 +86,7 @@ def _details_of_sets(label_sets: LabelSets) -> dict[str, Any]:
 
 
 def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
-    """Restore the label sets that :func:`_details_of_sets` stored. Raises CorruptError if they are invalid."""
+    """Restore what :func:`_details_of_sets` stored. Raises CorruptError if a stored value is invalid."""
     separator, thresholds = details["label_separator"], details.get("thresholds")
     if not isinstance(separator, str) or not separator or any(separator in name for name in names):
         raise CorruptError(f"its label separator is {separator!r}; expected a string that no label contains")
@@ -138,7 +138,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     if not ((priors >= 0) & (priors <= 1)).all() or (not independent and abs(priors.sum() - 1) > 1e-6):
         raise CorruptError("its prior probabilities are out of range, or do not sum to 1")
     if settings.class_weight == "balanced" and not priors.all():
-        raise CorruptError("a label of a balanced model has the prior probability 0")
+        raise CorruptError("a label of a balanced model has a prior probability of 0")
     ngram_features = read_ngram_features(artifact, settings, len(vocabulary), len(priors))
     network = unset_network(settings, table.shape[1], len(priors), feature_widths(ngram_features), len(flat))
     parameters = flatten(network)
@@ -158,14 +158,14 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
 
 
 def _read_regions(artifact: Artifact, words: int, outputs: int) -> RegionView | None:
-    """Return the region classifier, or None if there is none. Raises CorruptError if it is damaged."""
+    """Return the region classifier of a model file, or None. Raises CorruptError if the classifier is damaged."""
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
     return RegionView.read(artifact, words, outputs)
 
 
 def bundled_path() -> str:
-    """Return the path of the model bundled with nlptx. Raises SettingsError if nlptx was installed without it."""
+    """Return the path of the model bundled with nlptx. Raises SettingsError if the file does not exist."""
     path = str(resources.files("nlptx") / "default_model.npz")
     if not os.path.exists(path):
         raise SettingsError("nlptx was installed without its bundled model", hint="Specify a model file.")

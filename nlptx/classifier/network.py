@@ -69,8 +69,8 @@ class Network(Layer):
             self.text_projection = ColumnMix(text_feature_width // classes, classes)  # W
         elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # If the network has two outputs, each linear model has a single output. Half of it is added to the output
-            # for the second class, and half is subtracted from the output for the first class.
+            # If the network has two outputs, each linear model has a single output. Half of this value is added to the
+            # network's output for the second class, and half is subtracted from the output for the first class.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
@@ -130,7 +130,7 @@ class Network(Layer):
             return y
         return y + self.text_projection.apply(text_features, layout)
 
-    # From y = x + features W follows dx = dy. The features are fixed, so their gradient is not needed.
+    # y = x + features W, so dx = dy. The features are fixed, so their gradient is not needed.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         if self.text_projection is not None and text_features is not None:
@@ -162,7 +162,7 @@ def unset_network(
         settings: architecture of the network.
         components: R, the length of the word vectors.
         classes: C, the number of labels.
-        feature_widths: shape of the n-gram features.
+        feature_widths: numbers of n-gram features; see :class:`FeatureWidths`.
         parameters: P, the number of parameters in the file.
 
     Raises:
@@ -170,7 +170,7 @@ def unset_network(
     """
     width = settings.width or components
     # W has one weight per text feature if there is a single output, or if each feature affects only the output of its
-    # class. Otherwise, W has one weight per text feature and class.
+    # class. In all other cases, W has one weight per text feature and class.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights

@@ -1,7 +1,7 @@
 """Leave-one-out: computes the network outputs for a text with each of its words left out in turn.
 
 The time is proportional to the length of the text. Because words attend only to words in the same window, only the
-window of the left-out word is encoded again. The vectors of the other windows stay the same.
+window of the left-out word is encoded again. The vectors of all other windows stay the same.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class ReadText:
 def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
     """Yield the pooled vectors of a window with each of its words left out in turn, several vectors at a time.
 
-    A window that consists of one word is empty without this word. An empty window has weight 0 and no pooled vector.
+    A window of one word becomes empty when this word is left out. An empty window has weight 0 and no pooled vector.
     """
     length = span.stop - span.start
     if length == 1:

@@ -20,7 +20,8 @@ def prediction_columns(
         label_names: names of the C labels.
         label: predicted label.
         confidence: probability of the predicted label.
-        score: expected label value in [-1, 1]. If the labels have no order, it is None, and the column is left out.
+        score: expected label value in [-1, 1]. If the labels have no order, the score is None, and the column is left
+            out.
         probabilities: probabilities of the C labels.
 
     >>> prediction_columns(["neg", "pos"], "pos", 0.75, 0.5, [0.25, 0.75])
@@ -34,10 +35,10 @@ def prediction_columns(
 
 @lru_cache(maxsize=16)
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of new columns. The prefix ``predicted_`` is added, if necessary repeatedly, to ``taken`` names.
+    """Return the names of new columns. ``taken`` names get the prefix ``predicted_``, repeatedly if necessary.
 
     Names that differ only in case or in outer spaces count as equal, because case and outer spaces are ignored when the
-    columns of a table are looked up. Otherwise, the predictions could later be mistaken for the true labels.
+    columns of a table are looked up. Predictions in a column ``Label`` could later be mistaken for the true labels.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')

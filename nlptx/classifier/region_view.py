@@ -1,4 +1,4 @@
-"""A region classifier (:mod:`nlptx.regions`) as a part of the model.
+"""A region classifier (:mod:`nlptx.regions`) as part of a model.
 
 The outputs of the model are a x + b y, where x are the outputs of the network, y are the outputs of the region
 classifier, and a and b are two weights.
@@ -18,7 +18,7 @@ from nlptx.classifier.inference import are_too_large
 from nlptx.errors import CorruptError
 from nlptx.regions import RegionClassifier, outputs_without_each, read_region_classifier, region_arrays
 
-# Keys in a model file's details: the weights a and b, and the number of groups of filters.
+# Keys of the JSON values in a model file: the weights a and b, and the number of groups of filters.
 _WEIGHTS, _GROUPS = "region_fusion", "region_groups"
 # Maximum weight in a valid file.
 _LARGEST = 100.0
@@ -60,7 +60,7 @@ class RegionView:
         return a * outputs + b * of_regions
 
     def with_words(self, words: int) -> Self:
-        """Return a copy for a vocabulary to which new words were appended, so that it now has ``words`` words."""
+        """Return a copy for a vocabulary that has grown to ``words`` words, with the new words at the end."""
         ngrams = self.classifier.ngrams.with_words(words)
         return replace(self, classifier=replace(self.classifier, ngrams=ngrams))
 

@@ -33,14 +33,15 @@ class Scored(NamedTuple):
             for a single-label model.
         confidence: probability of the prediction.
         score: expected label value, in [-1, 1]; None for labels without an order.
-        known_words: number of known words that the model read. If there are none, the probabilities are the priors.
+        known_words: number of known words that the model read. If the text has no known words, the probabilities are
+            the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
         surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
             standard deviation among texts of the same length. The surprise is None for a text without tokens, or if the
             model stores no word counts.
         unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
-            known word. It is None if ``surprise`` is None.
+            known word. None if ``surprise`` is None.
     """
 
     probabilities: list[float]
@@ -101,7 +102,7 @@ def score(
         pairs: (key, text) pairs, where a key may be any object.
         workers: threads or processes that score the texts; see :class:`Workers`.
         batch: maximum number of texts scored together.
-        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Otherwise, the
+        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. If not, the
             pairs are read in the calling thread, and a batch is scored when it is full.
 
     Raises:

@@ -51,6 +51,6 @@ class Spelling:
 
 
 def _pairs(words: Sequence[bytes]) -> NDArray[np.int32]:
-    """Return the pairs of neighbouring bytes in these words, encoded as 256 * first + second."""
+    """Return the pairs of neighbouring bytes in the given words, encoded as 256 * first byte + second byte."""
     codes = np.frombuffer(b"\n".join([b"", *words, b""]), np.uint8).astype(np.int32)
     return codes[:-1] << 8 | codes[1:]

@@ -15,8 +15,9 @@ spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`.
 For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
 the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
 variance between the words of a text, and a is the variance between texts with different subjects and styles. Training
-measures m, a and b on training texts and passages of several lengths, and sets the threshold that 0.5 % of them exceed.
-Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
+measures m, a and b on training texts and passages of several lengths, and sets the threshold so that 0.5 % of them
+exceed it. Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as
+a new text.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ _MIN_THRESHOLD = 2.33
 _WORDS = 1 << 14
 # Maximum absolute value of the numbers that describe the distribution in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Variance between texts, and threshold, for models that store neither. Both values were measured on English reviews.
+# Default variance between texts and default threshold, for models that store neither. Both values were measured on
+# English reviews.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
@@ -79,7 +81,7 @@ class WordSurprise:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Self | None:
-        """Return an object for a vocabulary, or None if the vocabulary has no counts."""
+        """Return an instance for a vocabulary, or None if the vocabulary has no counts."""
         return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
 
     @cached_property
@@ -117,7 +119,7 @@ class TypicalSurprise:
         mean: m, in nats.
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
-        threshold: in 0.5 % of the texts, the mean of s is more than this number of standard deviations above m.
+        threshold: number of standard deviations above m that the mean of s exceeds in only 0.5 % of the texts.
     """
 
     mean: float
@@ -127,7 +129,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Measure the texts in which the words were counted. Return None if there are no counts or no tokens.
+        """Return the distribution in the texts whose words were counted; None if there are no counts or no tokens.
 
         Args:
             vocabulary: words and their counts.
@@ -157,7 +159,8 @@ class TypicalSurprise:
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
         """Fit the distribution to texts, given the mean of s over each text, and the text lengths in tokens.
 
-        For texts of T tokens, the expected value of T (mean - m)^2 is b + a T. Fitting a straight line yields a and b.
+        If x is the mean of s over a text of T tokens, the expected value of T * (x - m)^2 is b + a * T. Fitting a
+        straight line to T * (x - m)^2 as a function of T yields a and b.
         """
         centre = float(means.mean())
         squares = lengths * (means - centre) ** 2
@@ -178,7 +181,7 @@ class TypicalSurprise:
         return cls(mean, _BETWEEN, within, _THRESHOLD)
 
     def standardize(self, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far the means (B,) of texts with these lengths (B,) are above m, in standard deviations."""
+        """Standardise the ``means`` (B,) of texts of ``lengths`` (B,): subtract m, divide by the standard deviation."""
         return (means - self.mean) / np.sqrt(self.between + self.within / lengths)
 
     def to_dict(self) -> dict[str, float]:

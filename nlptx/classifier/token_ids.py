@@ -22,7 +22,7 @@ _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 @dataclass(frozen=True)
 class TokenIds:
-    """The tokens of B texts, one text after the other, with W distinct words.
+    """The tokens of B texts, one text after the other. W is the number of distinct words among them.
 
     Args:
         words: the distinct words, in UTF-8.
@@ -50,7 +50,7 @@ class TokenIds:
         return first
 
     def sums(self, values: NDArray, dtype: DTypeLike | None = None) -> NDArray:
-        """Return the sum (B,) of values (N,) over the tokens of each text. A sum does not depend on the other texts."""
+        """Return the sum (B,) of values (N,) over the tokens of each text. Each sum is independent of other texts."""
         result = np.zeros(len(self.lengths), dtype or values.dtype)
         full = self.lengths > 0
         if full.any():

@@ -61,7 +61,9 @@ class PairEffect(NamedTuple):
 
 
 def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> list[PairEffect]:
-    """Return the word pairs with the strongest interactions, strongest first. Each pair contains an important word.
+    """Return the word pairs with the strongest interactions, strongest first.
+
+    Each pair contains at least one word with a large effect.
 
     Args:
         model: the classifier.
@@ -87,7 +89,7 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
 def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Return the pairs (earlier, later) of word indices to measure, given the effects (T,) of the T words.
 
-    Pairs of important words come first.
+    Pairs of words with large effects come first.
     """
     important = np.argsort(-np.abs(effects), kind="stable")[:_WORDS].tolist()
     pairs = {(min(a, b), max(a, b)) for a, b in combinations(important, 2)}

@@ -36,7 +36,7 @@ class _Member(tarfile.TarInfo):
         if self.size < 0:
             raise tarfile.ReadError("a member of negative size")
         if self.type in _METADATA_TYPES and self.size > _LONGEST_MEMBER_HEADER:
-            raise tarfile.ReadError(f"{self.size:,} bytes of metadata are too much for a member")
+            raise tarfile.ReadError(f"{self.size:,} bytes of metadata are too many for an archive member")
         if self.type == tarfile.GNUTYPE_SPARSE:
             raise tarfile.ReadError("sparse files are not supported")
         return super()._proc_member(archive)  # type: ignore[misc]
@@ -64,7 +64,7 @@ class _ForwardOnlyFile:
         return data
 
     def seek(self, position: int) -> None:
-        """Read up to a position, or up to the end of the stream if it ends earlier."""
+        """Read up to a position, or up to the end of the stream if the stream ends earlier."""
         while self._position < position and self.read(min(position - self._position, _BLOCK)):
             pass
 

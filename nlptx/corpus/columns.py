@@ -9,7 +9,7 @@ from nlptx.corpus.delimiters import looks_undivided
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
-# Maximum number of columns that a message lists.
+# Maximum number of columns listed in an error message.
 _MAX_LISTED = 40
 
 
@@ -27,7 +27,7 @@ class Columns:
     Args:
         options: reading options, which contain the column names.
         on_guess: called with a note when a column is used although its name differs from the given name.
-        continued: whether the rows come from the middle of a table. The first of these rows may then lack columns.
+        continued: whether the rows come from the middle of a table; if so, even the first row may lack columns.
     """
 
     def __init__(self, options: ReadOptions, on_guess: Callable[[str], None], continued: bool = False) -> None:
@@ -107,7 +107,7 @@ def matching_columns(name: str, names: Iterable[str]) -> list[str]:
 
 
 def single_match(found: Sequence[str], name: str, where: str, option: str) -> str | None:
-    """Return the only column that :func:`matching_columns` found, or None. Raise DataError if it found several."""
+    """Return the only column that :func:`matching_columns` found, or None. Raises DataError if there are several."""
     if len(found) > 1:
         raise DataError(
             f"columns {found[0]!r} and {found[1]!r} both match {name!r}",
@@ -118,7 +118,7 @@ def single_match(found: Sequence[str], name: str, where: str, option: str) -> st
 
 
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
-    """Return the error for a missing column. Its message lists the existing columns."""
+    """Return the error for a missing column, with a message that lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
     undivided = any(map(looks_undivided, names[:_MAX_LISTED]))
     return DataError(

@@ -50,7 +50,7 @@ def open_by_name(name: str) -> BinaryIO:
 
 
 def open_by_content(name: str) -> BinaryIO:
-    """Open a file for reading. If its first bytes show that it is compressed, it is decompressed."""
+    """Open a file for reading. A file is decompressed if its first bytes show that it is compressed."""
     with open(name, "rb") as file:
         start = file.read(6)
     return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_whole)(name)
@@ -79,7 +79,7 @@ def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:
 
 
 class _GzipDecompressor:
-    """Decompressor of one stream of a .gz file, with the interface of BZ2Decompressor. It verifies the checksum."""
+    """Decompressor of one stream of a .gz file, with the interface of BZ2Decompressor. Verifies the checksum."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -103,9 +103,9 @@ class _GzipDecompressor:
 class _Streams(io.RawIOBase):
     """The decompressed contents of a file that consists of one or more compressed streams.
 
-    The corresponding classes of the standard library are not used. They accept an empty .gz file as valid, treat damage
-    after the first stream of a .bz2 or .xz file as the end of the file, and allocate as much memory as an .xz file
-    demands.
+    The corresponding classes of the standard library are not used, because they accept an empty .gz file as valid,
+    treat damage after the first stream of a .bz2 or .xz file as the end of the file, and allocate as much memory as an
+    .xz file demands.
 
     Args:
         file: compressed file; closed together with this object.
@@ -128,7 +128,7 @@ class _Streams(io.RawIOBase):
         while True:
             packed = b""
             if self._stream.eof:
-                # Streams may be separated by zero bytes.
+                # NUL bytes between streams are allowed.
                 packed = self._stream.unused_data.lstrip(b"\0")
                 while not packed and (block := self._file.read(_BLOCK)):
                     packed = block.lstrip(b"\0")

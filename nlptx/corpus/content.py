@@ -66,8 +66,9 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an nlptx artifact", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Inputs with fewer bytes than this are not examined for zero bytes. An input that contains zero bytes and is neither
-# UTF-8 nor UTF-16 is a binary file if it has more control characters than this number plus 5 % of the examined bytes.
+# Inputs with fewer bytes than this number are not examined for NUL bytes. An input that contains NUL bytes and is
+# neither UTF-8 nor UTF-16 is a binary file if the number of its control characters exceeds this number plus 5 % of the
+# examined bytes.
 _MIN_BYTES = 16
 # Control characters that are very rare in text.
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
@@ -93,14 +94,14 @@ _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
 # Patterns for JSON arrays whose elements are strings or arrays of strings. _ARRAY matches a complete array. The other
-# two match the beginning of an array.
+# two patterns match only the beginning of an array.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
 _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
 _ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
 _ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
 _LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
-# A line of column names looks like a table header if it contains one of these names.
+# A line of names looks like a table header only if it contains the text column or one of these usual names.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
     re.IGNORECASE,
@@ -111,7 +112,7 @@ _COLUMN_NAME = re.compile(r'"?[^\W\d](?:[\w .-]{0,40}\w)?"?')
 def not_text(head: bytes) -> NotText | None:
     """Return the kind of an input whose first bytes show that it is not UTF-8 text, else None.
 
-    The first character is not enough to decide this, because a text may begin with ``<`` or ``[``.
+    The first character alone is not sufficient, because a text may begin with ``<`` or ``[``.
     """
     return _binary(head) or _markup(head) or _json_document(head)
 
@@ -131,7 +132,7 @@ def _binary(head: bytes) -> NotText | None:
         return None
     if encoding := _unmarked_utf16(head):
         return NotText("text in UTF-16", _CONVERT.format(encoding))
-    if head.count(0) > len(head) / 2:  # zero bytes are valid UTF-8, but a text contains few of them
+    if head.count(0) > len(head) / 2:  # NUL bytes are valid UTF-8, but a text contains few of them
         return NotText("a binary file", _NO_TEXT)
     controls = len(head) - len(head.translate(None, _CONTROLS))
     return NotText("a binary file", _NO_TEXT) if controls > _MIN_BYTES + len(head) / 20 and not _is_utf8(head) else None

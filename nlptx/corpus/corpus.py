@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass
 class Corpus:
-    """The documents of one or more inputs, read one at a time. Iterate over it only once.
+    """The documents of one or more inputs, read one at a time. A corpus can be iterated over only once.
 
     After the iteration, ``documents`` is the number of documents, ``sha256`` is their digest, and ``source`` is the
     last source that was read. The digest covers texts and labels, but not file names or compression, so a corpus has
@@ -35,7 +35,7 @@ class Corpus:
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
         noted: guesses, such as which column contains the text, that have already been reported and are not reported
-            again. Several corpora can share this set.
+            again. Several corpora can share the same set.
     """
 
     inputs: Iterable[str | Partition]
@@ -147,8 +147,8 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        For a plain-text file in which every line ends with a line feed and nothing else, this is the SHA-256 of the
-        file.
+        For a plain-text file in which every line ends with a line feed and nothing else, the digest is the SHA-256 of
+        the file.
         """
         return self._digest.hexdigest()
 
@@ -158,7 +158,7 @@ class Corpus:
 
 
 def digest(documents: Iterable[Document]) -> str:
-    """Return the digest of a corpus that consists of these documents."""
+    """Return the digest of a corpus that consists of the given documents."""
     sha256 = hashlib.sha256()
     for document in documents:
         sha256.update(to_bytes(document))

@@ -13,8 +13,8 @@ from nlptx.corpus.row_starts import csv_row_starts, header_size
 from nlptx.corpus.sources import input_format, is_archive
 from nlptx.errors import SettingsError
 
-# Limits for the partition size, in bytes. A partition of the maximum size is counted in half a minute, and any worker
-# has enough memory for this. A smaller maximum would give a large corpus more partitions than a scheduler can handle.
+# Limits for the partition size, in bytes. A partition of the maximum size is counted in half a minute, and fits into
+# the memory of any worker. A smaller maximum would give a large corpus more partitions than a scheduler can handle.
 # Within these limits, the inputs are cut into about _PARTITIONS partitions of equal size, so that the workers finish at
 # about the same time and their counts can be added in one step.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
@@ -25,7 +25,7 @@ _CUT_FORMATS = ("text", "jsonl", "tsv", "csv")
 
 
 def partition_size(inputs: Sequence[str]) -> int:
-    """Return the partition size for counting, in bytes. It depends only on the total size of the inputs."""
+    """Return the partition size for counting, in bytes. The size depends only on the total size of the inputs."""
     total = sum(os.path.getsize(name) for name in inputs if os.path.isfile(name))
     return min(max(-(-total // _PARTITIONS), _MIN_PARTITION), _MAX_PARTITION)
 

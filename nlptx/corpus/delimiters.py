@@ -6,7 +6,7 @@ import re
 
 # Delimiters that are recognised if the header contains no comma.
 _OTHERS = ";|\t"
-# A quoted field begins at the start of a line or after a delimiter. It may continue after the end of the line.
+# A quoted field begins at the start of a line or after a delimiter, and may continue on the next line.
 _QUOTED = re.compile(rf'(?:^|(?<=[,{_OTHERS}]))"(?:[^"]++|"")*+"?')
 
 
@@ -25,7 +25,7 @@ def detect_delimiter(header: str) -> str:
 
 
 def named_delimiter(line: str) -> str | None:
-    r"""Return the delimiter if the first line of a CSV file consists of its declaration, such as ``sep=;``; else None.
+    r"""Return the delimiter if the first line of a CSV file only declares it, as in ``sep=;``; else None.
 
     >>> named_delimiter("sep=;\r\n"), named_delimiter("sep=;,text")
     (';', None)
@@ -35,7 +35,7 @@ def named_delimiter(line: str) -> str | None:
 
 
 def looks_undivided(name: str) -> bool:
-    """Return whether a column name contains a delimiter. It is then probably a header that was not split."""
+    """Return whether a column name contains a delimiter. If so, it is probably a whole header that was not split."""
     return any(character in name for character in ("," + _OTHERS))
 
 

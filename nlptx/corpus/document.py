@@ -30,7 +30,7 @@ class Document(NamedTuple):
         format: input format (text, document, csv, tsv, jsonl or parquet).
         split: folder ``train``, ``test`` or ``unsup`` that contains the document; None if it is in none of them.
         delimiter: character between the columns of a CSV table.
-        weight: weight in training; a text with a weight of 2 counts as two equal texts.
+        weight: weight in training; a text with a weight of 2 counts as two identical texts.
     """
 
     text: str

@@ -9,7 +9,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.errors import DataError
 
-# Maximum number of characters of a text in the table.
+# Maximum number of characters stored in the table for each text.
 _MAX_QUOTED = 1000
 _HINT = "Make the table again with nlptx check."
 
@@ -25,7 +25,7 @@ class Exclusion:
     """The rows to leave out, and which of them have been found in the data.
 
     Args:
-        path: path of the table, for messages.
+        path: path of the table, shown in messages.
         texts: (file, line) -> beginning of the text at this position. Line 0 means that the whole file is one text.
         seen: positions of the rows that have been left out.
     """
@@ -85,10 +85,10 @@ class Exclusion:
                 where=self.path,
                 hint="Pass the data with the same paths as to nlptx check.",
             )
-        note = f"left out {len(self.seen):,} row{'s' * (len(self.seen) != 1)} that {self.path} lists"
-        return note + (f"; it also lists {missing:,} that the data does not contain" if missing else "")
+        note = f"left out {len(self.seen):,} row{'s' * (len(self.seen) != 1)} listed in {self.path}"
+        return note + (f"; the table also lists {missing:,} that are not in the data" if missing else "")
 
 
 def _normal(source: str) -> str:
-    """Return the normal form of a file name: data.tsv for both ./data.tsv and data.tsv."""
+    """Return the normal form of a file name: both ./data.tsv and data.tsv become data.tsv."""
     return os.path.normpath(source)

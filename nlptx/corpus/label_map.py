@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from nlptx.errors import LabelError, SettingsError
 
-# Maximum number of labels that a message lists.
+# Maximum number of labels listed in a message.
 _MAX_LISTED = 10
 _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 
@@ -31,7 +31,7 @@ def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
             raise SettingsError(f"`label_map` is {pair!r}; expected OLD=NEW, such as 1=pos")
         old, new = labels[0].replace("\\=", "="), labels[1]
         if old in result:
-            raise SettingsError(f"`label_map` replaces {old!r} twice, by {result[old]!r} and by {new!r}")
+            raise SettingsError(f"`label_map` replaces {old!r} twice, with {result[old]!r} and with {new!r}")
         result[old] = new
     return result
 

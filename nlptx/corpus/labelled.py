@@ -1,6 +1,6 @@
 """Checks that documents have the label or the text that a command needs.
 
-A document that lacks one of them causes an error or is left out.
+A document without a required label or text causes an error or is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nlptx.errors import LabelError
 
 
 class LabelledDocuments:
-    """The documents of a corpus, each with a label. They can be iterated over only once.
+    """The documents of a corpus, each with a label. The documents can be iterated over only once.
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. Documents in the split ``unlabelled``

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-# Maximum number of rows that a note lists.
+# Maximum number of rows listed in a note.
 _MAX_LISTED = 3
 
 

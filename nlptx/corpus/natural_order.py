@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class NaturalOrder:
-    """Finds the order of documents that are added one at a time. Lines of files come first, in input order."""
+    """Sorts documents that are added one at a time. Lines and rows of files come first, in input order."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -28,11 +28,12 @@ class Partition:
     header of the file.
 
     Args:
-        name: the input as the user gave it, for messages.
+        name: the input as the user gave it, shown in messages.
         path: absolute path of the input.
         start: offset of the first byte.
         stop: offset after the last byte; None for a whole input.
-        header: size of the file's table header in bytes, or 0. It is read before the lines unless ``start`` is 0.
+        header: size of the file's table header in bytes, or 0. The header is read before the lines unless ``start`` is
+            0.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Partition:
         return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
 
     def shown(self, path: str) -> str:
-        """Replace the absolute path of the input at the beginning of ``path`` by the path that the user gave."""
+        """Replace the absolute path of the input at the beginning of ``path`` with the path that the user gave."""
         name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
         return name + path.removeprefix(self.path)
 
@@ -87,7 +88,7 @@ class Partition:
 
     @contextmanager
     def errors_located(self) -> Iterator[None]:
-        """Convert the position in a DataError from the ``with`` block to a position in the whole file."""
+        """Convert the position in a DataError raised in the ``with`` block to a position in the whole file."""
         try:
             yield
         except DataError as error:
@@ -96,7 +97,7 @@ class Partition:
 
 
 def _line_start(file: BinaryIO, offset: int) -> int:
-    """Return the offset of the first line that starts at ``offset`` or after it."""
+    """Return the offset of the first line that starts at or after ``offset``."""
     if offset == 0:
         return 0
     file.seek(offset - 1)

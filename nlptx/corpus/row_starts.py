@@ -48,7 +48,7 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
 def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
     """Yield the offset after each row, up to a line that is too long or a quote that is not closed.
 
-    The first row is the header. A line before it that names the delimiter is not a row.
+    The first row is the header. A line that names the delimiter, before the header, is not a row.
     """
     csv.field_size_limit(LONGEST_FIELD)
     with open_whole(path) as file:

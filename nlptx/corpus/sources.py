@@ -164,7 +164,7 @@ def _texts_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
 
     Args:
         folder: the folder.
-        above: real paths of the folders above this one. Links back to them are not followed.
+        above: real paths of the folders above this one. Links back to these folders are not followed.
 
     Raises:
         OSError: a folder cannot be listed.
@@ -219,7 +219,7 @@ def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
 
 @lru_cache
 def _location_of(folders: str, splits: tuple[str, ...]) -> _Location | None:
-    """Return the location of the files in a folder, or None if these files must not be read.
+    """Return the label and the split of the files in a folder, or None if these files must not be read.
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
     """

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 
-# Number of bytes to collect before they are appended to the array.
+# Number of bytes that are collected before they are appended to the array.
 _BUFFER_SIZE = 1 << 20
 
 
 class StoredTexts(Sequence[str]):
-    """Texts in UTF-8, one after another.
+    """A sequence of texts, stored one after another in UTF-8.
 
     Args:
         encoded: the bytes of each text.
@@ -28,7 +28,7 @@ class StoredTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str], budget: MemoryBudget) -> Self:
-        """Store texts, which can be used until ``budget`` is closed. Raise OutputError if they cannot be written."""
+        """Store texts, which can be used until ``budget`` is closed. Raises OutputError if writing them fails."""
         writer = TextWriter(budget)
         for text in texts:
             writer.append(text)

@@ -44,8 +44,8 @@ def read_table(
         source: the open table.
         options: reading options.
         on_guess: called with a note about a column or delimiter that was guessed.
-        on_bad: called with the error for each row that cannot be read; the row is then left out. If None, the error is
-            raised.
+        on_bad: called with the error for each row that cannot be read; the row is then left out. If ``on_bad`` is None,
+            the error is raised.
 
     Raises:
         DataError: the table lacks a column, or a row is invalid.
@@ -180,7 +180,7 @@ def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 class _Header(NamedTuple):
     """The header of a table: the column names, and the number of fields in a row.
 
-    Spreadsheets may write empty columns at the end. Such a column has no name, and its cells must be empty.
+    Spreadsheets may write empty columns at the end. An empty column has no name, and all of its cells must be empty.
     """
 
     names: list[str]

@@ -80,9 +80,10 @@ def read_training_data(
             ``data``.
         on_document: called from time to time with the number of documents read so far.
         on_note: called with notes about the inputs.
-        keep_documents: whether to return the documents too, with the columns of their rows. This needs more memory.
-        budget: memory limit. Texts that exceed it are stored in temporary files, and no text can be used after the
-            budget is closed. If None, the texts are lists of str.
+        keep_documents: whether to return the documents too, with the columns of their rows. Keeping the documents needs
+            more memory.
+        budget: memory limit. Texts beyond the limit are stored in temporary files, and no text can be used after the
+            budget is closed. Without a budget, the texts are lists of str.
 
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), none of the
@@ -146,7 +147,7 @@ def _options_of_texts(options: ReadOptions) -> ReadOptions:
 def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    These texts have no weights. If they are plain text, the delimiter of the training data does not apply to them.
+    These texts have no weights. The delimiter of the training data does not apply to plain-text inputs.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
@@ -180,7 +181,7 @@ def _read_sorted(
     should not occur in training.
     """
     documents = LabelledDocuments(corpus, _UNLABELLED)
-    # The digest of the labelled texts alone is recorded too, because ``evaluate`` recognises training data by it.
+    # The digest of the labelled texts alone is recorded too, because ``evaluate`` uses it to recognise training data.
     sha256 = hashlib.sha256()
     order, order_of_others = NaturalOrder(), NaturalOrder()
     labels: list[str] = []

@@ -23,7 +23,7 @@ TEXT_SUFFIXES = (".txt", ".vec")
 
 
 def is_text_file(name: str) -> bool:
-    """Return whether a file of this name contains word vectors in the word2vec text format."""
+    """Return whether a file name has a suffix of the word2vec text format (.txt or .vec)."""
     return name.lower().endswith(TEXT_SUFFIXES)
 
 
@@ -39,7 +39,7 @@ class Embeddings:
         residuals: (R,) float64 relative residuals of the eigenpairs.
         explained: (R,) float64 fraction of the sum of squares that each component explains; see :func:`nlptx.fit_pca`.
         column_weights: (R,) float64 positive factors by which PCA multiplied the columns of the vectors to improve
-            cosine similarities. The array is empty if there are no such factors.
+            cosine similarities. Empty if PCA did not multiply the columns.
         settings: settings of the stage that made the vectors.
         details: other information, such as the digest of the corpus.
         made_from: header of the artifact from which the vectors were made, or None.
@@ -62,7 +62,7 @@ class Embeddings:
         return f"<Embeddings: {words:,} words, {size:,} components>"
 
     def unweighted(self) -> NDArray[np.float32]:
-        """Return the vectors divided by their column weights, (V, R). Training starts from the result."""
+        """Return the vectors divided by their column weights, (V, R). Training starts from these vectors."""
         if not len(self.column_weights):
             return self.vectors
         return np.divide(self.vectors, self.column_weights, dtype=np.float32, casting="same_kind")
@@ -173,7 +173,7 @@ class Embeddings:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Embeddings:
-        """Build the word vectors from an artifact. Raises CorruptError if its arrays are inconsistent."""
+        """Build the word vectors from an artifact. Raises CorruptError if the arrays are inconsistent."""
         details = dict(artifact.details)
         tokenizer = read_tokenizer(details)
         vocabulary = read_vocabulary(artifact, tokenizer)
@@ -182,7 +182,7 @@ class Embeddings:
             raise CorruptError("it holds no vectors")
         tables = {}
         names = ["eigenvalues", "residuals", "explained"]
-        names += ["column_weights"] if "column_weights" in artifact.arrays else []  # older artifacts have none
+        names += ["column_weights"] if "column_weights" in artifact.arrays else []  # absent from older artifacts
         for name in names:
             tables[name] = need_array(artifact, name, "float64", (None,))
             if len(tables[name]) not in (0, vectors.shape[1]):

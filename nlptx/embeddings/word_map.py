@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 
 # Groups are chosen from the most frequent quarter of the vocabulary, but from at least 4 * STOP_WORDS and at most
-# MAX_WORDS words, because the vectors of rare words are noisy. The STOP_WORDS most frequent words (at most a tenth of
-# these words) are left out, because they carry little meaning.
+# MAX_WORDS words, because the vectors of rare words are noisy. Of these words, the STOP_WORDS most frequent ones (but
+# at most a tenth) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
 # English words that occur in all contexts, so that a group of them would say nothing about the corpus. These words are
 # always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of them.
@@ -76,7 +76,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = Non
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
     """Return the ids of the frequent words that are alphabetic and are not stop words.
 
-    If there are none, return the ids of all frequent words.
+    If there are no such words, return the ids of all frequent words.
     """
     words = embeddings.vocabulary.words
     words = words[: min(MAX_WORDS, max(len(words) // 4, 4 * STOP_WORDS))]
@@ -108,7 +108,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return (n, 2) positions of the n words ``ids`` in the plane. The distances between them approximate 1 - cosine.
+    r"""Return (n, 2) positions of the n words ``ids`` in the plane. The distances of the words approximate 1 - cosine.
 
     The method is multidimensional scaling by majorisation, starting from the first two principal components. Each step
     decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the
@@ -130,6 +130,6 @@ def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) ->
 
 
 def _laplacian(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Laplacian matrix of these weights: off the diagonal it is -weights, and each row sums to 0."""
+    """Return the Laplacian matrix of the given weights: it equals -weights off the diagonal, and each row sums to 0."""
     off = weights - np.diag(np.diag(weights))
     return np.diag(off.sum(axis=1)) - off

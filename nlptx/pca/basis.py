@@ -22,7 +22,7 @@ class Basis:
         images: (V, F) product of A and these eigenvectors.
         capacity: maximum width of the basis.
         recent: maximum number of columns in the last two blocks together.
-        workers: threads to use; the number of threads does not change the result.
+        workers: thread pool that computes the products; the number of threads does not change the result.
     """
 
     def __init__(self, eigenvectors: NDArray, images: NDArray, capacity: int, recent: int, workers: Workers) -> None:
@@ -46,8 +46,9 @@ class Basis:
 
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
         orthogonalised twice, because the first subtraction leaves rounding errors. A column that becomes much shorter
-        in the second pass consisted only of such errors. The first pass needs only the eigenvectors and the last two
-        blocks of the basis: A is symmetric, so A times the last block is orthogonal to all blocks before these two.
+        in the second pass consisted only of rounding errors. The first pass needs only the eigenvectors and the last
+        two blocks of the basis. Because A is symmetric, A times the last block is orthogonal to all blocks before the
+        last two.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)

@@ -34,10 +34,10 @@ def cosine_weights(
     Here m = min(1 + floor(equalize R), R). The first m components get the same mean square, because they would
     otherwise dominate the cosine.
 
-    X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs
-    (k, w), and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, two words
-    with similar entries in w have a lower entry in X, but a higher dot product of their vectors. A component with
-    negative k therefore gets less weight.
+    X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs k, w,
+    and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, two words with similar
+    entries in w have a lower entry in X, but their vectors have a higher dot product. A component with negative k
+    therefore gets less weight.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.

@@ -49,7 +49,7 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). Before training, the vectors are divided by these weights, because
+    :func:`nlptx.pca.components.cosine_weights`). Before training, the vectors are divided by the weights in D, because
     training learns such weights itself.
 
     Args:
@@ -59,9 +59,9 @@ def fit_pca(
         seed: seed for the random starting block.
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of
             threads does not change the result.
-        memory: maximum number of bytes for the transformed matrix and the vectors together. If they do not fit, the
-            matrix goes to a temporary file, which is read again for each product. The vectors always stay in memory,
-            even if they alone exceed the limit. The limit does not change the result.
+        memory: maximum number of bytes for the transformed matrix and the vectors together. Beyond this limit, the
+            matrix is written to a temporary file, which is read again for each product. The vectors always stay in
+            memory, even if they alone exceed the limit. The limit does not change the result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
         on_note: called with a note if the vectors alone exceed the memory limit.
@@ -126,7 +126,7 @@ def fit_operator(
         settings: see :class:`PcaSettings`.
         make_operator: function that returns the operator of the transformed counts in a given dtype.
         seed: seed for the random starting block.
-        workers: threads for everything except the products; the number of threads does not change the result.
+        workers: thread pool for everything except the products; the number of threads does not change the result.
         on_round: callback for progress; see :func:`power_iteration`.
     """
     words = len(counts.vocabulary)

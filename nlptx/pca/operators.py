@@ -25,8 +25,8 @@ class Slice:
 
     Args:
         rows: range of rows that the slice covers.
-        load: function that returns these rows of S, (rows, V), from memory or from a file.
-        shift: (rows,) the entries of the shift in this range.
+        load: function that returns the same rows of S, (rows, V), from memory or from a file.
+        shift: (rows,) entries of the vector ``shift`` for these rows.
     """
 
     rows: slice
@@ -54,9 +54,9 @@ class RowOperator:
 
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
-    In the second form each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the diagonal
-    matrix of the standard deviations. A standardised X is dense, so it is never computed. Only the sparse matrix
-    S = D^-1 M and the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
+    In the standardised form, each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the
+    diagonal matrix of the standard deviations. A standardised X is dense, so it is never computed. Only the sparse
+    matrix S = D^-1 M and the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
@@ -70,8 +70,7 @@ class RowOperator:
         squares: sum of all squared entries of X.
         slices: the slices of X, in order. If a cluster computes the products, its workers must be able to load the
             slices.
-        workers: threads, or a cluster, which compute the products of the slices. The choice of workers does not change
-            the result.
+        workers: thread pool or cluster that computes the products of the slices. The choice does not change the result.
         symmetric: whether X is exactly symmetric.
     """
 
@@ -103,10 +102,11 @@ class RowOperator:
         """Return the operator of a matrix.
 
         Args:
-            matrix: (n, V) sparse M. Each row is read once.
+            matrix: (n, V) sparse M. Each row of M is read once.
             standardize: whether X is standardised.
             dtype: float32 or float64, the dtype of all products.
-            workers: threads; the number of threads does not change the result.
+            workers: thread pool for reading the rows and for the products; the number of threads does not change the
+                result.
             store: function that stores a slice of S, and returns a function that loads the slice.
             symmetric: whether M is exactly symmetric.
 
@@ -154,12 +154,12 @@ def _transposed(block: NDArray, part: Slice) -> NDArray:
 
 
 def _moments(block: NDArray, part: Slice) -> NDArray:
-    scaled = part.load()  # loaded only once, because it may be in a file
+    scaled = part.load()  # the slice is loaded only once, because it may be in a file
     return part.transposed(scaled, part.forward(scaled, block))
 
 
 def scale_rows(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
-    """For some rows of M, return the rows of S, the entries of the shift, and the sum of the squared entries of X."""
+    """Return the rows of S and the entries of ``shift`` for some rows of M, and the sum of the squares of X in them."""
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)
     mean = np.zeros(len(squares))

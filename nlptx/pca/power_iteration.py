@@ -30,7 +30,7 @@ from nlptx.settings import PcaSettings
 
 Product = Callable[[NDArray], NDArray]
 # Number of vectors in a block. A block is large enough for an efficient product. A wider block would take more work to
-# reach the same degree.
+# reach the same polynomial degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
@@ -84,7 +84,7 @@ def power_iteration(
         deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
-        workers: threads for everything except ``product``; the number of threads does not change the result.
+        workers: thread pool for everything except ``product``; the number of threads does not change the result.
         on_round: callback after each Rayleigh-Ritz step, called with the number of eigenpairs found so far and the
             largest relative residual of the remaining ones.
 
@@ -111,7 +111,7 @@ def power_iteration(
         goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(start_image)
-        if not iterate.shape[1]:  # the part of `start` outside the basis has eigenvalue 0
+        if not iterate.shape[1]:  # A times the part of `start` outside the basis is 0
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
         while True:
@@ -138,8 +138,8 @@ def power_iteration(
         found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
-        # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
-        # Such an eigenvector stays in the block.
+        # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check. An
+        # eigenvector that fails the check stays in the block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
@@ -158,7 +158,7 @@ def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]
 
 
 def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> int:
-    """Return the maximum number of bytes of a basis and its images. For the arguments, see :func:`power_iteration`."""
+    """Return the maximum size in bytes of a basis and its images. For the arguments, see :func:`power_iteration`."""
     block, degree = automatic(size, count, block, degree)
     return 2 * size * min(size, count + degree * block) * np.dtype(dtype).itemsize
 
@@ -182,9 +182,9 @@ def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> t
 
 
 def _no_convergence(found: int, count: int, spent: int, tolerance: float, residual: float) -> NlptxError:
-    still = f"; the largest residual of the others is {residual:.1e}, above {tolerance:.1e}" if residual else ""
+    largest = f"; the largest residual of the remaining components is {residual:.1e}, above {tolerance:.1e}"
     return NlptxError(
-        f"PCA found {found} of {count} components in {spent} products{still}",
+        f"PCA found {found} of {count} components in {spent} matrix products{largest if residual else ''}",
         hint="Raise `tolerance` or `max_products`, ask for fewer `components`, or leave `block` at 0.",
     )
 

@@ -29,7 +29,7 @@ def by_rows(work: Callable[[slice], NDArray], like: NDArray, columns: int, worke
         work: function that returns an array (rows of the block, columns) for a slice of rows.
         like: (V, ...) array with the number of rows and the dtype of the result.
         columns: number of columns of the result.
-        workers: threads; the number of threads does not change the result.
+        workers: thread pool that computes the blocks; the number of threads does not change the result.
 
     Returns:
         (V, columns), in the dtype of ``like``.

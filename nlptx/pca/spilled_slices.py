@@ -9,12 +9,12 @@ import scipy.sparse as sp
 
 from nlptx.io.spill import MemoryBudget
 
-# Function that returns a stored slice. Several threads may call it at the same time.
+# Function that returns a stored slice. Several threads may call this function at the same time.
 Load = Callable[[], sp.csr_matrix]
 
 
 def in_memory(part: sp.csr_matrix) -> Load:
-    """Keep a slice in memory. Return a function that returns the slice."""
+    """Keep a slice in memory, and return a function that returns the slice."""
     return lambda: part
 
 
@@ -24,8 +24,8 @@ class SpilledSlices:
     Args:
         entries: maximum number of entries in all slices together.
         dtype: dtype of the entries.
-        memory: number of bytes that the slices may occupy in memory. If they need more, all slices go to temporary
-            files.
+        memory: number of bytes that the slices may occupy in memory. If the slices need more, all of them go to
+            temporary files.
         budget: memory budget, which opens the temporary files.
 
     Raises:
@@ -40,7 +40,7 @@ class SpilledSlices:
             self._columns, self._values = (budget.spilled_array(kind, 0) for kind in (np.int32, dtype))
 
     def add(self, part: sp.csr_matrix) -> Load:
-        """Store a slice. Return a function that returns it. Raises OutputError if the temporary file cannot grow."""
+        """Store a slice, and return a function that loads it. Raises OutputError if the temporary file cannot grow."""
         columns, values = self._columns, self._values
         if columns is None or values is None:
             return in_memory(part)

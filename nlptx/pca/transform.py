@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nlptx.runtime.workers import SERIAL, Workers
 
 # Minimum number of slices into which a matrix is cut, and maximum number of entries in a slice (not counting its last
-# row). The slices depend only on the matrix, because they determine the order of summation.
+# row). The slices determine the order of summation, so they depend only on the matrix.
 _SLICES = 8
 _SLICE_ENTRIES = 8 << 20
 
@@ -61,7 +61,7 @@ def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERI
         counts: (V, V) sparse co-occurrence counts.
         name: ``ppmi``, ``log`` for log(1 + x), or ``none``.
         smoothing: see :func:`ppmi`.
-        workers: threads; the number of threads does not change the result.
+        workers: thread pool that computes the row totals; the number of threads does not change the result.
     """
     return transform_with(counts, name, smoothing, row_totals(counts, workers) if name == "ppmi" else None)
 
@@ -85,7 +85,7 @@ def row_totals(counts: Rows, workers: Workers = SERIAL) -> NDArray:
 
 
 def totals_of(part: sp.csr_matrix) -> NDArray:
-    """Return the totals of these rows, (rows,)."""
+    """Return the totals of the rows of ``part``, (rows,)."""
     return np.asarray(part.sum(axis=1)).ravel()
 
 
@@ -100,7 +100,7 @@ def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
         totals: (V,) total of each row.
 
     Returns:
-        (V, V) sparse matrix of the entries above 0.
+        (V, V) sparse matrix of the positive entries.
 
     Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
     """

@@ -130,7 +130,7 @@ def test_the_chain_starts_with_the_counts():
 
 
 def one_step_model(counts=None, pca=None, source=None, details=None, seed=1, pca_seed=1):
-    """Return a model with the headers that one-step training writes, with the given changes."""
+    """Return a model whose headers are those of one-step training, apart from the given changes."""
     first = Artifact("cooccurrence", asdict(counts or CountSettings()), {}, None, {"sha256": "a", **(details or {})})
     second = Artifact("embeddings", asdict(pca or PcaSettings()), {}, first.header, {}, pca_seed)
     about = {"source": {"sha256": "a", **(source or {})}}

@@ -89,7 +89,7 @@ def test_a_damaged_curve_is_rejected(change):
 
 @pytest.mark.parametrize("max_error", [0.05, 0.1, 0.15])
 def test_no_threshold_down_to_the_chosen_one_exceeds_the_maximum_error(curve, max_error):
-    from scipy.stats import binomtest  # takes long to import
+    from scipy.stats import binomtest  # scipy.stats takes a long time to import
 
     bounds = [
         binomtest(wrong, answered, alternative="less").proportion_ci(0.95).high
@@ -104,7 +104,7 @@ def test_no_threshold_down_to_the_chosen_one_exceeds_the_maximum_error(curve, ma
 
 
 def test_at_most_one_choice_in_twenty_exceeds_the_maximum_error_on_new_texts():
-    """The true error of a calibrated classifier is known: the mean of 1 - confidence above the threshold."""
+    """The true error of a calibrated classifier is known: the mean of 1 - confidence over its answers."""
     rng = np.random.default_rng(4)
     new_confidence, _ = draw(rng, 200_000)
     chosen = [ErrorCurve.of(*draw(rng, 500), 500).choose(0.1) for _ in range(300)]

@@ -11,7 +11,7 @@ from nlptx.classifier.explain import explain
 from nlptx.nn import Layout
 
 WINDOW = 4
-# Returns a model, which is trained only once for equal settings.
+# Returns a trained model. A second call with the same settings returns the same model.
 trained = cache(small_fit)
 
 
@@ -32,7 +32,7 @@ def test_removing_a_word_shifts_the_next_word_into_a_truncated_text(pool):
 
 
 def outputs_of(model, windows, features):
-    """Return the outputs for a text whose windows are given as (word ids, token features), by the textbook formula."""
+    """Compute the outputs for a text with the textbook formula; a window is given as (word ids, token features)."""
     network = model.network
     parts, weights = [], []
     for ids, token_features in windows:
@@ -75,7 +75,7 @@ def test_each_occurrence_of_a_repeated_word_has_a_worth():
     once = explain(model, " ".join([word, *others])).worth[0]
     twice = explain(model, " ".join([word, *others, word])).worth[[0, -1]]
     assert np.sign(twice).tolist() == [np.sign(once)] * 2
-    assert (np.abs(twice) > 0.1 * abs(once)).all()  # the effects would be 0 if only presence counted
+    assert (np.abs(twice) > 0.1 * abs(once)).all()  # each occurrence accounts for half of the weight
 
 
 def test_a_text_of_one_word_is_compared_with_a_text_without_words():
@@ -107,7 +107,7 @@ def test_the_worth_of_words_in_a_long_text_needs_no_memory_for_all_pairs():
 
 @pytest.mark.parametrize("labels", [20, 21, 30])
 def test_models_of_many_labels_can_be_explained(labels):
-    """If no word is repeated, the worth of a word is exactly the decrease in probability without it."""
+    """If no word is repeated, the worth of a word is exactly the decrease in probability when it is removed."""
     texts = [f"w{n % labels} w{(n * 7) % 31} w{(n * 5) % 17} common" for n in range(6 * labels)]
     names = [f"L{n % labels:02}" for n in range(6 * labels)]
     model = nlptx.fit(texts, names, settings=nlptx.TrainSettings(epochs=0, ngrams=2, lsa_components=0), jobs=1)

@@ -36,9 +36,9 @@ every_model = pytest.mark.parametrize("name", MODELS)
 
 
 def model_of(name):
-    """Return a copy of a model, which the test may change."""
+    """Return a copy of a model that the test may change."""
     model = deepcopy(_trained(name))
-    model.flat = flatten(model.network, np.float32)  # the parameters of a copy are no longer parts of one array
+    model.flat = flatten(model.network, np.float32)  # in a deep copy, the parameters are no longer views of one array
     return model
 
 

@@ -124,7 +124,7 @@ def test_identical_texts_do_not_make_all_others_unlike():
     assert unlike(vocabulary, typical, ["good1 w1", "bad1 w2 w1", "w2"]) == 0
 
 
-# ---------------------------------------------------------------- accuracy of the distinction
+# ---------------------------------------------------------------- detection of texts unlike the training texts
 
 
 @pytest.mark.parametrize(("count", "swapped"), [(300, False), (300, True), (2000, True)])

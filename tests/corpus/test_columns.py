@@ -1,6 +1,6 @@
 """The columns of a table are found by their exact names or, failing that, regardless of case.
 
-If a table has only one column, it is read as the text."""
+If a table has only one column, this column is read as the text."""
 
 import pytest
 from reading import BOM, write

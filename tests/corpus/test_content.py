@@ -18,7 +18,7 @@ from nlptx.corpus.document import ReadOptions
 
 
 def archive(*names):
-    """Return a zip archive with files of these names. As in OpenDocument, a file ``mimetype`` is not compressed."""
+    """Return a zip archive with files of these names. As in OpenDocument, the file ``mimetype`` is not compressed."""
     with io.BytesIO() as out:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
             for name in names:

@@ -155,7 +155,7 @@ def test_imdb_without_a_split_is_read_completely(imdb):
 @pytest.mark.parametrize("split", [(), ("train",), ("unsup",)], ids=["all", "train", "unsup"])
 @pytest.mark.parametrize("kind", ["folder", "tar.gz"])
 def test_the_word_ratings_of_imdb_are_not_a_review(tmp_path, kind, split):
-    # The published archive contains this list of one number per word next to train/ and test/.
+    # The published archive contains this file, a list of one number per word, beside the folders train/ and test/.
     path = write_dataset(tmp_path, IMDB | {"imdbEr.txt": "0.0490972013402\n0.201363575849\n"}, kind)
     assert not [document.where for document in read(path, splits=split) if "imdbEr" in document.where]
 
@@ -258,7 +258,7 @@ def test_a_truncated_archive_never_loses_documents_silently(tmp_path, packing):
     path = tmp_path / ("a.tar" + (packing and f".{packing}"))
     with tarfile.open(path, f"w:{packing}") as archive:
         for number in range(6):
-            # These digits compress badly, so some truncated archives end within a header and others within contents.
+            # These digits compress badly, so some truncated archives end within a header and others within a member.
             add(archive, f"pos/{number}.txt", " ".join(str(n**7 + number) for n in range(60)).encode())
     complete, expected = path.read_bytes(), texts(path)
     # If an uncompressed archive ends between two members, no reader can detect the truncation.

@@ -49,7 +49,7 @@ def test_mapped_labels_that_do_not_occur_are_reported(tmp_path):
         (["1"], "expected OLD=NEW"),
         (["=pos"], "expected OLD=NEW"),
         (["1= "], "expected OLD=NEW"),
-        (["1=pos", " 1 =neg"], "replaces '1' twice, by 'pos' and by 'neg'"),
+        (["1=pos", " 1 =neg"], "replaces '1' twice, with 'pos' and with 'neg'"),
         (["1=pos", "1=pos"], "twice"),
     ],
 )

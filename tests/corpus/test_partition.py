@@ -64,7 +64,7 @@ def test_json_lines_are_cut(tmp_path):
 
 @pytest.mark.parametrize("options", [ReadOptions(), ReadOptions(weight_column="weight", skip_bad=True)])
 def test_the_first_row_of_a_partition_of_json_lines_may_lack_columns(tmp_path, options):
-    """As in a whole file, only the first row of the file must have all columns."""
+    """Only the first row of the file must have all columns, whether the file is read whole or in partitions."""
     path = tmp_path / "rows.jsonl"
     path.write_text('{"Text": "a", "weight": 2}\n' + '{"id": 1, "day": 2}\n' * 3 + '{"Text": "b", "weight": 1}\n')
     parts = cut_inputs([str(path)], options, 20)
@@ -172,7 +172,7 @@ def test_what_cannot_be_cut_is_one_partition(tmp_path, monkeypatch):
     inputs = ["./folder/", "packed.txt.gz", "archive.tar"]
     parts = cut_inputs(inputs, ReadOptions(), 1)
     assert [part.is_whole for part in parts] == [True] * 3
-    monkeypatch.chdir("/")  # workers run in other folders
+    monkeypatch.chdir("/")  # workers have other working directories
     there = [(document.source, document.text) for document in Corpus(parts)]
     monkeypatch.chdir(tmp_path)
     assert there == [(document.source, document.text) for document in Corpus(inputs)]
@@ -185,7 +185,7 @@ def test_parquet_is_read_by_its_absolute_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     parquet.write_table(pa.table({"text": ["a", "b"]}), "rows.parquet")
     parts = cut_inputs(["rows.parquet"], ReadOptions(), 1)
-    monkeypatch.chdir("/")  # workers run in other folders
+    monkeypatch.chdir("/")  # workers have other working directories
     assert [(document.source, document.text) for document in Corpus(parts)] == [
         ("rows.parquet", "a"),
         ("rows.parquet", "b"),

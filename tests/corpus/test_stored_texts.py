@@ -1,4 +1,4 @@
-"""Tests of texts that are stored within a memory limit: they are the same texts as before."""
+"""Tests of texts that are stored within a memory limit: the stored texts equal the original ones."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,7 @@ PLAIN = {"equalize": 0.0, "negative_weight": 1.0}
 
 @pytest.fixture(scope="module")
 def counts():
-    """Counts over synthetic texts with a vocabulary of 60 words."""
+    """Co-occurrence counts of synthetic texts with a vocabulary of 60 words."""
     rng = np.random.default_rng(3)
     texts = [" ".join(f"w{n}" for n in rng.zipf(1.2, 80) % 60) for _ in range(60)]
     return count(texts, CountSettings(min_count=1, window=3), 1)

@@ -116,7 +116,7 @@ def test_jobs_do_not_change_one_bit(jobs):
 
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
-    # The matrix is so large that its slices are multiplied concurrently and finish in any order.
+    # The matrix is large enough that its slices are multiplied concurrently and finish in any order.
     matrix = sp.random(3000, 2500, 0.05, "csr", random_state=0, dtype=np.float64)
     block = np.random.default_rng(1).standard_normal((2500, 16)).astype(np.float32)
     one, many = (RowOperator.of(matrix, True, np.float32, Workers(n)) for n in (1, jobs))
@@ -164,7 +164,7 @@ def test_the_matrix_and_the_block_are_not_modified():
 
 
 def dense_ppmi(counts, smoothing):
-    """Return max(0, log P(w, c) / (P(w) P_a(c))), computed entry by entry."""
+    """Return max(0, log[P(w, c) / (P(w) P_a(c))]), computed entry by entry."""
     total, words = counts.sum(), counts.sum(axis=1)
     contexts = counts.sum(axis=0) ** smoothing
     contexts /= contexts.sum()

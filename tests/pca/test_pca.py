@@ -1,4 +1,4 @@
-"""From counts to word vectors: the results of the entire PCA stage are compared with its dense formula."""
+"""From counts to word vectors: the results of the entire PCA stage are compared with the dense formula."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def counts_of(matrix):
 
 @pytest.fixture(scope="module")
 def counts():
-    """Counts over synthetic texts with a vocabulary of 40 words, some far more frequent than others."""
+    """Co-occurrence counts of synthetic texts with a vocabulary of 40 words, some far more frequent than others."""
     rng = np.random.default_rng(0)
     texts = [" ".join(f"w{n}" for n in rng.zipf(1.3, 80) % 40) for _ in range(60)]
     return count(texts, CountSettings(min_count=1, window=3), 1)

@@ -274,7 +274,7 @@ def test_the_number_of_products_is_limited(method):
         return spectrum[:, None] * block
 
     spectrum = 1 / np.arange(1.0, 400)
-    with pytest.raises(NlptxError, match="components in 7 products"):
+    with pytest.raises(NlptxError, match="components in 7 matrix products"):
         power_iteration(product, 399, 20, tolerance=1e-9, rng=np.random.default_rng(1), max_products=7, **method)
     assert len(calls) == 7
 
