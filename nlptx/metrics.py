@@ -181,8 +181,8 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
     Args:
         probabilities: (texts, C) probability of each class.
         targets: (texts,) class of each text; or, for multi-label data, (texts, C) bool, True where a text has a class.
-            Then log P(target) is the sum of log p over the classes of the text, plus the sum of log(1 - p) over the
-            other classes.
+            For multi-label data, log P(target) is the sum of log p over the classes of the text, plus the sum of
+            log(1 - p) over the other classes.
         weights: (texts,) weight of each text, or None.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))

@@ -38,7 +38,8 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         NlptxError: no scheduler answers, or the local workers do not start.
     """
     try:
-        distributed: Any = importlib.import_module("distributed")  # its functions have no type annotations
+        # of type Any, because the functions of the module have no type annotations
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise SettingsError("a cluster needs dask.distributed", hint="pip install 'nlptx[cluster]'") from None
     import dask

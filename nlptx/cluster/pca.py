@@ -118,7 +118,7 @@ def _operator(
 
 
 def _totals(job: PcaJob, rows: Rows) -> NDArray:
-    """Return the totals (rows,) of the matrix rows in a range."""
+    """Return the sum of each matrix row in a range, (rows,)."""
     with MemoryBudget() as budget:
         return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.first : rows.after])
 

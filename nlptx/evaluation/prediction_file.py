@@ -160,7 +160,7 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
         for document in documents:
             if (document.fields or {}).get(column) == "?":
                 raise DataError(
-                    f"column {column!r} contains '?'; expected labels, or nothing if the text has none of them",
+                    f"column {column!r} contains '?'; expected labels, or an empty cell if the text has no label",
                     where=document.where,
                 )
     predicted = None if column is None else read_predicted(documents, column, reading.label_separator)

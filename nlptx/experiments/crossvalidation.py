@@ -69,9 +69,9 @@ def cross_validate(
         experiment: texts and number of folds.
         recipe: settings with which the models are trained; None for the defaults.
         seeds: seeds for the split into folds and for training. The cross-validation is repeated for each seed.
-        workers: threads or processes. Several folds are processed at the same time, each by some of the workers,
-            because this is faster than using all workers for one fold. If there is too little memory, fewer folds are
-            processed at the same time. The number of workers does not change the result.
+        workers: pool of threads or processes that runs the folds. Several folds are processed at the same time, each by
+            some of the workers, because this is faster than using all workers for one fold. If there is too little
+            memory, fewer folds are processed at the same time. The number of workers does not change the result.
         run_folds: function that trains and tests the models elsewhere, such as on a cluster; None to use ``workers``.
         journal: an open journal (see :class:`.Journal`), or None. The folds that it contains are not computed again.
         on_fold: called with the result of each fold, even if the result was read from the journal.

@@ -32,7 +32,7 @@ class Recipe:
         train: training settings.
         vectors: word vectors, or settings for making them from the training texts of each fold and the unlabelled
             texts; None if ``start`` is given.
-        start: model to start from, or None.
+        start: existing model from which training starts, or None.
     """
 
     train: TrainSettings = TrainSettings()

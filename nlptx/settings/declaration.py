@@ -44,7 +44,7 @@ def setting(
 
 
 def stored_value(item: dataclasses.Field[Any], stored: dict[str, Any]) -> Any:
-    """Return the value of a setting in an artifact. The settings ``stored`` in an old artifact may lack recent ones."""
+    """Return the value of a setting in an artifact; ``stored`` lacks the setting if the artifact is older than it."""
     before = item.metadata["before"]
     return stored.get(item.name, item.default if before is None else before)
 
