@@ -49,8 +49,8 @@ class Report:
         accuracy: fraction of the texts whose predicted label is the true label.
         interval: 95 % Wilson interval of the accuracy.
         majority: accuracy of always predicting the most frequent label.
-        balanced_accuracy: mean recall of the classes that have texts.
-        macro_f1: mean F1 of the classes that have texts.
+        balanced_accuracy: mean recall of the classes that occur among the true labels.
+        macro_f1: mean F1 of the classes that occur among the true labels.
         auc: ROC-AUC; for more than two classes, the mean over the classes, each against all others.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).

@@ -51,9 +51,9 @@ def count_corpus(
 
     Args:
         blocks: blocks of lines, with one document per line; see :mod:`nlptx.text.blocks`.
-        settings: settings of the stage.
-        space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The limit
-            does not change the counts, unless there are more distinct words than fit in memory; see
+        settings: settings for counting.
+        space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The memory
+            limit does not change the counts, unless there are more distinct words than fit in memory; see
             :class:`TokenStream`.
         workers: threads that read the corpus, and threads or processes that count. The number of workers does not
             change the counts.
@@ -109,7 +109,7 @@ def count_known(
         stream: the tokens.
         known: int32 vocabulary id of each word id of the stream; -1 for a word outside the vocabulary.
         words: V, the number of words in the vocabulary.
-        settings: settings of the stage.
+        settings: settings for counting.
         space: memory limit and folder for temporary files.
         workers: pool of threads or processes; the number of workers does not change the counts.
         in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for

@@ -1,4 +1,4 @@
-"""Makes a part of the counts from one shard of a corpus; see :mod:`nlptx.cooccurrence.parts`."""
+"""Counts a single shard of a corpus; the result is called a part, see :mod:`nlptx.cooccurrence.parts`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def merge_parts(
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # after the loop, this is the last part; there is at least one
+    artifact: Artifact  # after the loop, the last part; there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -91,7 +91,7 @@ def merge_words(
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(space)
-    artifact: Artifact  # after the loop, this is the last part; there is at least one
+    artifact: Artifact  # after the loop, the last part; there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))

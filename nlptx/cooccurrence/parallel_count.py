@@ -1,8 +1,8 @@
 """Counts the pairs of nearby words with several workers.
 
-A task is to count a range of rows. Tasks are combined into groups that take about the same time, and each worker
-receives one group after another. Rows are returned through a ring of shared buffers, so that no large data passes
-through the pipes of worker processes.
+Each task counts a range of rows. Tasks are combined into groups that take about the same time, and each worker receives
+one group after another. Rows are returned through a ring of shared buffers, so that no large data passes through the
+pipes of worker processes.
 """
 
 from __future__ import annotations

@@ -126,7 +126,8 @@ class PairCounter:
         for start in range(0, len(positions), self.step):
             batch = positions[start : start + self.step]
             for line in self.lines:
-                # This loads many cache lines in parallel. Without it, the copy below would load them one by one.
+                # Reading the views loads many cache lines in parallel; otherwise, the copy below would load them one by
+                # one.
                 line.take(batch, mode="wrap")
             yield self.windows[batch].view(np.int32)
 

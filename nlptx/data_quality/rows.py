@@ -62,7 +62,7 @@ def read_rows(
     on_note: Callable[[str], None] = lambda note: None,
     on_document: Callable[[int], None] = lambda documents: None,
 ) -> Rows:
-    """Read all rows, including rows without a text or a label, but without the excluded rows.
+    """Read all rows, including rows without a text or a label; leave out the rows listed in ``reading.exclude``.
 
     Args:
         paths: files, folders and archives, or ``-`` for standard input.

@@ -95,7 +95,7 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
         on_note: called with a note if some documents have no value.
 
     Raises:
-        DataError: as for :func:`column_values`.
+        DataError: in the same cases as :func:`column_values`.
     """
     values = column_values(column, documents, "group")
     if missing := values.count(""):

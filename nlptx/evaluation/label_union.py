@@ -8,7 +8,7 @@ from nlptx.classifier.label_spellings import match_labels
 from nlptx.classifier.label_types import as_number
 from nlptx.training.labels import order_labels
 
-# Maximum number of labels that a note lists.
+# Maximum number of labels listed in a note.
 _MAX_LISTED = 10
 
 

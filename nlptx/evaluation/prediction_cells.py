@@ -145,13 +145,14 @@ def read_label_probabilities(
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        labels: label of each column.
+        labels: label whose probability each column contains.
         names: the C labels.
         sums_to_one: whether the probabilities of a text must sum to 1; False for multi-label data.
-        on_note: called with notes.
+        on_note: called with notes about rounded probabilities and about labels without a column.
 
     Raises:
-        DataError: as for :func:`read_probabilities`, or two columns of multi-label data have the same label.
+        DataError: in the same cases as :func:`read_probabilities`, and if two columns of multi-label data have the same
+            label.
     """
     if not columns:
         return None

@@ -39,7 +39,7 @@ from nlptx.evaluation.prediction_cells import (
 )
 from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_missing
 
-# Maximum number of labels that a message lists.
+# Maximum number of labels listed in a message.
 _MAX_LISTED = 20
 
 

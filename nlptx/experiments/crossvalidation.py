@@ -81,7 +81,7 @@ def cross_validate(
     Raises:
         ArtifactError: the journal belongs to another experiment, or is damaged.
         DataError: there are fewer texts or groups than folds.
-        NlptxError: as for :func:`nlptx.fit`.
+        NlptxError: in the same cases as :func:`nlptx.fit`.
 
     >>> from nlptx import TrainSettings
     >>> texts = ["a good film", "a bad film", "so good", "so bad"] * 10
@@ -95,7 +95,7 @@ def cross_validate(
     journal.begin(experiment.fingerprint(recipe))
     if rare := experiment.rare_labels():
         named = ", ".join(map(repr, rare[:10])) + (", ..." if len(rare) > 10 else "")
-        on_note(f"labels with fewer texts than folds are missing from some test folds: {named}")
+        on_note(f"labels with fewer texts than there are folds are missing from some test folds: {named}")
     noted: set[str] = set()
 
     def note_once(note: str) -> None:

@@ -107,7 +107,7 @@ def run_fold(
         feature_cache: cache of n-gram features that several training runs share; none by default.
 
     Raises:
-        NlptxError: as for :func:`nlptx.fit`.
+        NlptxError: in the same cases as :func:`nlptx.fit`.
     """
     started = time.perf_counter()
     fold_of_each = experiment.fold_of_each(seed)

@@ -107,7 +107,7 @@ def tune(
 
     Raises:
         ArtifactError: the journal belongs to another search, or is damaged.
-        NlptxError: as for :func:`nlptx.fit`, if no model can be trained with the settings to start from.
+        NlptxError: no model can be trained with the settings to start from; see :func:`nlptx.fit`.
     """
     if measure not in MEASURES:
         raise SettingsError(f"`measure` is {measure!r}; expected one of {', '.join(MEASURES)}")

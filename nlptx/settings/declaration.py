@@ -36,8 +36,8 @@ def setting(
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
 
-    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. If artifacts that were
-    made before the option existed need a value other than the default, ``before`` is that value.
+    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``before`` is the
+    value of the option in artifacts that were made before it existed; by default, it equals ``default``.
     """
     metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
     return field(default=default, metadata={**metadata, "before": before})
