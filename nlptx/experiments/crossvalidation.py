@@ -62,8 +62,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Train a model for each fold, on all other folds, and test it on the fold that was left out.
 
-    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe provides them
-    (``vectors`` or ``start``).
+    Word vectors and n-gram features are computed separately for each fold, from the other folds, unless the recipe
+    provides them (``vectors`` or ``start``).
 
     Args:
         experiment: texts and number of folds.

@@ -71,7 +71,7 @@ class Experiment:
         weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
             weights.
         unlabelled: texts without labels, which are used for training in every fold; see :func:`nlptx.fit`.
-        lexicon: word or phrase -> value, used as a prior of the n-gram features; see :func:`nlptx.fit`.
+        lexicon: word or phrase -> value, used as a prior for the n-gram features; see :func:`nlptx.fit`.
         separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:

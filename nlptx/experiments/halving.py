@@ -50,7 +50,7 @@ class Trial:
     failure: str = ""
 
     def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
-        """Return the mean of a measure over test folds, by default all that were tested; NaN if there are none."""
+        """Return the mean of a measure over test folds, by default over all tested folds; NaN if there are none."""
         values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 

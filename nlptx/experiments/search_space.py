@@ -104,7 +104,7 @@ class SearchSpace(NamedTuple):
     ) -> list[Values]:
         """Return up to ``count`` copies of the settings with random changes, none of which has been tried.
 
-        The first copy is random. Each of the others is chosen from several random copies: it is the copy for which an
+        The first copy is random. Each further copy is chosen from several random copies: it is the copy for which an
         additive model predicts the lowest loss; see :class:`AdditiveModel`.
 
         Args:

@@ -61,7 +61,7 @@ class PcaSettings(Settings):
     standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5,
-        "Scale component i to the mean square (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
+        "Scale component i to a mean square of (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
         "Transform",
         low=0,
         high=1,
