@@ -49,8 +49,8 @@ class Report:
         accuracy: fraction of the texts whose predicted label is the true label.
         interval: 95 % Wilson interval of the accuracy.
         majority: accuracy of always predicting the most frequent label.
-        balanced_accuracy: mean recall of the classes that have texts.
-        macro_f1: mean F1 of the classes that have texts.
+        balanced_accuracy: mean recall of the classes that occur among the true labels.
+        macro_f1: mean F1 of the classes that occur among the true labels.
         auc: ROC-AUC; for more than two classes, the mean over the classes, each against all others.
         log_loss: mean of -log P(true label), in nats.
         ece: expected calibration error of the confidence (the probability of the predicted label).
@@ -181,8 +181,8 @@ def log_loss(probabilities: NDArray[np.float64], targets: NDArray, weights: NDAr
     Args:
         probabilities: (texts, C) probability of each class.
         targets: (texts,) class of each text; or, for multi-label data, (texts, C) bool, True where a text has a class.
-            Then log P(target) is the sum of log p over the classes of the text, plus the sum of log(1 - p) over the
-            other classes.
+            For multi-label data, log P(target) is the sum of log p over the classes of the text, plus the sum of
+            log(1 - p) over the other classes.
         weights: (texts,) weight of each text, or None.
     """
     return float(np.average(log_losses(probabilities, targets), weights=weights))

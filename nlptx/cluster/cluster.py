@@ -26,7 +26,7 @@ R = TypeVar("R")
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
 # Maximum time to wait for a new local worker after all local workers died, in seconds. This limit is needed because
-# dask.distributed does not start a worker again that dies while it starts.
+# dask.distributed does not restart a worker that dies during its start.
 _RESTART_TIMEOUT = 60
 # Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
@@ -70,7 +70,7 @@ class Cluster:
         self._on_note = on_note
         self._stack = ExitStack()
         self._unsuitable: set[str] = set()
-        self._client: Any = None  # Any, because its methods have no type annotations
+        self._client: Any = None  # of type Any, because the client's methods have no type annotations
         self._pending: deque[tuple[Any, Future]] = deque()
         self._threads: dict[str, int] = {}  # address of each suitable worker -> number of its threads
         self._counted_at = 0.0
@@ -147,7 +147,7 @@ class Cluster:
 
     def _cancel(self) -> None:
         if self._pending:
-            with suppress(Exception):  # the connection may be lost
+            with suppress(Exception):  # the connection to the scheduler may be lost
                 self._client.cancel([future for _, future in self._pending])
             self._pending.clear()
 
@@ -195,7 +195,7 @@ class Cluster:
                     raise lost(self.address) from None
                 error = future.exception() if future.status == "error" else None  # type: ignore[no-untyped-call]
                 if isinstance(error, TimeoutError):
-                    raise  # the task raised it, for example because a network file system did not answer
+                    raise  # the task raised this error, for example because a network file system did not answer
                 self._count_threads()
                 if self._threads:
                     last_seen = time.monotonic()

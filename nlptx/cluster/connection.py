@@ -38,7 +38,8 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         NlptxError: no scheduler answers, or the local workers do not start.
     """
     try:
-        distributed: Any = importlib.import_module("distributed")  # its functions have no type annotations
+        # of type Any, because the functions of the module have no type annotations
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise SettingsError("a cluster needs dask.distributed", hint="pip install 'nlptx[cluster]'") from None
     import dask
@@ -56,7 +57,7 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
                     dashboard_address="127.0.0.1:0",
                     silence_logs=logging.CRITICAL,
                 )
-            except RuntimeError as error:  # a process was killed while it started
+            except RuntimeError as error:  # a worker process was killed during its start
                 reason = str(error).rstrip(".")
                 raise NlptxError(f"the local workers did not start ({reason})", hint="Run the command again.") from None
             yield stack.enter_context(distributed.Client(stack.enter_context(cluster)))

@@ -40,7 +40,7 @@ class CountJob:
     """The data that all counting tasks share.
 
     Args:
-        settings: settings of the stage.
+        settings: settings for counting.
         reading: options for reading the input.
         folder: absolute path of a folder that all workers can access, for intermediate results.
         memory: memory limit of a task, in bytes.
@@ -59,7 +59,10 @@ class CountJob:
     def of(
         cls, partitions: Sequence[Partition], settings: CountSettings, reading: ReadOptions, folder: str, memory: int
     ) -> CountJob:
-        """Return the job for the given partitions. The number of word ranges depends only on the size of the input."""
+        """Return the data that the tasks for the given partitions share.
+
+        The number of word ranges depends only on the size of the input.
+        """
         ranges = -(-sum(partition.size for partition in partitions) // _RANGE_BYTES)
         return cls(settings, reading, os.path.abspath(folder), memory, len(partitions), max(1, ranges))
 
@@ -154,7 +157,7 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
 
 
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
-    """Sum the word counts of a range, and write its most frequent words.
+    """Sum the word counts in a range of hash values, and write the most frequent words of the range.
 
     Return the number of tokens and the number of distinct words in the range. If no word occurs ``min_count`` times,
     the most frequent word is written anyway, because the error message names it.

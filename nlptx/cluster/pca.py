@@ -38,7 +38,7 @@ class PcaJob:
 
     Args:
         counts: absolute path of the file of co-occurrence counts.
-        settings: settings of the stage.
+        settings: settings for PCA.
         dtype: dtype of the products.
         folder: absolute path of a folder that all workers can access, for intermediate results.
     """
@@ -74,7 +74,7 @@ def fit_on(
     Args:
         workers: the cluster, which computes the products, and the workers of this machine for everything else.
         counts: path of the co-occurrence counts.
-        settings: settings of the stage.
+        settings: settings for PCA.
         seed: seed for the random starting block.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
         on_round: callback for progress; see :func:`nlptx.pca.power_iteration.power_iteration`.
@@ -118,7 +118,7 @@ def _operator(
 
 
 def _totals(job: PcaJob, rows: Rows) -> NDArray:
-    """Return the totals (rows,) of the matrix rows in a range."""
+    """Return the sum of each matrix row in a range, (rows,)."""
     with MemoryBudget() as budget:
         return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.first : rows.after])
 

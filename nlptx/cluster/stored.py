@@ -108,7 +108,7 @@ class Stored(Generic[T]):
         )
 
 
-# Files that this process has compared with their digests.
+# Files whose digests this process has already checked.
 _checked: set[Stored[Any]] = set()
 
 

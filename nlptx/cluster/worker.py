@@ -16,7 +16,7 @@ from nlptx.errors import NlptxError
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Number of bytes at the start of a file that are compared.
+# Number of bytes that are compared at the start of each file.
 _HEAD = 1 << 16
 
 
@@ -93,7 +93,7 @@ class Requirements:
 
 
 def versions() -> tuple[tuple[str, str], ...]:
-    """Return the versions of all software, except for the BLAS, that determines the bytes of a result."""
+    """Return the versions of all software that determines the bytes of a result, except for the BLAS."""
     import numpy
     import scipy
 

@@ -42,18 +42,18 @@ def count_corpus(
 ) -> Counts:
     """Count which words occur near each other, in bounded memory.
 
-    The context of a word is the ``window`` words before and after it in its document. Words outside the vocabulary
-    are removed first, as in GloVe and word2vec. Weights are summed exactly, as integer multiples of a small unit, and
-    the sums are converted from units to counts only at the end.
+    The context of a word is the ``window`` words before it and the ``window`` words after it in its document. Words
+    outside the vocabulary are removed first, as in GloVe and word2vec. Weights are summed exactly, as integer multiples
+    of a small unit, and the sums are converted from units to counts only at the end.
 
     The corpus is counted in blocks that fit in memory. If there are several blocks, their counts go to temporary files
     and are summed at the end, a few rows at a time.
 
     Args:
         blocks: blocks of lines, with one document per line; see :mod:`nlptx.text.blocks`.
-        settings: settings of the stage.
-        space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The limit
-            does not change the counts, unless there are more distinct words than fit in memory; see
+        settings: settings for counting.
+        space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The memory
+            limit does not change the counts, unless there are more distinct words than fit in memory; see
             :class:`TokenStream`.
         workers: threads that read the corpus, and threads or processes that count. The number of workers does not
             change the counts.
@@ -109,9 +109,9 @@ def count_known(
         stream: the tokens.
         known: int32 vocabulary id of each word id of the stream; -1 for a word outside the vocabulary.
         words: V, the number of words in the vocabulary.
-        settings: settings of the stage.
+        settings: settings for counting.
         space: memory limit and folder for temporary files.
-        workers: threads or processes; the number of workers does not change the counts.
+        workers: pool of threads or processes; the number of workers does not change the counts.
         in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for
             other texts. Otherwise, the entries are counts.
     """
@@ -160,7 +160,7 @@ def sum_runs(
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
-    """Return a stream's numbers of tokens, of tokens in the vocabulary, and of distinct words."""
+    """Return three numbers for a stream: tokens, tokens in the vocabulary, and distinct words."""
     return {
         "tokens": int(stream.totals.sum()),
         "known_tokens": int(vocabulary.counts.sum()),
@@ -206,7 +206,7 @@ def known_words(stream: TokenStream, vocabulary: Vocabulary) -> NDArray[np.int32
 
 
 def _reach(window: int, longest: int) -> int:
-    """Return the maximum distance of a pair in documents of at most ``longest`` tokens."""
+    """Return the maximum distance between the words of a pair, in documents of at most ``longest`` tokens."""
     return min(window, max(longest - 1, 1))
 
 

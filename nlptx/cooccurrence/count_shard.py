@@ -1,4 +1,4 @@
-"""Makes a part of the counts from one shard of a corpus; see :mod:`nlptx.cooccurrence.parts`."""
+"""Counts a single shard of a corpus; the result is called a part, see :mod:`nlptx.cooccurrence.parts`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def count_shard(
         blocks: the whole corpus as blocks of lines.
         shard: which documents to use.
         words: the words whose pairs are counted; None for a part with tokens.
-        settings: settings of the stage.
+        settings: settings for counting.
         corpus: function that returns facts about the whole corpus: number of documents, digest, options. The function
             is called after all blocks have been read.
         space: memory limit, and folder for temporary files. The part is valid until ``space`` is closed.
-        workers: threads or processes; the number of workers does not change the part.
+        workers: pool of threads or processes; the number of workers does not change the part.
 
     Raises:
         DataError: the word list belongs to another corpus, or there are more distinct words than fit in memory.

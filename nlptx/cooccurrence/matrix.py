@@ -101,8 +101,8 @@ def count(
         settings: see :class:`CountSettings`.
         jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number of workers
             does not change the result. The workers are processes or threads; see :func:`nlptx.fit`.
-        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. If
-            there are more distinct words than fit in memory, the rarest are dropped. The limit does not apply to the
+        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. If there
+            are more distinct words than fit in memory, the rarest are dropped. The memory limit does not apply to the
             result, which is always in memory.
         tmp_dir: folder for temporary files.
 

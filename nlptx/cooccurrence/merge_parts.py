@@ -45,8 +45,9 @@ def merge_parts(
 
     Args:
         paths: files of the parts, in any order.
-        space: memory limit, and folder for temporary files. One part at a time must fit in memory.
-        workers: threads or processes; the number of workers does not change the counts.
+        space: memory limit, and folder for temporary files. Each part must fit in memory; only one part is in memory at
+            a time.
+        workers: pool of threads or processes; the number of workers does not change the counts.
         on_part: called after each part with the number of parts that have been read.
 
     Raises:
@@ -57,7 +58,7 @@ def merge_parts(
     """
     stream, runs = TokenStream(space), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # after the loop, this is the last part; there is at least one
+    artifact: Artifact  # after the loop, the last part; there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -90,7 +91,7 @@ def merge_words(
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(space)
-    artifact: Artifact  # after the loop, this is the last part; there is at least one
+    artifact: Artifact  # after the loop, the last part; there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))
@@ -113,7 +114,7 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
             _check_number(len(paths), shard)
         _check_alike(artifact, first, path, paths[0])
         if shard in found:
-            raise DataError(f"holds shard {shard}, as does {found[shard]}", where=path, hint="Pass each shard once.")
+            raise DataError(f"contains shard {shard}, as does {found[shard]}", where=path, hint="Pass each shard once.")
         found[shard] = path
         yield path, artifact
     if first is None:
@@ -130,7 +131,7 @@ def _shard(artifact: Artifact) -> Shard:
 def _pairs(artifact: Artifact) -> Cooccurrence:
     part = Cooccurrence.from_artifact(artifact)
     if (part.matrix.data != np.floor(part.matrix.data)).any():
-        raise CorruptError("the matrix holds a sum that is not an integer")
+        raise CorruptError("the matrix contains a sum that is not an integer")
     return part
 
 

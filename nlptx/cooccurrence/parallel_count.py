@@ -1,8 +1,8 @@
 """Counts the pairs of nearby words with several workers.
 
-A task is to count a range of rows. Tasks are combined into groups that take about the same time, and each worker
-receives one group after another. Rows are returned through a ring of shared buffers, so that no large data passes
-through the pipes of worker processes.
+Each task counts a range of rows. Tasks are combined into groups that take about the same time, and each worker receives
+one group after another. Rows are returned through a ring of shared buffers, so that no large data passes through the
+pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nlptx.cooccurrence.window_pairs import PairCounter, SparseRows, Task
 from nlptx.runtime.shared_memory import shared_empty
 from nlptx.runtime.workers import Workers
 
-# Total number of entries in all buffers, unless a single task needs more.
+# Maximum total number of entries in all buffers; exceeded only if a single task needs more.
 _ENTRIES = 1 << 21
 # Approximate number of pairs in a group of tasks. Counting a group takes a few hundredths of a second.
 _PAIRS = 1 << 21
@@ -26,7 +26,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
 
     Args:
         counter: counter for the documents of one block, which also defines the tasks.
-        workers: threads or processes; the number of workers does not change the counts.
+        workers: pool of threads or processes; the number of workers does not change the counts.
     """
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # at most about one worker per group
     size = workers.jobs + 1  # a buffer for each group in progress, and one for the group that the caller is using

@@ -75,7 +75,7 @@ class TokenPart:
         if len(set(words)) != len(words):
             raise CorruptError("a word is listed twice")
         if len(ids) and not 0 <= ids.min() <= ids.max() < len(words):
-            raise CorruptError("a document contains a word that is not listed")
+            raise CorruptError("a document contains a word id that is not in the list of words")
         if (np.bincount(ids, minlength=len(words)) != counts).any():
             raise CorruptError("the word counts are wrong")
         if (lengths < 0).any() or lengths.sum() != len(ids):

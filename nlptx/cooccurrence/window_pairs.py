@@ -27,7 +27,7 @@ _CACHE_LINE = 16
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Adding up the pairs of a row in a dense vector of V words takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS
-# pairs. If a row has fewer pairs, they are therefore sorted.
+# pairs. Therefore, the pairs of a row are sorted if there are fewer of them than this number.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -126,7 +126,8 @@ class PairCounter:
         for start in range(0, len(positions), self.step):
             batch = positions[start : start + self.step]
             for line in self.lines:
-                # This loads many cache lines in parallel. Without it, the copy below would load them one by one.
+                # Reading the views loads many cache lines in parallel; otherwise, the copy below would load them one by
+                # one.
                 line.take(batch, mode="wrap")
             yield self.windows[batch].view(np.int32)
 

@@ -66,7 +66,7 @@ def check(
 
     Args:
         rows: the data.
-        workers: threads or processes to use; their number does not change the result.
+        workers: pool of threads or processes; the number of workers does not change the result.
         against: test data, which should have no text in common with the data; None if there is none.
         similarity: minimum Jaccard similarity of texts that are nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label, or for

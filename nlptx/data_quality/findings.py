@@ -56,7 +56,7 @@ KINDS = {
     ),
     "near-overlap": Kind(
         "texts that are nearly the same as a text in the test data",
-        "Leave them out of the training data if they come from the same source.",
+        "Leave them out of the training data if both texts come from the same source.",
         False,
         True,
     ),

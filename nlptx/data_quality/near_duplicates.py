@@ -10,8 +10,8 @@ elements in common, and only the pairs that do are compared in full.
 Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of
 such a group are sorted by the smallest hash among their shingles (MinHash), and each text is compared only with the
 next few, so that the time is proportional to the number of texts. The more similar two texts are, the more likely their
-smallest hashes are equal. Similar texts are therefore usually neighbours in this order, and the pairs that are found
-still connect them.
+smallest hashes are equal. Similar texts are therefore usually neighbours in this order, so the pairs that are found
+still link most of the similar texts of a group, directly or through other texts.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def similar_pairs(
         words: words of all texts.
         rows: (B,) sorted indices of the texts to compare. Each of these texts has at least one word.
         threshold: minimum Jaccard similarity, above 0 and at most 1.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads; the number of threads does not change the result.
         on_progress: called with the completed fraction.
     """
     chunks = _chunks(words, rows)

@@ -102,7 +102,7 @@ def out_of_fold_probabilities(
         targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         classes: number of labels C.
         rng: random number generator for the folds.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads; the number of threads does not change the result.
         on_progress: called with the completed fraction.
     """
     rows = ngram_rows(words)

@@ -23,7 +23,7 @@ class Lengths:
         percentiles: for each percentage in PERCENTILES, the smallest L such that at least this percentage of the texts
             have a length of at most L.
         maximum: length of the longest text.
-        where: position of the first text with this length.
+        where: position of the first text with the maximum length.
         mean: mean text length.
     """
 

@@ -24,7 +24,7 @@ class Rows:
         documents: the N documents. Columns other than the text and the label are dropped.
         labels: labels of each text, or None if the label is missing.
         columns: names of all columns, in order of first occurrence; empty for plain text.
-        unreadable: number of rows that could not be read; the documents do not contain them.
+        unreadable: number of rows that could not be read; they are left out.
         first_unreadable: position of the first of these rows, or "".
         sets: whether the data is multi-label.
         sha256: SHA-256 of the data, as in :class:`.Corpus`.
@@ -62,7 +62,7 @@ def read_rows(
     on_note: Callable[[str], None] = lambda note: None,
     on_document: Callable[[int], None] = lambda documents: None,
 ) -> Rows:
-    """Read all rows, including rows without a text or a label, but without the excluded rows.
+    """Read all rows, including rows without a text or a label; leave out the rows listed in ``reading.exclude``.
 
     Args:
         paths: files, folders and archives, or ``-`` for standard input.

@@ -15,7 +15,7 @@ _DIGEST = 16
 
 
 def normalized(text: str) -> str:
-    r"""Return the form of a text that is compared: in NFKC, case-folded, and with single spaces.
+    r"""Return the form in which texts are compared: in NFKC, case-folded, and with single spaces.
 
     >>> normalized("Ｆine\u00a0 PHONE\n")
     'fine phone'

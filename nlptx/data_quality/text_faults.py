@@ -29,7 +29,7 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# ASCII texts are searched only for these patterns, because matches of the others contain non-ASCII characters.
+# Patterns for which ASCII texts are searched; matches of all other patterns contain non-ASCII characters.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
 # For a text or for the whole corpus, let f be the fraction of its words that occur in only one text. A text is unusual
 # if it has at least _MIN_WORDS words, and its f is at least _MIN_FRACTION and at least _TIMES times the f of the
@@ -47,7 +47,7 @@ def find_text_faults(rows: Rows, words: TextWords) -> Iterator[Finding]:
     texts = rows.texts
     yield Finding("empty-texts", np.array([row for row, text in enumerate(texts) if not text.strip()], np.int64))
     missing = [row for row, labels in enumerate(rows.labels) if labels is None]
-    # If no row has a label, the data is meant to be unlabelled, and missing labels are not a fault.
+    # If no row has a label, the data is treated as unlabelled, and missing labels are not a fault.
     yield Finding("missing-labels", np.array(missing if len(missing) < len(rows) else [], np.int64))
     found: dict[str, list[int]] = {kind: [] for kind in _PATTERNS}
     for row, text in enumerate(texts):

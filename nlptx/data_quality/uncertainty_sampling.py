@@ -39,7 +39,7 @@ class SuggestedTexts:
         labels: predicted labels of each text; exactly one for single-label data.
         probabilities: (N,) probability of the predicted label; for multi-label data, the probability that the least
             certain yes-or-no decision about a label is correct.
-        obstacle: reason why there are no texts, or an empty string.
+        obstacle: reason why no texts are suggested, or an empty string.
     """
 
     rows: NDArray[np.int64]
@@ -58,7 +58,7 @@ def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> N
     Args:
         rows: labelled data.
         unlabelled: texts without labels, or None.
-        has_model: whether a given model computes the probabilities. Otherwise, a model must be fitted.
+        has_model: whether a model supplied by the caller computes the probabilities. Otherwise, a model must be fitted.
     """
     if unlabelled is None and None not in rows.labels:
         raise DataError("there is no text without a label", hint="Add texts without labels with `unlabelled`.")
@@ -75,7 +75,7 @@ def suggest_texts(
         rows: labelled data; its rows without a label are candidates too.
         unlabelled: additional candidates, or None. Any labels that they have are ignored.
         count: maximum number of texts.
-        workers: threads to use; their number does not change the result.
+        workers: pool of threads; the number of threads does not change the result.
         predict: computes the probabilities. If None, they come from the n-gram model of
             :mod:`.out_of_fold`, fitted on the labelled rows; texts that share no n-gram with these rows are then not
             candidates, because nothing is known about them.

@@ -62,7 +62,7 @@ def find_words(
 
     Args:
         texts: the N texts.
-        workers: threads or processes to use; their number does not change the result.
+        workers: pool of threads or processes; the number of workers does not change the result.
         on_progress: called repeatedly with the number of texts read so far.
     """
     with MemoryBudget() as memory:

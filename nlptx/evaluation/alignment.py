@@ -25,7 +25,7 @@ def align(
 
     Args:
         predictions: predictions of each model for the same labelled texts.
-        on_note: called with a note about labels that are spelled differently.
+        on_note: called with a note about labels that some models spell differently.
 
     Raises:
         DataError: the texts differ.
@@ -37,7 +37,7 @@ def align(
     for other in predictions:
         if other.targets.ndim != first.targets.ndim:
             raise LabelError(
-                f"one of {first.source} and {other.source} is single-label, and the other is multi-label",
+                f"of {first.source} and {other.source}, one is single-label and the other is multi-label",
                 hint="Compare predictions of the same kind. For multi-label tables, set `label_separator`.",
             )
         same = other.documents is first.documents
@@ -69,7 +69,7 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
 def _renumbered(
     predictions: LabelledPredictions, names: Sequence[str], spelling: dict[str, str]
 ) -> LabelledPredictions:
-    """Return the predictions with the class numbers of ``names``; ``spelling`` maps their labels to these names."""
+    """Renumber the classes by their index in ``names``; ``spelling`` maps each label to one of these names."""
     columns = np.array([names.index(spelling[name]) for name in predictions.label_names], np.int64)
     if columns.tolist() == list(range(len(names))):
         return predictions

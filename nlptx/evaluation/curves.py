@@ -44,7 +44,7 @@ def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> 
     if not positives or not negatives:
         return None
     order = np.argsort(-scores, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # last text with each score
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # index of the last text with each score
     hits = np.cumsum(positive[order])[last]
     recall, precision = hits / positives, hits / (last + 1)
     false_rate = (last + 1 - hits) / negatives
@@ -108,7 +108,7 @@ def without_temperature(
     Args:
         model: the classifier.
         probabilities: (texts, C) probabilities that the model predicted.
-        known: (texts,) whether each text has a known word. The temperature is not applied to other texts.
+        known: (texts,) whether each text has a known word. The temperature is applied only to texts that have one.
     """
     loss = model.network.loss
     if loss.independent:

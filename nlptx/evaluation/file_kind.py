@@ -42,9 +42,10 @@ def has_true_labels(path: str, reading: ReadOptions) -> bool:
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
-    """Return the options with the format of a table, which is determined by its name or, if that fails, by its content.
+    """Return ``reading`` with the format of a table.
 
-    ``reading.format`` is ignored, because it describes other inputs, such as labelled data from a pipe.
+    The format is determined by the name of the file or, if that fails, by its content. ``reading.format`` is ignored,
+    because it describes other inputs, such as labelled data from a pipe.
     """
     named = format_by_name(path)
     return replace(reading, format=_table_format(_head(path)) or "csv" if named == "text" else "auto")

@@ -95,7 +95,7 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
         on_note: called with a note if some documents have no value.
 
     Raises:
-        DataError: as for :func:`column_values`.
+        DataError: in the same cases as :func:`column_values`.
     """
     values = column_values(column, documents, "group")
     if missing := values.count(""):
@@ -107,7 +107,7 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
 
 
 def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
-    """Return the text of each row if there are predictions for several seeds, so that texts are repeated, else None."""
+    """Return the text of each row if texts are repeated, because there are predictions for several seeds; else None."""
     seeds = {(document.fields or {}).get(_SEED) for document in documents}
     if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):
         return None

@@ -8,7 +8,7 @@ from nlptx.classifier.label_spellings import match_labels
 from nlptx.classifier.label_types import as_number
 from nlptx.training.labels import order_labels
 
-# Maximum number of labels that a note lists.
+# Maximum number of labels listed in a note.
 _MAX_LISTED = 10
 
 
@@ -17,14 +17,14 @@ def unite_labels(
 ) -> tuple[dict[str, str], list[str], bool]:
     """Return the spelling to use for each label, the distinct labels in order, and whether the labels are ordered.
 
-    A predicted label is read as a true label if the two differ only in case, are the same number, or have the same
-    meaning in known pairs of labels, such as neg/pos and 0/1.
+    A predicted label is treated as equal to a true label if the two differ only in case, are the same number, or have
+    the same meaning in known pairs of labels, such as neg/pos and 0/1.
 
     Args:
         true: labels of the texts.
         predicted: labels that are predicted or have a probability column.
         where: name of the file, for the note.
-        on_note: called with a note about labels that are spelled differently.
+        on_note: called with a note about labels whose spelling is changed.
 
     >>> unite_labels(["neg", "pos"], ["Pos", "so"], "a.csv", on_note=lambda note: None)
     ({'neg': 'neg', 'pos': 'pos', 'Pos': 'pos', 'so': 'so'}, ['neg', 'pos', 'so'], False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 # Number of random sign vectors, and the seed with which they are drawn.
 _SAMPLES, _SEED = 10_000, 2
-# Maximum number of signs in memory at a time.
+# Maximum number of signs in memory at the same time.
 _BLOCK = 4_000_000
 LEVEL, POWER = 0.05, 0.8
 
@@ -20,8 +20,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
     The test uses only the texts that exactly one of the two models predicts correctly. If both models are equally good,
-    each of them is equally likely to be that model. The number of texts that only the first model predicts correctly is
-    then binomial with parameter 1/2.
+    the first model is the correct one for each of these texts with a probability of 1/2, so the number of texts that
+    only the first model predicts correctly is binomial with parameter 1/2.
 
     Args:
         only_first: number of texts that only the first model predicts correctly.
@@ -85,7 +85,7 @@ def texts_needed(discordant: float, difference: float, level: float = LEVEL) -> 
     Args:
         discordant: fraction of the texts that exactly one of the two models predicts correctly.
         difference: difference in accuracy; its absolute value is at most ``discordant``.
-        level: significance level. If several pairs are compared, this is 0.05 divided by their number.
+        level: significance level. If several pairs of models are compared, this is 0.05 divided by the number of pairs.
 
     Returns:
         The number of texts; None if the difference is 0.

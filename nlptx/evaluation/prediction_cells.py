@@ -17,7 +17,8 @@ from nlptx.errors import DataError
 PROBABILITY_PREFIX = "prob_"
 # Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label".
 _PREDICTED = ("predicted", "predicted_label")
-# Prefix that nlptx adds to the name of a new column until the table has no other column with this name.
+# Prefix that nlptx adds to the name of a new column, repeatedly if necessary, if the table already has a column with
+# this name.
 _REPEATED = "predicted_"
 _NO_ANSWER = ("", "?")
 # Maximum error of a probability that was rounded to two decimals.
@@ -39,10 +40,10 @@ def predicted_column(documents: Sequence[Document]) -> str | None:
 
 
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
-    """Return the column with this name, preceded by ``predicted_`` any number of times; None if there is none.
+    """Return the column with this name, possibly after one or more prefixes ``predicted_``; None if there is none.
 
-    If there are several, the one with the longest name is returned. It was written last, when the table already had the
-    others.
+    If there are several, the one with the longest name is returned. It was written last, because nlptx adds a prefix to
+    the name of a new column if the table already has a column with this name.
     """
     fields = {field.strip().casefold(): field for field in documents[0].fields or {}}
     found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
@@ -86,7 +87,7 @@ def _label(value: Any, column: str, where: str) -> str | None:
 
 
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
-    """Return label -> name of the column with its probability, for each label that has such a column."""
+    """Return a dict from each label that has a column of probabilities to the name of this column."""
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
     found = [(match, name) for name in documents[0].fields or {} if (match := pattern.fullmatch(name.strip()))]
     # Of several columns for a label, the one with the longest name is used, because it was written last.
@@ -144,13 +145,14 @@ def read_label_probabilities(
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        labels: label of each column.
+        labels: label whose probability each column contains.
         names: the C labels.
         sums_to_one: whether the probabilities of a text must sum to 1; False for multi-label data.
-        on_note: called with notes.
+        on_note: called with notes about rounded probabilities and about labels without a column.
 
     Raises:
-        DataError: as for :func:`read_probabilities`, or two columns of multi-label data have the same label.
+        DataError: in the same cases as :func:`read_probabilities`, and if two columns of multi-label data have the same
+            label.
     """
     if not columns:
         return None

@@ -39,7 +39,7 @@ from nlptx.evaluation.prediction_cells import (
 )
 from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_missing
 
-# Maximum number of labels that a message lists.
+# Maximum number of labels listed in a message.
 _MAX_LISTED = 20
 
 
@@ -160,7 +160,7 @@ def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, 
         for document in documents:
             if (document.fields or {}).get(column) == "?":
                 raise DataError(
-                    f"column {column!r} contains '?'; expected labels, or nothing if the text has none of them",
+                    f"column {column!r} contains '?'; expected labels, or an empty cell if the text has no label",
                     where=document.where,
                 )
     predicted = None if column is None else read_predicted(documents, column, reading.label_separator)

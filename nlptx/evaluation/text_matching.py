@@ -10,7 +10,7 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 from nlptx.evaluation.labelled_predictions import LabelledData
 
-# Maximum number of characters of a text that a message quotes.
+# Maximum number of characters quoted from a text in a message.
 _QUOTED = 60
 
 
@@ -69,7 +69,7 @@ def without_missing(data: LabelledData, found: Sequence[Document], on_note: Call
     """
     keys = [_key(document) for document in data.documents]
     texts, rows = Counter(keys), Counter(map(_key, found))
-    # The number of seeds is the largest number of rows per occurrence of a text.
+    # The largest number of rows per occurrence of a text is taken as the number of seeds.
     seeds = max((-(-rows[key] // count) for key, count in texts.items()), default=1) or 1
     if any(count % seeds for count in rows.values()):
         seeds = 1

@@ -62,16 +62,16 @@ def cross_validate(
 ) -> CrossValidation:
     """Train a model for each fold, on all other folds, and test it on the fold that was left out.
 
-    Word vectors and n-gram features are made anew for each fold, from the other folds, unless the recipe provides them
-    (``vectors`` or ``start``).
+    Word vectors and n-gram features are computed separately for each fold, from the other folds, unless the recipe
+    provides them (``vectors`` or ``start``).
 
     Args:
         experiment: texts and number of folds.
         recipe: settings with which the models are trained; None for the defaults.
         seeds: seeds for the split into folds and for training. The cross-validation is repeated for each seed.
-        workers: threads or processes. Several folds are processed at the same time, each by some of the workers,
-            because this is faster than using all workers for one fold. If there is too little memory, fewer folds are
-            processed at the same time. The number of workers does not change the result.
+        workers: pool of threads or processes that runs the folds. Several folds are processed at the same time, each by
+            some of the workers, because this is faster than using all workers for one fold. If there is too little
+            memory, fewer folds are processed at the same time. The number of workers does not change the result.
         run_folds: function that trains and tests the models elsewhere, such as on a cluster; None to use ``workers``.
         journal: an open journal (see :class:`.Journal`), or None. The folds that it contains are not computed again.
         on_fold: called with the result of each fold, even if the result was read from the journal.
@@ -81,7 +81,7 @@ def cross_validate(
     Raises:
         ArtifactError: the journal belongs to another experiment, or is damaged.
         DataError: there are fewer texts or groups than folds.
-        NlptxError: as for :func:`nlptx.fit`.
+        NlptxError: in the same cases as :func:`nlptx.fit`.
 
     >>> from nlptx import TrainSettings
     >>> texts = ["a good film", "a bad film", "so good", "so bad"] * 10
@@ -95,7 +95,7 @@ def cross_validate(
     journal.begin(experiment.fingerprint(recipe))
     if rare := experiment.rare_labels():
         named = ", ".join(map(repr, rare[:10])) + (", ..." if len(rare) > 10 else "")
-        on_note(f"labels with fewer texts than folds are missing from some test folds: {named}")
+        on_note(f"labels with fewer texts than there are folds are missing from some test folds: {named}")
     noted: set[str] = set()
 
     def note_once(note: str) -> None:

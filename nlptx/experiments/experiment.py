@@ -32,7 +32,7 @@ class Recipe:
         train: training settings.
         vectors: word vectors, or settings for making them from the training texts of each fold and the unlabelled
             texts; None if ``start`` is given.
-        start: model to start from, or None.
+        start: existing model from which training starts, or None.
     """
 
     train: TrainSettings = TrainSettings()
@@ -71,7 +71,7 @@ class Experiment:
         weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
             weights.
         unlabelled: texts without labels, which are used for training in every fold; see :func:`nlptx.fit`.
-        lexicon: word or phrase -> value, used as a prior of the n-gram features; see :func:`nlptx.fit`.
+        lexicon: word or phrase -> value, used as a prior for the n-gram features; see :func:`nlptx.fit`.
         separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:

@@ -59,7 +59,7 @@ class FoldResult:
         Args:
             record: JSON values.
             targets: true classes of all N texts of the experiment.
-            classes: number of labels C.
+            classes: number of classes C.
 
         Raises:
             KeyError, TypeError, ValueError: the record does not fit the experiment.
@@ -77,7 +77,7 @@ class FoldResult:
             seconds=float(record["seconds"]),
         )
         if not len(rows) or rows.min() < 0 or rows.max() >= len(targets):
-            raise ValueError("a text of the fold does not exist")
+            raise ValueError("the fold contains the number of a text that does not exist")
         return result
 
 
@@ -99,14 +99,15 @@ def run_fold(
         recipe: settings with which the model is trained.
         seed: seed for the folds and for training.
         fold: number of the fold, from 0.
-        workers: threads or processes. The number of workers does not change the result.
+        workers: pool of threads or processes, used for training and testing. The number of workers does not change the
+            result.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks.
         train_rows: indices of the training texts; None for all texts outside the fold.
         feature_cache: cache of n-gram features that several training runs share; none by default.
 
     Raises:
-        NlptxError: as for :func:`nlptx.fit`.
+        NlptxError: in the same cases as :func:`nlptx.fit`.
     """
     started = time.perf_counter()
     fold_of_each = experiment.fold_of_each(seed)

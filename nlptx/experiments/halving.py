@@ -26,8 +26,8 @@ _CANDIDATES = 6
 # Measures that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
 # Function that performs steps, each of which trains and tests one model. Its arguments are an iterator over the steps
-# and their maximum number. It must take the steps one at a time, because their number depends on the remaining time.
-# For each step, in order, it yields a record, or None if there was no time for the step.
+# and the maximum number of steps. It must take the steps one at a time, because their number depends on the remaining
+# time. For each step, in order, it yields a record, or None if there was no time for the step.
 RunSteps = Callable[[Iterator[Step], int], Generator[dict[str, Any] | None]]
 
 
@@ -50,7 +50,7 @@ class Trial:
     failure: str = ""
 
     def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
-        """Return the mean of a measure over test folds, by default all that were tested; NaN if there are none."""
+        """Return the mean of a measure over test folds, by default over all tested folds; NaN if there are none."""
         values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
@@ -126,7 +126,7 @@ class Search:
         return candidates[0] if candidates else best
 
     def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
-        """Evaluate candidates on the given folds. Each worker performs one step at a time, on its part of the cores.
+        """Evaluate candidates on the given folds. Each worker performs one step at a time, on its share of the cores.
 
         Raises:
             OutOfTimeError: the remaining time is probably too short for the next step.
@@ -163,7 +163,7 @@ class Search:
 
         def work(plain: tuple[Any, ...]) -> dict[str, Any] | None:
             step = Step(*plain)
-            # A step may have to wait for a worker, so the remaining time is tested again when the step starts.
+            # A step may have to wait for a worker, so the remaining time is checked again when the step starts.
             if not self._in_time(step):
                 return None
             # A worker process cannot show its progress.

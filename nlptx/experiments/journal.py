@@ -106,7 +106,7 @@ class Journal:
             saved, records = Fingerprint(**content["fingerprint"]), dict(content["records"])
             differences = fingerprint.differences(saved)
             if not all(isinstance(record, dict) for record in records.values()):
-                raise ValueError("a record is not an object")
+                raise ValueError("a record is not a JSON object")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ArtifactError(f"cannot be read: {error}", where=str(self.path), hint=advice) from error
         if differences:

@@ -68,9 +68,9 @@ class SearchSpace(NamedTuple):
         """Return the settings that may change.
 
         Args:
-            recipe: recipe to start from. If it does not make word vectors, the counting and PCA settings stay fixed.
-                If training starts from a model, the network shape and the n-gram settings stay fixed. If there is no
-                network (``epochs=0``), only the n-gram settings and the held-out fraction change.
+            recipe: recipe to start from. If it does not make word vectors, the counting and PCA settings stay fixed. If
+                training starts from an existing model, the network shape and the n-gram settings stay fixed. If there
+                is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
         """
         excluded = set(fixed)
@@ -104,7 +104,7 @@ class SearchSpace(NamedTuple):
     ) -> list[Values]:
         """Return up to ``count`` copies of the settings with random changes, none of which has been tried.
 
-        The first copy is random. Each of the others is chosen from several random copies: it is the copy for which an
+        The first copy is random. Each further copy is chosen from several random copies: it is the copy for which an
         additive model predicts the lowest loss; see :class:`AdditiveModel`.
 
         Args:
@@ -142,7 +142,7 @@ class AdditiveModel:
     """Predicts the loss of settings as a sum with one term for the value of each setting, fitted by ridge regression.
 
     Args:
-        space: the settings in the sum, and their values.
+        space: the settings whose effects are added, each with its possible values.
         observed: settings and their losses, to which the model is fitted.
     """
 
@@ -163,7 +163,7 @@ class AdditiveModel:
         return float(self._indicators(values) @ self._effects)
 
     def _indicators(self, values: Values) -> NDArray[np.float64]:
-        """Return 1 for each value that the settings have, and 0 for all other values."""
+        """Return a vector with one entry per possible value of a setting: 1 if the settings have this value, else 0."""
         indicators = np.zeros(len(self._positions))
         for names in self._groups:
             position = self._positions.get((names, tuple(values[name] for name in names)))

@@ -54,7 +54,8 @@ def run_step(
         recipe: starting settings of the search.
         seed: seed for the folds and for training.
         step: the settings and the fold.
-        workers: threads or processes. The number of workers does not change the result.
+        workers: pool of threads or processes, used for training and testing. The number of workers does not change the
+            result.
         feature_cache: n-gram features that several steps share.
         on_progress: callback for the progress of training.
         clock: function that returns the time in seconds.

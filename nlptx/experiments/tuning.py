@@ -4,8 +4,8 @@ The search consists of rounds. The candidates of the first round are changes tha
 rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
 on two more folds, and the best of these on the remaining folds. After each of these three tests, a candidate continues
 only if it is better than the best settings so far on the same folds. A candidate that passes all tests replaces the
-best settings. Because candidates are compared on the same folds, the differences between folds cancel out. Each round
-begins with a different fold.
+best settings so far. Because candidates are compared on the same folds, the differences between folds cancel out. Each
+round begins with a different fold.
 
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
@@ -62,7 +62,7 @@ class Tuning:
 
     @property
     def compared(self) -> bool:
-        """Whether the time was long enough to test any other settings."""
+        """Whether the time was long enough to test any settings other than the starting settings."""
         return any(trial.folds for trial in self.trials[1:])
 
 
@@ -96,8 +96,8 @@ def tune(
         measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed for the folds, for training and for the candidates.
-        workers: threads or processes. Steps run in parallel, each on some of the workers. The number of workers changes
-            only how many steps the time allows.
+        workers: pool of threads or processes that performs the steps. Steps run in parallel, each on some of the
+            workers. The number of workers changes only how many steps the time allows.
         run_steps: function that performs the steps elsewhere, such as on a cluster; None to use ``workers``.
         journal: an open journal (see :class:`.Journal`), from which finished steps are read; none by default.
         on_step: called before and during each step, with its description and the fraction of the time or of the rounds
@@ -107,7 +107,7 @@ def tune(
 
     Raises:
         ArtifactError: the journal belongs to another search, or is damaged.
-        NlptxError: as for :func:`nlptx.fit`, if no model can be trained with the settings to start from.
+        NlptxError: no model can be trained with the settings to start from; see :func:`nlptx.fit`.
     """
     if measure not in MEASURES:
         raise SettingsError(f"`measure` is {measure!r}; expected one of {', '.join(MEASURES)}")

@@ -43,9 +43,9 @@ def assign_folds(targets: NDArray, parts: int, rng: np.random.Generator) -> NDAr
     """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
     Runs are shuffled, and the runs with the same most frequent label are assigned to the folds in turn. If the
-    proportions of the labels differed between the folds, a model fitted without a fold would underestimate exactly
-    those labels that are frequent in the fold, and features computed out of fold would be misleading. This effect would
-    be largest for texts that are sorted by label.
+    proportions of the labels differed between the folds, a model fitted without a fold would predict too low
+    probabilities for exactly those labels that are frequent in the fold, and features computed out of fold would be
+    misleading. This effect would be largest for texts that are sorted by label.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.

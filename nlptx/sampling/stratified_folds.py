@@ -1,4 +1,4 @@
-"""Stratified folds for cross-validation: each label is spread evenly over the folds."""
+"""Stratified folds for cross-validation: the texts of each label are spread evenly over the folds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nlptx.errors import DataError, SettingsError
 from nlptx.sampling.splits import shuffled_runs
 
-# Number of parts that make up a sample of whole groups. With more parts, the sample is closer to the wanted size, but
-# its label fractions are less exact.
+# Number of parts that make up a sample of whole groups. With more parts, the sample is closer to the requested size,
+# but its label fractions are less exact.
 _PARTS_PER_SAMPLE = 10
 
 

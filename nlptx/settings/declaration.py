@@ -36,15 +36,15 @@ def setting(
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
 
-    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. If artifacts that were
-    made before the option existed need a value other than the default, ``before`` is that value.
+    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``before`` is the
+    value of the option in artifacts that were made before it existed; by default, it equals ``default``.
     """
     metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
     return field(default=default, metadata={**metadata, "before": before})
 
 
 def stored_value(item: dataclasses.Field[Any], stored: dict[str, Any]) -> Any:
-    """Return the value of a setting in an artifact. The settings ``stored`` in an old artifact may lack recent ones."""
+    """Return the value of a setting in an artifact; ``stored`` lacks the setting if the artifact is older than it."""
     before = item.metadata["before"]
     return stored.get(item.name, item.default if before is None else before)
 

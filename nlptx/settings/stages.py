@@ -13,7 +13,8 @@ DEFAULT_MEMORY, MIN_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
 # Minimum Jaccard similarity of texts that ``nlptx check`` reports as near-duplicates.
 SIMILARITY = 0.8
-# Value of a setting that depends on the number of texts and labels (:mod:`nlptx.training.automatic`).
+# Value that makes a setting automatic: it is then chosen by the number of texts and labels, in
+# :mod:`nlptx.training.automatic`.
 AUTOMATIC = -1
 
 
@@ -60,7 +61,7 @@ class PcaSettings(Settings):
     standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5,
-        "Scale component i to the mean square (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
+        "Scale component i to a mean square of (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
         "Transform",
         low=0,
         high=1,

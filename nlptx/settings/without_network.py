@@ -30,7 +30,7 @@ _OF_NGRAMS = ("ngram_min_texts", "lsa_components", "distill")
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings for an empty encoder, with the default of every other setting that has no effect."""
+    """Return the settings for an empty encoder, with all other settings that have no effect reset to their defaults."""
     changes: dict[str, Any] = {name: _DEFAULTS[name] for name in UNUSED}
     return replace(settings, **changes | dict(SHAPE))
 
@@ -40,8 +40,8 @@ def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool) ->
 
     Args:
         settings: training settings.
-        started: whether training starts from a model. The network then has the shape of this model, and the settings of
-            the shape are not named in the notes.
+        started: whether training starts from an existing model. The network then has the shape of this model, and the
+            settings of the shape are not named in the notes.
         unlabelled: whether there are texts without labels.
     """
     notes = []

@@ -1,4 +1,4 @@
-"""Counting a corpus in partitions gives the same bytes as counting it at once, however it is cut."""
+"""Counting a corpus in partitions gives the same bytes as counting it at once, however the corpus is cut."""
 
 import dataclasses
 import os

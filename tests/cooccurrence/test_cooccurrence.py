@@ -338,7 +338,7 @@ def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_words_dropped_to_save_memory_are_reported(monkeypatch, jobs):
-    # Two words are frequent. All others occur once and are dropped; the counts of the frequent words stay exact.
+    # Two words are frequent. All other words occur once and are dropped; the counts of the frequent words stay exact.
     monkeypatch.setattr(token_stream, "_CHUNK", 300)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [["often", "again", f"once{n}"] for n in range(500)]

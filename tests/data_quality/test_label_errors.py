@@ -18,7 +18,7 @@ def rows_of(texts, labels, sets=False):
 
 
 def reviews(count, rng):
-    """Return texts of words from two groups, and their labels."""
+    """Return texts whose words come from one of two groups, and their labels."""
     labels = ["pos" if number % 2 else "neg" for number in range(count)]
     groups = {"pos": POSITIVE, "neg": NEGATIVE}
     texts = [f"{' '.join(rng.choice(groups[label], 3))} film {number}" for number, label in enumerate(labels)]

@@ -166,7 +166,7 @@ def test_different_true_labels_are_refused():
         align([made("A", [0, 1], [0, 1]), made("B", [0, 0], [0, 1])])
     with pytest.raises(DataError, match="no row for the text 'text 1' of A:2"):
         align([made("A", [0, 1], [0, 1]), made("B", [0], [0])])
-    with pytest.raises(LabelError, match="is single-label, and the other is multi-label"):
+    with pytest.raises(LabelError, match="one is single-label and the other is multi-label"):
         align([made("A", [0, 1], [0, 1]), made("B", [[True, False]] * 2, [[True, False]] * 2)])
 
 

@@ -149,7 +149,7 @@ def test_a_label_that_the_training_part_lacks_has_probability_0():
     column = rare.label_names.index("odd")
     (fold,) = [fold for fold in result.results if 0 in fold.rows]
     assert (fold.probabilities[:, column] == 0).all()
-    assert "labels with fewer texts than folds are missing from some test folds: 'odd'" in notes
+    assert "labels with fewer texts than there are folds are missing from some test folds: 'odd'" in notes
 
 
 def test_too_few_texts():

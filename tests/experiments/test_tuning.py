@@ -105,7 +105,7 @@ def test_more_time_continues_the_same_sequence(world):
     assert world.steps[: len(short)] == short
     world.steps, world.now = [], 0.0
     search(world, 300.0, seed=2)
-    assert world.steps[:FOLDS] == short[:FOLDS]  # the settings to start from
+    assert world.steps[:FOLDS] == short[:FOLDS]  # the steps that test the starting settings
     assert world.steps[: len(short)] != short
 
 

@@ -12,7 +12,8 @@ from command import NLPTX, environment
 from sample_data import COUNT, PCA, TRAIN
 
 HOOK = Path(__file__).parents[1] / "helpers" / "audit"
-# The C library, and the linear algebra libraries that threadpoolctl asks for their number of threads.
+# Libraries that the commands may load: the C library, and the linear algebra libraries that threadpoolctl asks for
+# their number of threads.
 LIBRARIES = re.compile(
     r"None|.*\b(lib(scipy_)?openblas|libmkl|libblis|libflexiblas|libgomp|libomp|libiomp|vcomp|libc\.)[^/]*"
 )

@@ -89,7 +89,7 @@ def test_a_header_with_many_columns_is_checked_quickly(tmp_path):
 
 def test_an_xz_file_that_requires_four_gigabytes(tmp_path):
     data = bytearray(lzma.compress(b"a b\n" * BLOCK, preset=0))
-    # The block header contains the size, the flags and the filter, where one byte encodes the dictionary size.
+    # The block header contains the size, the flags and the filter; one byte of the filter encodes the dictionary size.
     header = slice(12, 12 + 4 * (data[12] + 1))
     data[data.index(b"\x21\x01", 12) + 2] = 40
     data[header.stop - 4 : header.stop] = struct.pack("<I", zlib.crc32(data[header][:-4]))
