@@ -74,7 +74,7 @@ def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
 
 
 def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
-    """Train one model per label against all other labels; with two labels, only that of the second label."""
+    """Train one model per label against all other labels; with two labels, train only the second label's model."""
     need_training(task)
     text = need("sklearn.feature_extraction.text")
     count = len(task.labels)
