@@ -8,7 +8,7 @@ model has a different seed and therefore different held-out texts.
 For each maximum error, the table shows how many models can guarantee it. For these models, the table also shows the
 mean threshold, the coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson
 interval in which each text counts once), and how many of these models exceed the maximum error on their test texts.
---other tests the same models on another data set.
+With --other, the same models are tested on another data set.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(path: str, split: str = "test") -> Texts:
 
 
 class Tested(NamedTuple):
-    """The held-out errors of a model; for each test text, its confidence (0 if no word is known) and correctness."""
+    """The held-out errors of a model, and each test text's confidence (0 if no word is known) and correctness."""
 
     curve: ErrorCurve
     confidence: np.ndarray
@@ -98,7 +98,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
         texts = [int(mask.sum()) for mask in answered]
         row = [f"{len(found)} of {len(models)}"]
         if sum(texts):
-            repeats = len(found) if shared else 1  # a text counts once, however many models answer it
+            repeats = len(found) if shared else 1  # a text counts once, however many models label it
             low, high = wilson_interval(round(sum(wrong) / repeats), round(sum(texts) / repeats))
             row += [
                 f"{np.mean([threshold.confidence for threshold, _ in found]):.2f}",

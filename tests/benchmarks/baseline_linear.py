@@ -56,7 +56,7 @@ def nbsvm(task: Task) -> Answer:
         ratios = log_count_ratios(train, positive)
         model = svm.LinearSVC(C=C, max_iter=200, random_state=SEED)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Liblinear failed")  # may happen for a large C
+            warnings.filterwarnings("ignore", "Liblinear failed")  # it may not converge for a large C
             model.fit(train.multiply(ratios).tocsr(), positive)
         # The intercepts are mixed like the weights; without this scale, the intercept of the SVM would dominate.
         scale = np.abs(model.coef_).mean()
@@ -68,13 +68,13 @@ def nbsvm(task: Task) -> Answer:
 
 
 def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
-    """Return log (p/|p| / (q/|q|)) per n-gram; p and q are 1 + the number of positive and other texts with it."""
+    """Return log (p/|p| / (q/|q|)) per n-gram; p (q) is 1 + the number of positive (other) texts that contain it."""
     inside, outside = (np.asarray(train[kind].sum(axis=0)).ravel() + 1.0 for kind in (positive, ~positive))
     return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
 
 
 def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], strengths: tuple, sure: bool) -> Answer:
-    """Train one model per label against all other labels; with two labels, train only the second of these models."""
+    """Train one model per label against all other labels; with two labels, train only the second label's model."""
     need_training(task)
     text = need("sklearn.feature_extraction.text")
     count = len(task.labels)

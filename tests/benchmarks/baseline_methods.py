@@ -1,4 +1,4 @@
-"""Common baseline methods, each in a few lines. Each takes texts and classes, and returns probabilities.
+"""Common baseline methods, each in a few lines. Each method takes a task and returns the probabilities of the labels.
 
 All methods except VADER, which has its own tokenizer, use nlptx's tokenizer and lower-case text. Hyperparameters
 are chosen on a held-out tenth of the training texts; then the method is trained on all training texts.

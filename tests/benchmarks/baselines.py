@@ -54,7 +54,7 @@ DATA = {
 
 
 def read(path: Path, split: str) -> tuple[list[str], list[str]]:
-    """Return texts and labels."""
+    """Return the texts of a file, or of one split of an archive, and their labels."""
     documents = list(LabelledDocuments(Corpus([str(path)], ReadOptions(splits=(split,)))))
     return [document.text for document in documents], [document.label or "" for document in documents]
 

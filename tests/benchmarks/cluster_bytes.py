@@ -32,7 +32,7 @@ WAYS = {
 
 def children(process: int) -> list[int]:
     """Return the ids of all descendants of a process."""
-    files = Path(f"/proc/{process}/task").glob("*/children")  # the children of each thread
+    files = Path(f"/proc/{process}/task").glob("*/children")  # one file per thread, with the ids of its children
     direct = [int(number) for file in files for number in file.read_text().split()]
     return [*direct, *(number for child in direct for number in children(child))]
 

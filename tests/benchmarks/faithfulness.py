@@ -1,4 +1,4 @@
-"""Measures whether the words that ``nlptx explain`` names decide the prediction: deletion and sufficiency curves.
+"""Measures whether predictions really depend on the words to which ``nlptx explain`` assigns the largest effects.
 
     python tests/benchmarks/faithfulness.py data/test.tsv cr.tsv aclImdb_dev.tar.gz --work build/faithfulness
 
@@ -80,7 +80,7 @@ def at_random(text: Text) -> Scores:
 
 
 def plain_leave_one_out(text: Text) -> Scores:
-    """Score the text without each word, as if it were a new text."""
+    """Score the text once for each word, with this word removed, as if it were a new text."""
     everything = np.arange(len(text.ids))
     return -text.probability([np.delete(everything, position) for position in everything])
 

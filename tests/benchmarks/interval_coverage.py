@@ -1,9 +1,9 @@
 """Measures how often each of three 95 % intervals for the accuracy in cross-validation contains the true accuracy.
 
-The data are points of two classes with normal distributions, and the classifier chooses the nearest centroid. For
-the true accuracy, classifiers are trained on as many points as in the cross-validation, and tested on new points.
-With --group G, the points come in groups of G that share their class and a part of their position, and each group is in
-one fold.
+The data are points of two classes with normal distributions, and the classifier chooses the nearest centroid. The true
+accuracy is the mean accuracy, on new points, of many classifiers that are trained on as many points as a classifier in
+the cross-validation. With --group G, the points come in groups of G that share their class and part of their position,
+and each group is in one fold.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WIDTH, DISTANCE = 10, 0.5
 
 
 def sample(rng: np.random.Generator, count: int, group: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return points (count, WIDTH) and their classes; consecutive points of a group are related."""
+    """Return points (count, WIDTH) and their classes; points of the same group are related."""
     classes = np.arange(count) // group % 2
     shared = np.repeat(rng.normal(size=(-(-count // group), WIDTH)), group, axis=0)[:count]
     own = rng.normal(size=(count, WIDTH))
@@ -29,7 +29,7 @@ def sample(rng: np.random.Generator, count: int, group: int) -> tuple[np.ndarray
 
 
 def hits(train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return whether the nearest centroid of ``train`` gives the class of each point of ``test``."""
+    """Return, for each point of ``test``, whether its class is that of the nearest centroid of ``train``."""
     zero, one = (train[0][train[1] == label].mean(axis=0) for label in (0, 1))
     return (test[0] @ (one - zero) + (zero @ zero - one @ one) / 2 > 0) == test[1]
 

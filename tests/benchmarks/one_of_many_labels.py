@@ -1,10 +1,11 @@
 """Compares nlptx with TF-IDF and logistic regression on texts with one of 30, 100 or 1,000 labels.
 
-The texts are sentences of the unlabelled IMDB reviews (Maas et al. 2011). The label of a sentence is a word that
-was removed from it. The labels are the C most frequent words that are not among the 300 most frequent words. A
-sentence has 8 to 40 words. If it contains several of the C words, its label is the least frequent of them. All
-occurrences of the label are removed. A tenth of the reviews is set aside for testing, so that training and test
-sentences come from different reviews. The sentences are drawn at random, so frequent words are frequent labels.
+The texts are sentences of the unlabelled IMDB reviews (Maas et al. 2011). The label of a sentence is a word that was
+removed from it. The 300 most frequent words are never labels; the C most frequent words after them are the labels. A
+sentence has 8 to 40 words. If a sentence contains several of these C words, its label is the least frequent of them.
+All occurrences of the label are removed from the sentence. A tenth of the reviews is set aside for testing, so that
+training and test sentences come from different reviews. The sentences are drawn at random, so frequent words are
+frequent labels.
 
 The baselines are one logistic regression per label and, for up to 100 labels, also a multinomial logistic regression,
 both on TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if there

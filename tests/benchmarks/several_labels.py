@@ -7,10 +7,10 @@ than six labels, the most frequent pairs of a type and a content word of the que
 training part are also labels; a text has such a label if it contains a question of this type with this word. Content
 words are all words except the 40 most frequent words.
 
-The n-grams of the baseline (words, or words and pairs), its inverse penalty C and a common threshold are chosen on a
-held-out tenth of the training texts by micro-F1. Then the baseline is trained on all training texts. The row "threshold
-0.5" is the same method with a fixed threshold of 0.5. nlptx chooses its thresholds on texts that it holds out itself.
-All figures are means over several splits.
+The n-grams of the baseline (words, or words and pairs), its inverse penalty C and its threshold, which is the same for
+all labels, are chosen on a held-out tenth of the training texts by micro-F1. Then the baseline is trained on all
+training texts. The row "threshold 0.5" is the same method with a fixed threshold of 0.5. The thresholds of nlptx are
+chosen on texts that it holds out itself. All figures are means over several splits.
 
     python tests/benchmarks/several_labels.py trec/train.tsv --splits 3
 """

@@ -16,10 +16,10 @@ BATCH = 32
 
 
 class TorchScorer:
-    """The network of a model with default settings. Word ids and n-gram features are computed by nlptx.
+    """The network of an nlptx model with default settings. Word ids and n-gram features are computed by nlptx.
 
-    A batch has the shape (windows, longest, width). Windows are padded at the end, and the padding is masked. The mean
-    for a text is taken over all its windows.
+    A batch has the shape (windows, words of the longest window, width). Windows are padded at the end, and the padding
+    is masked. The mean for a text is taken over all its windows.
     """
 
     def __init__(self, model: Model) -> None:
