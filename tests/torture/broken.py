@@ -103,7 +103,7 @@ def reads_everything_first():
 
 
 def leaks_descriptors():
-    """Open a file for each of the first 500 texts and never close it. Most systems allow 1,024 per process."""
+    """Open a file for each of the first 500 texts and never close it. Most systems allow 1,024 open files."""
     from nlptx.corpus import corpus
 
     honest, descriptors = corpus.Corpus.__iter__, []

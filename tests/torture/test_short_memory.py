@@ -9,7 +9,7 @@ from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
 pytestmark = linux_only
-# Limits in MB. The lowest is too low for importing NumPy; the highest is high enough for every command.
+# Limits in MB. The lowest limit is too low for importing NumPy; the highest is high enough for every command.
 LOWEST, HIGHEST = 100, 1000
 STEPS = (HIGHEST - LOWEST) // 25
 MAX_SECONDS = 60

@@ -65,7 +65,7 @@ def instrumented(name, call):
                 tracked.difference_update([number for number in tracked if isinstance(number, int)])
                 tracked.add(result)
             return result
-        finally:  # also after an exception: unlink raises one after a successful write
+        finally:  # needed because unlink raises an exception after a successful write
             if faulty and fault["after"]:
                 inject(fault["do"])
 
