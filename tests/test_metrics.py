@@ -18,7 +18,7 @@ from nlptx.metrics import (
 
 
 def auc_by_pairs(scores, positive):
-    """Compute the AUC: the fraction of (positive, negative) pairs in which the positive scores higher; ties count half."""
+    """Compute the AUC: the fraction of (positive, negative) pairs in which the positive scores higher; ties are 1/2."""
     pairs = list(product(scores[positive], scores[~positive]))
     return sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
 

@@ -132,7 +132,7 @@ def _check(outcome, code, traceback=False):
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
     """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in. ``code`` is the expected exit code; None allows any code.
 
-    Without --jobs there is a single worker.
+    Without --jobs, nlptx uses a single worker.
     """
     return _check(_finish(start(*arguments, cwd=cwd, env=ONE_WORKER | (env or {})), _as_bytes(stdin)), code, traceback)
 
@@ -237,7 +237,7 @@ class Running:
     def read_until(self, mark, source=None):
         """Read until ``mark`` appears, and return everything read.
 
-        ``source`` is a pipe; by default the terminal, or standard output if there is no terminal.
+        ``source`` is the pipe to read. By default, the terminal is read, or standard output if there is no terminal.
         """
         source = source or (self.process.stdout if self.screen is None else None)
         descriptor = self.screen if source is None else source.fileno()

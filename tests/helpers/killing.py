@@ -65,7 +65,7 @@ STEP = ("nlptx.training.trainer", "Trainer", "take_step")
 VALIDATE = ("nlptx.training.supervised", "SupervisedTrainer", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
 SAVE_MODEL = ("nlptx.classifier.model", "Model", "save")
-# Work before the first step: encoding the texts, and computing the n-gram features.
+# Functions called before the first step: they encode the texts, and compute the n-gram features.
 ENCODE = ("nlptx.training.fit", "", "encode")
 FEATURES = ("nlptx.training.fit", "", "add_ngram_features")
 # Function called for each entry of a file that is being written.

@@ -31,7 +31,7 @@ TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "16", "--h
 
 
 def amounts(quick, full):
-    """Parametrize a test: ``amount`` is ``quick`` in ``make test``, and ``full`` * TORTURE_SCALE in ``make torture``."""
+    """Parametrize a test: ``amount`` is ``quick`` in ``make test``, ``full`` * TORTURE_SCALE in ``make torture``."""
     scaled = max(1, round(full * SCALE))
     return pytest.mark.parametrize("amount", [pytest.param(quick, id="quick"), torture(scaled, id="full")])
 

@@ -61,7 +61,7 @@ def instrumented(name, call):
         try:
             result = call(*arguments, **options)
             if name == "open":
-                # The folder is opened after the file was renamed, when the descriptor of the file may have been reused.
+                # The folder is opened after the rename. By then, the descriptor of the file may belong to another file.
                 tracked.difference_update([number for number in tracked if isinstance(number, int)])
                 tracked.add(result)
             return result
