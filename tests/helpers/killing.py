@@ -113,7 +113,7 @@ def killed_after(seconds, *words, cwd=None):
 
 
 def survives(fractions, words, output, cwd):
-    """Kill ``nlptx WORDS -o OUTPUT`` after each fraction of its running time, and continue with ``--resume``.
+    """Kill ``nlptx WORDS -o OUTPUT`` after each given fraction of its time, and continue with ``--resume``.
 
     Each killed run starts with an empty folder. The final file must have the same bytes as that of an uninterrupted
     run, and no other file may remain in the folder.

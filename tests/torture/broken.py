@@ -59,7 +59,7 @@ def leaves_child_process():
 
 
 def unordered_words():
-    """Order the words as in a set, which depends on the hash seed."""
+    """Order the words as a set does, so that their order depends on the hash seed."""
     from nlptx.cooccurrence import count
 
     count.rank_words = lambda counts, min_count, max_words: list(set(counts))[:max_words]

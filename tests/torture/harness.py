@@ -1,4 +1,4 @@
-"""Shared helpers of the torture tests: amounts, corpora, stages, and processes with injected faults."""
+"""Shared helpers of the torture tests: amounts of work, corpora, stages, and processes with injected faults."""
 
 import contextlib
 import functools

@@ -45,7 +45,7 @@ def instrumented(name, call):
     def counting(*arguments, **options):
         global step
         first = arguments[0] if isinstance(arguments[0], int) else str(arguments[0])
-        # Checkpoints are written in the same way, but only the final write of the output counts.
+        # Checkpoints are written in the same way, but only the steps of writing the output are counted.
         begins = name == "open" and str(first).endswith(".tmp") and ".checkpoint." not in first
         if begins and arguments[1] & os.O_EXCL:
             tracked.update((first, os.path.dirname(first)))
