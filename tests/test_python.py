@@ -19,7 +19,7 @@ from nlptx.errors import InputTypeError, SettingsError
 EPOCH = nlptx.TrainSettings(epochs=1, ngrams=0, width=8)
 COUNT = nlptx.CountSettings(min_count=1)
 TEXTS, LABELS = make_reviews(24)
-# Maximum length of a representation: it must fit on a line of a terminal, after the prompt of the interpreter.
+# Maximum length of the `repr` of an object: it must fit on a line of a terminal, after the prompt of the interpreter.
 LINE = 120
 
 

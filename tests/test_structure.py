@@ -179,7 +179,7 @@ def test_every_requirement_is_pinned_for_continuous_integration():
 
 
 def test_the_source_distribution_contains_all_files_of_the_repository(monkeypatch):
-    """Code, package data and a few files such as setup.cfg are always added, and are therefore not in MANIFEST.in."""
+    """MANIFEST.in does not list files that setuptools always adds: code, package data, setup.cfg and a few others."""
     file_list = pytest.importorskip("setuptools.command.egg_info").FileList
     try:
         listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

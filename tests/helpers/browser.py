@@ -26,10 +26,10 @@ _KEYS = {
 
 
 class Browser:
-    """A page in Chromium. It records errors and requests.
+    """A page in Chromium, with its errors and requests.
 
     Args:
-        folder: empty folder for the profile.
+        folder: empty folder for the browser profile.
     """
 
     def __init__(self, folder):
@@ -84,7 +84,7 @@ class Browser:
         return json.loads(message)
 
     def open(self, path, width=1280, height=900, dark=False, media=""):
-        """Load a file, and wait until it is complete."""
+        """Load a file, and wait until the page is complete."""
         self.events.clear()
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

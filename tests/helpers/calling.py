@@ -15,7 +15,7 @@ _STREAMS = ("stdin", "stdout", "stderr")
 def call(*arguments, stdin=b"", code=0):
     """Run ``nlptx ARGUMENTS`` with ``stdin`` as input; ``code`` is the expected exit code (None: any).
 
-    Without --jobs there is a single worker.
+    Without --jobs, nlptx uses a single worker.
     """
     data = stdin.encode() if isinstance(stdin, str) else stdin
     streams = {name: io.TextIOWrapper(io.BytesIO(data if name == "stdin" else b""), "utf-8") for name in _STREAMS}

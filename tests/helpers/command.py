@@ -32,7 +32,7 @@ def fork_and_warn(fork=os.fork):
 
 os.fork = fork_and_warn
 """
-# The shell of all pipelines in the tests; with `pipefail`, a pipeline fails if any of its stages fails.
+# The shell that runs all pipelines in the tests; with `pipefail`, a pipeline fails if any of its stages fails.
 _SHELL = ["bash", "-o", "pipefail", "-c"]
 _NLPTX_IN_SHELL = 'nlptx() { "$TESTED_PYTHON" -m nlptx "$@"; }\n'
 
@@ -76,7 +76,7 @@ def environment(**changes):
 
 
 _FORKS = ForkServer(environment())
-# Variables for a single worker, because starting several takes longer than the work of most tests.
+# Environment variables that allow only one worker, because starting several takes longer than the work of most tests.
 ONE_WORKER = {f"NLPTX_{name}_JOBS": "1" for name in ("TRAIN", "PREDICT", "EVALUATE", "EXPLAIN", "COMPARE")}
 
 
@@ -105,7 +105,7 @@ def start_program(words, *, env, **options):
         words,
         env=environment(**env),
         start_new_session=True,
-        # If the tests are a background job, they ignore Ctrl-C, and the program would inherit this setting.
+        # If the tests run as a background job, they ignore Ctrl-C, and the program would inherit this setting.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
     )
@@ -132,7 +132,7 @@ def _check(outcome, code, traceback=False):
 def run(*arguments, stdin=b"", cwd=None, env=None, code=0, traceback=False):
     """Run ``nlptx ARGUMENTS`` with ``stdin`` piped in. ``code`` is the expected exit code; None allows any code.
 
-    Without --jobs there is a single worker.
+    Without --jobs, nlptx uses a single worker.
     """
     return _check(_finish(start(*arguments, cwd=cwd, env=ONE_WORKER | (env or {})), _as_bytes(stdin)), code, traceback)
 
@@ -168,7 +168,7 @@ def refused(*arguments, code, says=(), untouched=None, **options):
         code: expected exit code.
         says: text, or texts, that the message must contain.
         untouched: folder whose files must not change.
-        options: options of :func:`run`.
+        options: keyword arguments of :func:`run`.
     """
     before = contents(untouched) if untouched else None
     result = run(*arguments, code=code, **options)
@@ -237,7 +237,7 @@ class Running:
     def read_until(self, mark, source=None):
         """Read until ``mark`` appears, and return everything read.
 
-        ``source`` is a pipe; by default the terminal, or standard output if there is no terminal.
+        ``source`` is the pipe to read. By default, the terminal is read, or standard output if there is no terminal.
         """
         source = source or (self.process.stdout if self.screen is None else None)
         descriptor = self.screen if source is None else source.fileno()
@@ -269,7 +269,7 @@ class Running:
 
 
 def on_terminal(*arguments, terminal=(0, 1, 2), **options):
-    """Run with some standard streams on a terminal; text shown there is in ``stdout`` and ``stderr`` of the result."""
+    """Run nlptx with some standard streams on a terminal; the result contains the text shown there."""
     with Running(*arguments, terminal=terminal, **options) as running:
         return running.finish()
 

@@ -75,7 +75,7 @@ class ForkServer:
 
 
 def _ends(number, stream):
-    """Return a file for the test's end of a standard stream (or None), and the descriptor of the child's end."""
+    """Return both ends of a standard stream: a file for the test (or None), and a descriptor for the child."""
     if stream == subprocess.PIPE:
         reading, writing = os.pipe()
         # Input is not buffered, so that written data arrives immediately.

@@ -1,4 +1,4 @@
-"""Applies a reader to many numbered mutations, and checks that it behaves as described in SECURITY.md."""
+"""Runs a reader on many damaged files, and checks that it behaves as described in SECURITY.md."""
 
 import resource
 import time
@@ -15,15 +15,15 @@ def peak_memory():
 
 
 def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
-    """Make ``count`` mutants; using each must succeed or raise one of the errors in ``allowed``.
+    """Make and use ``count`` mutants; each use must succeed or raise one of the errors in ``allowed``.
 
     Args:
-        name: name of the specimen; the name and the number determine a mutation.
+        name: name of the specimen; this name and a number from 0 determine each mutation.
         count: number of mutants.
         mutate: function from a random generator to a mutant.
         use: function that performs every possible operation on a mutant.
         allowed: tuple of error classes.
-        tally: counter of the mutants, or None.
+        tally: object that counts the mutants, or None.
         seconds: maximum CPU time per mutant.
 
     Returns:

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from nlptx.nn import Gradients, Layer, Layout, flatten
 
 # Central differences have an error of STEP^2 f'''/6 from the third derivative, and of about 1e-16 |loss| / STEP from
-# rounding. For losses around 1, both errors are near 1e-10, so the tolerances allow hardly any other error.
+# rounding. For losses around 1, both errors are near 1e-10, so the tolerances leave little room for other errors.
 STEP = 1e-5
 RELATIVE = 1e-6
 ABSOLUTE = 2e-9
@@ -22,15 +22,15 @@ Arrays = Mapping[str, tuple[NDArray, NDArray]]
 
 
 class GradientError(AssertionError):
-    """Some gradients are wrong; the message has one line per array with the position and both values."""
+    """Some gradients are wrong; for each such array, the message gives the position and both derivatives."""
 
 
 def check_gradients(loss: Callable[[], float], arrays: Arrays, small: int = SMALL) -> None:
-    """Raise GradientError unless each gradient is the gradient of ``loss``.
+    """Raise GradientError unless the given gradients of ``loss`` are correct.
 
     Args:
         loss: function that computes the loss from the current contents of the arrays.
-        arrays: name -> (value, gradient). Values are changed in place, and restored.
+        arrays: name -> (value, gradient). The values are changed in place, and then restored.
         small: maximum size of arrays that are also checked entry by entry.
     """
     faults = []
@@ -55,9 +55,10 @@ def layer_gradients(
     generator: Callable[[], np.random.Generator | None] = lambda: None,
     objective: Callable[[NDArray], tuple[float, NDArray]] | None = None,
 ) -> tuple[Callable[[], float], dict[str, tuple[NDArray, NDArray]]]:
-    """Return the arguments of :func:`check_gradients` for the input and all parameters of a flattened layer.
+    """Return arguments of :func:`check_gradients` that check the input and all parameters of a layer.
 
     Args:
+        layer: layer whose parameters share one array; see :func:`randomise`.
         generator: function that returns a new generator of dropout masks, with the same seed at every call, so that all
             evaluations use the same masks.
         objective: function from the output of the layer to a loss and its gradient; by default a sum with random
@@ -78,14 +79,17 @@ def layer_gradients(
 
 
 def randomise(layer: Layer, seed: int = 3, dtype: DTypeLike = np.float64) -> NDArray:
-    """Flatten a layer and fill it with noise, because the usual initial zeros and ones hide wrong gradients."""
+    """Move the parameters of a layer into one array, and return it filled with noise.
+
+    The usual initial values, zeros and ones, would hide wrong gradients.
+    """
     flat = flatten(layer, dtype)
     flat[...] = np.random.default_rng(seed).normal(0, 0.5, flat.shape)
     return flat
 
 
 def _probes(shape: tuple[int, ...], small: int) -> Iterator[tuple[str, NDArray]]:
-    """Yield random unit directions, which reveal any wrong entry, and then, for a small array, each single entry."""
+    """Yield random directions, which reveal any wrong entry, and then, for a small array, its coordinate axes."""
     rng = np.random.default_rng(7)
     for number in range(DIRECTIONS):
         direction = rng.normal(size=shape)

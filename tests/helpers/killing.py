@@ -65,7 +65,7 @@ STEP = ("nlptx.training.trainer", "Trainer", "take_step")
 VALIDATE = ("nlptx.training.supervised", "SupervisedTrainer", "after_epoch")
 SAVE = ("nlptx.training.checkpoint", "Checkpoint", "save")
 SAVE_MODEL = ("nlptx.classifier.model", "Model", "save")
-# Work before the first step: encoding the texts, and computing the n-gram features.
+# Functions called before the first step: they encode the texts, and compute the n-gram features.
 ENCODE = ("nlptx.training.fit", "", "encode")
 FEATURES = ("nlptx.training.fit", "", "add_ngram_features")
 # Function called for each entry of a file that is being written.
@@ -113,7 +113,7 @@ def killed_after(seconds, *words, cwd=None):
 
 
 def survives(fractions, words, output, cwd):
-    """Kill ``nlptx WORDS -o OUTPUT`` after each fraction of its running time, and continue with ``--resume``.
+    """Kill ``nlptx WORDS -o OUTPUT`` after each given fraction of its time, and continue with ``--resume``.
 
     Each killed run starts with an empty folder. The final file must have the same bytes as that of an uninterrupted
     run, and no other file may remain in the folder.

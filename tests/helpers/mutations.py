@@ -181,7 +181,7 @@ class Specimen:
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as container:
             for name, data in entries.items():
-                container.writestr(zipfile.ZipInfo(f"{name}.npy"), data)  # with a fixed date (1980)
+                container.writestr(zipfile.ZipInfo(f"{name}.npy"), data)  # the entry gets a fixed date (1980)
         return file.getvalue(), changed
 
 

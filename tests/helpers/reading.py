@@ -14,7 +14,7 @@ from nlptx.errors import DataError
 BOM = b"\xef\xbb\xbf"
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
-# Suppressing the first health check of Hypothesis is safe: its examples share only a file, which each one rewrites.
+# Suppressing the first health check is safe, because the examples share only one file, which each example rewrites.
 quick = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 

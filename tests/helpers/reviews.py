@@ -14,7 +14,7 @@ LABELS = ("neg", "pos")
 KINDS = {"cooccur": "cooccurrence", "pca": "embeddings", "train": "model"}
 # Settings of the transformer in the two articles of the presets: post-norm, no dropout and no weight averaging.
 ARTICLE = {"norm": "post", "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
-# Settings for the transformer and the textbook training step alone: no n-gram features, dropout or weight averaging.
+# Settings for a plain transformer and a textbook training step: no n-gram features, dropout or weight averaging.
 PLAIN = {"ngrams": 0, "dropout": 0.0, "word_dropout": 0.0, "weight_averaging": 0.0}
 
 

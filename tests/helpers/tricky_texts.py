@@ -30,7 +30,7 @@ PIECES = [
     *("\u00ad", "\u200b", "\u200d", "\ufe0f", "\u0939", "\u093f", "\u1100", "\u1161", "\U0001f44d", "\ud800"),
 ]
 
-# Signs that the expressive tokenizer rewrites, their parts, and what looks like them.
+# Emoticons, ratings, emoji and other signs that the expressive tokenizer rewrites, their parts, and similar strings.
 SIGNS = [
     *(":)", ":-(", ":'(", ";)", ":D", "xD", "XDD", "=)", ":]]", "<3", "</3", "^^", "^_^", ":", ")", "(", "-", "'", "D"),
     *("4/5", "10/10", "8 out of 10", " out of ", "9.5", "/10", "/", "5", "10", "11", "1", "$", "%", ",", "."),

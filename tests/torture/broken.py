@@ -59,7 +59,7 @@ def leaves_child_process():
 
 
 def unordered_words():
-    """Order the words as in a set, which depends on the hash seed."""
+    """Order the words as a set does, so that their order depends on the hash seed."""
     from nlptx.cooccurrence import count
 
     count.rank_words = lambda counts, min_count, max_words: list(set(counts))[:max_words]
@@ -103,7 +103,7 @@ def reads_everything_first():
 
 
 def leaks_descriptors():
-    """Open a file for each of the first 500 texts and never close it. Most systems allow 1,024 per process."""
+    """Open a file for each of the first 500 texts and never close it. Most systems allow 1,024 open files."""
     from nlptx.corpus import corpus
 
     honest, descriptors = corpus.Corpus.__iter__, []

@@ -1,4 +1,4 @@
-"""Shared helpers of the torture tests: amounts, corpora, stages, and processes with injected faults."""
+"""Shared helpers of the torture tests: amounts of work, corpora, stages, and processes with injected faults."""
 
 import contextlib
 import functools
@@ -31,7 +31,7 @@ TRAIN = ("--epochs", "1", "--lr", "0.01", "--warmup", "0", "--width", "16", "--h
 
 
 def amounts(quick, full):
-    """Run a test with the amount ``quick`` in ``make test``, and with ``full`` * TORTURE_SCALE in ``make torture``."""
+    """Parametrize a test: ``amount`` is ``quick`` in ``make test``, ``full`` * TORTURE_SCALE in ``make torture``."""
     scaled = max(1, round(full * SCALE))
     return pytest.mark.parametrize("amount", [pytest.param(quick, id="quick"), torture(scaled, id="full")])
 

@@ -123,7 +123,10 @@ ARTIFACTS_READ = ("pca -", "predict corpus.txt -m -")
 
 
 def sleeps(pid):
-    """Return whether a process waits, for example for input. A signal just before it waits would not wake it up."""
+    """Return whether a process waits, for example for input.
+
+    A signal that is sent just before the process begins to wait would not wake it up.
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
     except FileNotFoundError:  # the process has ended, or this is not Linux

@@ -50,7 +50,7 @@ def running(*arguments, **options):
 
 
 class Running:
-    """A scheduler, and workers that come and go."""
+    """A scheduler, and workers that can be started and killed at any time."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -112,7 +112,7 @@ def test_many_processes_on_one_model(amount, stages, tmp_path, tally):
 
 
 def run_simultaneously(stage, amount, folder, tally, nlptx=None):
-    """Run ``amount`` processes with separate outputs, then as many with the same output; all bytes must be equal."""
+    """Run ``amount`` processes with separate outputs, then as many with one shared output; compare all bytes."""
     finish(*stage.words, "-q", "-o", folder / "expected", nlptx=nlptx)
     expected = (folder / "expected").read_bytes()
     for names in ([f"separate{number}" for number in range(amount)], ["shared"] * amount):

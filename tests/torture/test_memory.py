@@ -20,7 +20,7 @@ def padded(path, size, seed):
 
 
 def compare(small, large, growth, tally, what):
-    """Fail if the larger run had too many open files, or if its memory grew by ``growth`` / 2 or more.
+    """Fail if the run on the large input opened too many files, or used at least ``growth`` / 2 MB more memory.
 
     ``growth`` is the difference between the two input sizes, in MB.
     """

@@ -12,7 +12,7 @@ JOBS, HASH_SEEDS, SOURCES = (1, 2, 4), (0, 1, 2), ("file", "pipe", "pieces", "gz
 GRID = list(itertools.product(SOURCES, JOBS, HASH_SEEDS))
 # These combinations use each number of jobs and each hash seed once.
 DIAGONAL = [("pipe", 2, 0), ("pieces", 4, 1), ("gzip", 1, 2)]
-# Size of the text in bytes. If it is 4 MB or more, cooccur counts in several processes.
+# Size of the text in bytes. If the text has 4 MB or more, cooccur counts in several processes.
 SIZES = {"cooccur": 9_000_000, "pca": 3_000_000, "train": 500_000, "predict": 600_000}
 
 
@@ -52,7 +52,7 @@ class Command:
         else:
             self.input = folder / ("train.tsv" if stage == "train" else "corpus.txt")
             write_corpus(self.input, size, seed=5, labels=("neg", "pos") if stage == "train" else ())
-        # A table in a pipe needs --input-format; it is always given because the artifact records all options.
+        # A table from a pipe needs --input-format. Files get this option too, because the artifact records all options.
         table = ("--input-format", "tsv")
         self.before, self.after = {
             "cooccur": (("cooccur",), COUNT),

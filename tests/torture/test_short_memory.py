@@ -9,7 +9,7 @@ from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
 pytestmark = linux_only
-# Limits in MB. The lowest is too low for importing NumPy; the highest is high enough for every command.
+# Limits in MB. The lowest limit is too low for importing NumPy; the highest is high enough for every command.
 LOWEST, HIGHEST = 100, 1000
 STEPS = (HIGHEST - LOWEST) // 25
 MAX_SECONDS = 60
@@ -43,7 +43,7 @@ def words_of(command, stages):
 
 
 def run_in(folder, words, tally, nlptx=None, timeout=MAX_SECONDS):
-    """Run a command over an old output; return how it ended, and the new output. No other file may remain."""
+    """Run a command that replaces an old file; return how it ended, and the file. No other file may remain."""
     here, temporary = folder / "here", folder / "tmp"
     for path in (here, temporary):
         path.mkdir(exist_ok=True)

@@ -45,7 +45,7 @@ def instrumented(name, call):
     def counting(*arguments, **options):
         global step
         first = arguments[0] if isinstance(arguments[0], int) else str(arguments[0])
-        # Checkpoints are written in the same way, but only the final write of the output counts.
+        # Checkpoints are written in the same way, but only the steps of writing the output are counted.
         begins = name == "open" and str(first).endswith(".tmp") and ".checkpoint." not in first
         if begins and arguments[1] & os.O_EXCL:
             tracked.update((first, os.path.dirname(first)))
@@ -61,11 +61,11 @@ def instrumented(name, call):
         try:
             result = call(*arguments, **options)
             if name == "open":
-                # The folder is opened after the file was renamed, when the descriptor of the file may have been reused.
+                # The folder is opened after the rename. By then, the descriptor of the file may belong to another file.
                 tracked.difference_update([number for number in tracked if isinstance(number, int)])
                 tracked.add(result)
             return result
-        finally:  # also after an exception: unlink raises one after a successful write
+        finally:  # needed because unlink raises an exception after a successful write
             if faulty and fault["after"]:
                 inject(fault["do"])
 
