@@ -37,8 +37,9 @@ def prediction_columns(
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of new columns. ``taken`` names get the prefix ``predicted_``, repeatedly if necessary.
 
-    Names that differ only in case or in outer spaces count as equal, because case and outer spaces are ignored when the
-    columns of a table are looked up. Predictions in a column ``Label`` could later be mistaken for the true labels.
+    Names that differ only in case, or in spaces before or after the name, count as equal, because these differences are
+    ignored when the columns of a table are looked up. Predictions in a column ``Label`` could later be mistaken for the
+    true labels.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')

@@ -22,7 +22,7 @@ from nlptx.errors import NlptxError
 # Command -> help text. The module with the name of a command is imported only if the command is used.
 COMMANDS = {
     "cooccur": "Count which words occur near each other.",
-    "merge": "Add up counts that were made in parts.",
+    "merge": "Add up the counts of several parts of a corpus.",
     "pca": "Turn counts into word vectors.",
     "train": "Fit a transformer on labelled text.",
     "predict": "Predict the label of each text.",

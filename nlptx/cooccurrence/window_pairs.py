@@ -90,8 +90,8 @@ class PairCounter:
         # Element i is the window that begins at position i, as a single item, so that one operation copies a window.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # Shifted views of the text: element i of a view is the first word in one of the cache lines of window i, or the
-        # last word of window i.
+        # Shifted views of the text, one for each cache line of a window, and one for its last word. Element i of a view
+        # is the first word in that cache line of window i, or the last word of window i.
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)

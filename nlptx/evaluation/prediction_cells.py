@@ -42,8 +42,8 @@ def predicted_column(documents: Sequence[Document]) -> str | None:
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
     """Return the column with this name, possibly after one or more prefixes ``predicted_``; None if there is none.
 
-    If there are several, the one with the longest name is returned. It was written last, because nlptx adds a prefix to
-    the name of a new column if the table already has a column with this name.
+    If there are several, the one with the longest name is returned. This is the newest one: nlptx adds a prefix to the
+    name of a new column if the table already has a column with this name.
     """
     fields = {field.strip().casefold(): field for field in documents[0].fields or {}}
     found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]

@@ -20,7 +20,7 @@ from nlptx.ngrams.occurrences import NgramSets
 from nlptx.ngrams.sorted_keys import positions_of
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of counters for a rough count of the n-grams that have no number. Several n-grams may share a counter.
+# Number of counters for the approximate counts of n-grams that have no number yet. Several n-grams may share a counter.
 _COUNTERS = 1 << 22
 # Number of parts into which the groups of texts are divided for counting.
 _PARTS = 8

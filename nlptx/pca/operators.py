@@ -25,7 +25,7 @@ class Slice:
 
     Args:
         rows: range of rows that the slice covers.
-        load: function that returns the same rows of S, (rows, V), from memory or from a file.
+        load: function that reads these rows of S, (rows, V), from memory or from a file, and returns them.
         shift: (rows,) entries of the vector ``shift`` for these rows.
     """
 

@@ -188,7 +188,7 @@ class RegionClassifier:
         return {name: getattr(self, name) for name in names if name not in ("ngrams", "groups")}
 
     def _directions(self, maxima: NDArray) -> tuple[NDArray, NDArray]:
-        """Return n and 1 / sqrt(1 + |h|^2), given the largest responses m. All three arrays are (B, F)."""
+        """Return n and 1 / sqrt(1 + |h|^2), computed from the largest responses m. All three arrays are (B, F)."""
         h = np.maximum(maxima, 0)
         scale = 1 / np.sqrt(1 + self._inner(h, h))
         return h * scale, scale

@@ -34,7 +34,7 @@ from nlptx.runtime.workers import Workers
 NEAR, FAR = 2, 10
 # Maximum number of words from which the components are computed; the most frequent words are used.
 _MAX_ROWS = 8000
-# The constant n_0, which equals the number of words in the contexts of an n-gram that occurs 30 times.
+# The constant n_0: about the number of context words of an n-gram that occurs 30 times.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # Maximum relative residual of the eigenvectors. This tolerance is large because the exact directions of the
 # eigenvectors do not matter.

@@ -1,4 +1,4 @@
-"""Starts clusters of dask.distributed, which is imported only when it is used, because importing it takes long."""
+"""Starts clusters of dask.distributed. The package is slow to import, so it is imported only when it is needed."""
 
 import logging
 from importlib.util import find_spec
