@@ -93,7 +93,7 @@ class ArtifactError(NlptxError):
 
 
 class WrongKindError(ArtifactError):
-    """A file is an artifact, but not of the stage that was expected."""
+    """A file is an artifact of another stage than expected."""
 
 
 class CorruptError(ArtifactError):

@@ -42,7 +42,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
 
     There is one command for each stage that was run by nlptx. The commands contain placeholders for the input files.
     Options that depend on the format of the input files, such as ``--delimiter``, are omitted. If ``nlptx train``
-    without ``-e`` would make the same word vectors and the same model in one step, only this command is returned.
+    without ``-e`` would make the same model in one step, only that command is returned.
     """
     headers = chain(artifact.header)
     if artifact.kind in (*PARTS, "words"):

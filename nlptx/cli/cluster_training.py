@@ -36,7 +36,7 @@ def print_training_plan(
     """Print the number of texts and models, the memory that a worker needs, and the time without a cluster.
 
     Args:
-        found: the training data.
+        found: the training data that was read.
         embeddings: word vectors, or settings for making them, as for :func:`nlptx.fit`.
         start: existing model from which training starts, or None.
         settings: training settings.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nlptx.cli.prediction_writer import WriterOptions
     from nlptx.cli.scoring_run import ScoredTexts
 
-# A hint quotes the user's text only if the text has at most this number of characters.
+# Maximum length of a text that is quoted in a hint, in characters.
 _LONGEST_QUOTED = 60
 
 

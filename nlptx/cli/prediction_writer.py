@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Label of a text that has no known word, or whose confidence is too low.
 NO_LABEL = "?"
-# Printed in plain text if a multi-label model predicts no label. In tables, the cell is empty instead.
+# Text that is printed if a multi-label model predicts no label. Cells of tables are left empty instead.
 NONE_OF_THEM = "-"
 # Input format -> output format, for the input formats that are not also output formats.
 LAYOUTS = {"document": "text", "parquet": "csv"}

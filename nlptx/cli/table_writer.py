@@ -37,7 +37,7 @@ def table_line(cells: Sequence[str], layout: str, delimiter: str = ",") -> str:
 
 
 class TableWriter:
-    """Writes a table row by row. In CSV and TSV, the header contains the columns of all rows.
+    """Writes a table row by row. In CSV and TSV, the header has every column that occurs in any row.
 
     Args:
         out: binary output stream.

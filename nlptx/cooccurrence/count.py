@@ -23,9 +23,9 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 # Number of bytes needed to count a block, per token and per padding position between documents. Both numbers are twice
 # the measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# A segment is the part of a block whose positions one thread groups by word. A segment has about _SEGMENT tokens, or
-# _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one start index per word.
-# However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about
+# A block is divided into segments. The positions of a segment are grouped by word, in a single thread. A segment has
+# about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one
+# start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about
 # 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
 # Maximum number of partial matrices (runs) that are summed in one pass. The number is limited because each run has two
@@ -152,7 +152,7 @@ def add_run(
 def sum_runs(
     runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
-    """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
+    """Return the sum of partial matrices, divided by ``units_per_count``: how many units represent a weight of 1."""
     # imported here because it imports SciPy, which takes as long as counting a small corpus
     from nlptx.cooccurrence.merge import merge
 

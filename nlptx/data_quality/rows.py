@@ -22,7 +22,7 @@ class Rows:
 
     Args:
         documents: the N documents. Columns other than the text and the label are dropped.
-        labels: labels of each text, or None if the label is missing.
+        labels: labels of each text; None for a text without a label.
         columns: names of all columns, in order of first occurrence; empty for plain text.
         unreadable: number of rows that could not be read; they are left out.
         first_unreadable: position of the first of these rows, or "".

@@ -145,7 +145,7 @@ def read_label_probabilities(
     Args:
         documents: the rows of the table.
         columns: names of the columns.
-        labels: label whose probability each column contains.
+        labels: for each column, the label whose probability it contains.
         names: the C labels.
         sums_to_one: whether the probabilities of a text must sum to 1; False for multi-label data.
         on_note: called with notes about rounded probabilities and about labels without a column.

@@ -112,7 +112,7 @@ class NgramFeatures:
         return self._index.find(ids, lengths)
 
     def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights (n, M E) of n n-grams, given as indices in ``keys``."""
+        """Return the weights, (n, M * E), of n-grams. They are given as indices into ``keys``, (n,)."""
         return self.slopes[grams]
 
     def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -37,7 +37,7 @@ _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 _FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# A result that is below this fraction of the numbers from which it was computed may be only a float32 rounding error.
+# A result smaller than this fraction of its inputs may be only a float32 rounding error.
 ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These
 # most frequent n-grams make up a quarter of the entries of X, but leaving them out hardly changes the rows. In long

@@ -129,7 +129,7 @@ class MultiHeadAttention(Layer):
         return [stack.reshape(*stack.shape[:2], *shape).transpose(2, 0, 3, 1, 4) for stack in layout.stacks(qkv)]
 
     def _split_heads(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """View (N, H K) as (n, H, T, K) for each stack of windows. No copy is made."""
+        """Return views of an array (N, H K): one view (n, H, T, K) for each stack of windows. No copy is made."""
         shape = (self.heads, self.head_width)
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 

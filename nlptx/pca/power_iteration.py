@@ -81,7 +81,8 @@ def power_iteration(
         dtype: float32 or float64.
         block: number of vectors iterated together; 0 for an automatic choice.
         degree: number of iterates kept per round; 0 for an automatic choice.
-        deflation: ``projection`` against the eigenvectors found so far, or ``subtraction`` of l v v^T from A.
+        deflation: how the eigenvectors v found so far, with eigenvalues l, are removed: by ``projection`` of the block,
+            or by ``subtraction`` of l v v^T from A.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
         workers: thread pool for everything except ``product``; the number of threads does not change the result.

@@ -12,7 +12,7 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Maximum number of characters in the queue, and in a group. A single text may have more characters.
+# Maximum number of characters in the queue, and in a group of texts. A text with more characters is a group by itself.
 _QUEUE_CHARACTERS = 4_000_000
 GROUP_CHARACTERS = 500_000
 

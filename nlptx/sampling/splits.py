@@ -93,6 +93,6 @@ def shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray
 
 
 def _runs(count: int, share: float) -> NDArray[np.int64]:
-    """Return the run of each of ``count`` texts. The arguments are those of :func:`shuffled_runs`."""
+    """Return the number of the run to which each text belongs. The arguments are those of :func:`shuffled_runs`."""
     length = int(np.clip(share * count / _RUNS_PER_PART, 1, _LONGEST_RUN))
     return np.arange(count) // length

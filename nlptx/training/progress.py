@@ -65,7 +65,7 @@ class Clock:
         self._since = time.perf_counter()
 
     def pause(self, tokens: int) -> None:
-        """Stop measuring time after a step; ``tokens`` is the number of tokens in its batch."""
+        """Stop the timer at the end of a step; ``tokens`` is the number of tokens in the batch."""
         self.seconds += time.perf_counter() - self._since
         self.steps += 1
         self.tokens += tokens
