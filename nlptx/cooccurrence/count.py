@@ -24,9 +24,9 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 # the measured values, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A block is divided into segments. The positions of a segment are grouped by word, in a single thread. A segment has
-# about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores one
-# start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit, because grouping takes about
-# 40 bytes per token.
+# about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores
+# one start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit,
+# because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
 # Maximum number of partial matrices (runs) that are summed in one pass. The number is limited because each run has two
 # open files.
