@@ -78,7 +78,7 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
     if not all(isinstance(point, list) and len(point) == 2 and _numbers(point) for point in curve):
         raise CorruptError("the loss curve in its history is damaged")
     if any(after[0] < before[0] for before, after in pairwise(curve)):
-        raise CorruptError("the steps of the loss curve in its history decrease")
+        raise CorruptError("the step numbers of the loss curve in its history are not increasing")
     regions = history.get("regions", {})
     if not isinstance(regions, dict) or not _numbers(regions.values()):
         raise CorruptError("the record of the region filters in its history is damaged")

@@ -28,7 +28,7 @@ def stratified_folds(
         strata: (texts,) integer from 0 that identifies the label of each text.
         folds: number of folds.
         rng: source of randomness.
-        shuffle: whether to assign each text separately rather than in runs.
+        shuffle: whether to assign single texts to folds, instead of runs of neighbouring texts.
 
     Raises:
         DataError: there are fewer texts than folds.

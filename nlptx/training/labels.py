@@ -22,7 +22,7 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
 # With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
 # measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
-# Maximum absolute value of a number on a scale, so that the length of the scale does not overflow.
+# Maximum absolute value of a number on a scale, so that differences between numbers do not overflow.
 _MAX_NUMBER = 1e300
 
 

@@ -84,8 +84,8 @@ def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features cannot be computed, or an empty string."""
     if words > LARGEST_VOCABULARY:
         return f"{words:,} words are too many; at most {LARGEST_VOCABULARY:,} are supported"
-    # The features of a text come from models fitted on other texts. If a label has only one text, those models would be
-    # fitted only on texts with other labels, so they would be evidence against its label.
+    # The features of a text come from models fitted on other texts. If a label has only one text, its models
+    # are fitted only on texts with other labels, so its features would always be evidence against this label.
     with_label = count_labels(texts.targets, labels)
     if texts.targets.ndim == 2 and not ((with_label >= 2) & (len(texts) - with_label >= 2)).any():
         return "they require a label that at least two texts have and at least two texts do not have"

@@ -29,7 +29,7 @@ SAME: dict[str, Any] = {
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Time training steps of two shapes and an epoch of reviews, also with eager PyTorch and with nlptx on one core."""
+    """Measure the times of training steps and of an epoch of reviews, also in eager PyTorch and on one core."""
     from torch_peer import torch_epoch  # in this folder
 
     from nlptx.settings import TrainSettings
