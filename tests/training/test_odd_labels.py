@@ -152,7 +152,7 @@ def test_all_functions_choose_the_same_label_with_a_balanced_model():
 
 def test_a_balanced_model_with_a_zero_prior_is_rejected(tmp_path):
     balanced_model([1.0, 0.0]).save(str(tmp_path / "model.npz"))
-    with pytest.raises(CorruptError, match="prior probability 0"):
+    with pytest.raises(CorruptError, match="prior probability of 0"):
         nlptx.Model.load(str(tmp_path / "model.npz"))
 
 
