@@ -25,6 +25,8 @@ REACH = max(BAG - 1, AROUND)
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
 # Approximate number of words in a group of texts whose n-grams are counted at once.
 _TOGETHER = 1 << 20
+# Maximum number of longer n-grams whose counts are kept from one group to the next, to limit memory.
+_MAX_COUNTED = 1 << 22
 
 
 class RegionNgrams:
@@ -46,6 +48,9 @@ class RegionNgrams:
     ) -> tuple[RegionNgrams, NDArray[np.int64]]:
         """Return the most frequent n-grams of texts, and the number of occurrences (V,) of each word.
 
+        If too many longer n-grams have been found after a group of texts, the rarest of them are forgotten. The counts
+        of rare n-grams in a large corpus are therefore too low by a few.
+
         Args:
             texts: word ids of each text, below ``words``.
             words: vocabulary size V.
@@ -60,7 +65,7 @@ class RegionNgrams:
             longer = found[:, 1:]
             more = np.unique(longer[longer >= 0], return_counts=True)
             every = union_of_sorted(keys, more[0])
-            keys, totals = every, counts_of(every, keys, totals) + counts_of(every, *more)
+            keys, totals = _without_rarest(every, counts_of(every, keys, totals) + counts_of(every, *more))
         frequent = _most_frequent(counts, _MIN_WORD_COUNT, max_words)
         return cls(np.concatenate([frequent + 1, keys[_most_frequent(totals, _MIN_COUNT, max_longer)]]), words), counts
 
@@ -116,6 +121,14 @@ class RegionNgrams:
             lengths: (B,) number of words in each text.
         """
         return _sums(table, found, lengths, range(-AROUND, AROUND + 1))
+
+
+def _without_rarest(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return n-grams and their counts, without those of the smallest counts if there are more than _MAX_COUNTED."""
+    while len(keys) > _MAX_COUNTED:
+        kept = counts > counts.min()
+        keys, counts = keys[kept], counts[kept]
+    return keys, counts
 
 
 def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:

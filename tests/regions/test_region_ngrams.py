@@ -49,6 +49,20 @@ def test_counting_in_several_groups_changes_nothing(monkeypatch):
     assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL)[0].keys, at_once)
 
 
+def test_a_limited_memory_loses_only_rare_ngrams(monkeypatch):
+    frequent = [0, 1, 2]
+    texts = [ids for rare in some_texts(60, 8, seed=1) for ids in (np.array(frequent, np.int32), rare)]
+    monkeypatch.setattr(module, "_TOGETHER", 10)
+    complete, _ = RegionNgrams.count(texts, WORDS, 100, 3)
+    everything = set(RegionNgrams.count(texts, WORDS, *ALL)[0].keys.tolist())
+    monkeypatch.setattr(module, "_MAX_COUNTED", 20)
+    limited, _ = RegionNgrams.count(texts, WORDS, 100, 3)
+    assert_array_equal(limited.keys, complete.keys)
+    fewer = set(RegionNgrams.count(texts, WORDS, *ALL)[0].keys.tolist())
+    assert fewer < everything
+    assert key_of(frequent) in fewer
+
+
 def test_only_the_most_frequent_words_are_kept():
     ngrams, counts = RegionNgrams.count(some_texts(), WORDS, 2, 1000)
     assert_array_equal(np.sort(ngrams.keys[:2] - 1), np.sort(np.argsort(-counts, kind="stable")[:2]))
