@@ -23,7 +23,9 @@ from nlptx.regions.ngrams import RegionNgrams
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-_EPOCHS, _BATCH = 10, 20
+# Number of epochs, and number of texts per step. The first two numbers apply to at most _FEW_TEXTS training texts.
+_EPOCHS_OF_FEW, _BATCH_OF_FEW, _FEW_TEXTS = 10, 20, 10_000
+_EPOCHS, _BATCH = 8, 32
 # Number of training steps between two progress reports.
 _TOGETHER = 50
 # Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
@@ -66,7 +68,7 @@ def fit_region_classifier(
         The classifier, or None if training was stopped.
     """
     team = _Team([_Learner(data, loss, _initial(ngrams, table, filters, loss.outputs, rng), rng) for rng in rngs])
-    steps = _EPOCHS * -(-len(data.texts) // _BATCH)
+    steps = data.steps
     with workers.at_most(len(rngs)) as own:
         team.jobs = own.jobs
         for start in range(0, steps, _TOGETHER):
@@ -91,6 +93,20 @@ class TrainingTexts:
     texts: Sequence[NDArray[np.integer]]
     targets: NDArray
     weights: NDArray[np.float32] | None = None
+
+    @property
+    def batch(self) -> int:
+        """Number of texts per step."""
+        return _BATCH_OF_FEW if len(self.texts) <= _FEW_TEXTS else _BATCH
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return -(-len(self.texts) // self.batch)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps in all epochs."""
+        return (_EPOCHS_OF_FEW if len(self.texts) <= _FEW_TEXTS else _EPOCHS) * self.steps_per_epoch
 
 
 class _Team:
@@ -161,18 +177,17 @@ class _Learner:
     def take_steps(self, until: int) -> None:
         """Take training steps until there have been ``until`` in total."""
         data, rng = self._data, self._rng
-        per_epoch = -(-len(data.texts) // _BATCH)
         while self._steps < until:
-            number = self._steps % per_epoch
+            number = self._steps % data.steps_per_epoch
             if number == 0:
                 self._order = rng.permutation(len(data.texts))
-            chosen = self._order[number * _BATCH : (number + 1) * _BATCH]
+            chosen = self._order[number * data.batch : (number + 1) * data.batch]
             texts = [_without_some(data.texts[int(row)], rng) for row in chosen]
             found = self._classifier.forward(texts, _DROPOUT, rng)
             _, dz = self._loss.value_and_gradient(found.outputs, data.targets[chosen])
             if data.weights is not None:
                 dz *= data.weights[chosen, None]
-            self._update(*self._classifier.backward(dz, found), len(chosen), 1 - self._steps / (_EPOCHS * per_epoch))
+            self._update(*self._classifier.backward(dz, found), len(chosen), 1 - self._steps / data.steps)
 
     def _update(self, gradients: dict[str, NDArray], words: WordGradient, texts: int, rate: float) -> None:
         """Update the parameters.

@@ -214,7 +214,13 @@ class TrainSettings(NetworkSettings):
     warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
-    crop: int = setting(64, "Maximum number of words of a text per step; 0: all.", "Training", low=0)
+    crop: int = setting(
+        AUTOMATIC,
+        "Words of a text per step; 0: all; -1: automatic.",
+        "Training",
+        low=AUTOMATIC,
+        before=64,
+    )
     word_dropout: float = setting(
         0.1, "Fraction of words dropped from each training text.", "Training", low=0, high=0.95
     )

@@ -1,8 +1,9 @@
-"""Chooses between distillation and region filters, unless the settings do.
+"""Chooses between region filters and distillation, and the length of crops, unless the settings do.
 
 Both also learn from texts without labels. If there are enough labelled texts, region filters (:mod:`nlptx.regions`)
 improve the model more; with fewer, distillation (:mod:`nlptx.training.distillation`) improves it more and takes less
-time. Both together improve the model no more than one of them alone.
+time. Both together improve the model no more than one of them alone. If there are region filters and enough labelled
+texts, the network can be trained on shorter crops at no loss.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from nlptx.settings import AUTOMATIC, TrainSettings
 _MIN_TEXTS, _MAX_LABELS = 2000, 20
 # Number of region filters, and number of distillation epochs, that are chosen automatically.
 _FILTERS, _EPOCHS = 64, 1
+# Number of words of a crop, with region filters and enough labelled texts, and otherwise.
+_SHORT_CROP, _CROP = 32, 64
 
 
 def choose_automatic(settings: TrainSettings, texts: int, labels: int, *, started: bool) -> TrainSettings:
-    """Return the settings, with automatic numbers of region filters and distillation epochs replaced by actual ones.
+    """Return the settings, with all automatic values replaced by actual ones.
 
     Without n-gram features or without a network, there are no region filters unless the settings ask for them, because
     the user then wants the network alone, or the linear models alone.
@@ -30,9 +33,13 @@ def choose_automatic(settings: TrainSettings, texts: int, labels: int, *, starte
         started: whether training starts from a model. No new region filters are then trained.
     """
     enough = texts >= _MIN_TEXTS and labels <= _MAX_LABELS
-    filters, epochs = settings.region_filters, settings.distill
+    filters = settings.region_filters
     if filters == AUTOMATIC:
         filters = _FILTERS if enough and settings.ngrams and settings.epochs and not started else 0
-    if epochs == AUTOMATIC:
-        epochs = 0 if enough and filters else _EPOCHS
-    return replace(settings, region_filters=filters, distill=epochs)
+    epochs, crop = (0, _SHORT_CROP) if enough and filters else (_EPOCHS, _CROP)
+    return replace(
+        settings,
+        region_filters=filters,
+        distill=epochs if settings.distill == AUTOMATIC else settings.distill,
+        crop=crop if settings.crop == AUTOMATIC else settings.crop,
+    )

@@ -56,7 +56,7 @@ def vary(
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
     """Crop texts and drop random words, as the settings specify. Return the texts and their n-gram features."""
-    if settings.crop:
+    if settings.crop > 0:
         texts, ngram_features = crop(texts, ngram_features, settings.crop, rng)
     if settings.word_dropout:
         texts, ngram_features = drop_words(texts, ngram_features, settings.word_dropout, rng)

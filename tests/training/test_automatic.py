@@ -41,8 +41,25 @@ def test_the_choice_depends_on_the_number_of_texts_and_labels(given, expected):
     assert chosen(**given) == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, 32),
+        ({"texts": 1999}, 64),
+        ({"region_filters": 0}, 64),
+        ({"region_filters": 8, "texts": 10}, 64),
+        ({"started": True}, 64),
+        ({"crop": 0}, 0),
+    ],
+)
+def test_crops_are_short_if_there_are_region_filters(given, expected):
+    given = {"texts": 2000, "labels": 2, "started": False} | given
+    counts = {name: given.pop(name) for name in ("texts", "labels", "started")}
+    assert choose_automatic(TrainSettings(**given), **counts).crop == expected
+
+
 def test_other_settings_do_not_change():
-    settings = TrainSettings(epochs=5, lsa_components=7, region_filters=3, distill=4)
+    settings = TrainSettings(epochs=5, lsa_components=7, region_filters=3, distill=4, crop=5)
     assert choose_automatic(settings, 10, 2, started=False) == settings
 
 
