@@ -23,9 +23,9 @@ from nlptx.regions.ngrams import RegionNgrams
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-# Number of epochs, and number of texts per step. The first two numbers apply to at most _FEW_TEXTS training texts.
-_EPOCHS_OF_FEW, _BATCH_OF_FEW, _FEW_TEXTS = 10, 20, 10_000
-_EPOCHS, _BATCH = 8, 32
+_EPOCHS = 10
+# Number of texts per step, if there are more than _FEW_TEXTS training texts, and otherwise. Few texts need more steps.
+_BATCH, _BATCH_OF_FEW, _FEW_TEXTS = 32, 20, 10_000
 # Number of training steps between two progress reports.
 _TOGETHER = 50
 # Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
@@ -106,7 +106,7 @@ class TrainingTexts:
     @property
     def steps(self) -> int:
         """Number of steps in all epochs."""
-        return (_EPOCHS_OF_FEW if len(self.texts) <= _FEW_TEXTS else _EPOCHS) * self.steps_per_epoch
+        return _EPOCHS * self.steps_per_epoch
 
 
 class _Team:

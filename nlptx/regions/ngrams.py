@@ -12,6 +12,7 @@ from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.ngram_index import NgramIndex
 from nlptx.ngrams.sorted_keys import counts_of, union_of_sorted
 from nlptx.regions.spacing import in_groups, with_gaps
+from nlptx.runtime.workers import SERIAL, Workers
 
 # Length of the longest n-grams.
 ORDER = 3
@@ -44,7 +45,12 @@ class RegionNgrams:
 
     @classmethod
     def count(
-        cls, texts: Sequence[NDArray[np.integer]], words: int, max_words: int, max_longer: int
+        cls,
+        texts: Sequence[NDArray[np.integer]],
+        words: int,
+        max_words: int,
+        max_longer: int,
+        workers: Workers = SERIAL,
     ) -> tuple[RegionNgrams, NDArray[np.int64]]:
         """Return the most frequent n-grams of texts, and the number of occurrences (V,) of each word.
 
@@ -56,14 +62,18 @@ class RegionNgrams:
             words: vocabulary size V.
             max_words: maximum number of n-grams of one word.
             max_longer: maximum number of n-grams of two or more words.
+            workers: pool of threads; its size does not change the result.
         """
+
+        def work(group: list[NDArray[np.integer]]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+            found = ngram_keys(np.concatenate(group), ORDER, words, [len(ids) for ids in group])
+            longer = found[:, 1:]
+            return np.bincount(found[:, 0] - 1, minlength=words), *np.unique(longer[longer >= 0], return_counts=True)
+
         counts = np.zeros(words, np.int64)
         keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        for group in in_groups(texts, _TOGETHER):
-            found = ngram_keys(np.concatenate(group), ORDER, words, [len(ids) for ids in group])
-            counts += np.bincount(found[:, 0] - 1, minlength=words)
-            longer = found[:, 1:]
-            more = np.unique(longer[longer >= 0], return_counts=True)
+        for of_words, *more in workers.map(work, in_groups(texts, _TOGETHER)):
+            counts += of_words
             every = union_of_sorted(keys, more[0])
             keys, totals = _without_rarest(every, counts_of(every, keys, totals) + counts_of(every, *more))
         frequent = _most_frequent(counts, _MIN_WORD_COUNT, max_words)

@@ -32,8 +32,11 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
-# Maximum number of words from which the components are computed; the most frequent words are used.
+# Maximum number of words from which the components are computed; the most frequent words are used. If there are more
+# than _MANY_WORDS words in the texts, only every _STEP-th text is used for the components, because it is enough if they
+# are nearly right.
 _MAX_ROWS = 8000
+_MANY_WORDS, _STEP = 1 << 22, 4
 # The constant n_0: about the number of context words of an n-gram that occurs 30 times.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # Maximum relative residual of the eigenvectors. This tolerance is large because the exact directions of the
@@ -71,8 +74,9 @@ def fit_vectors(
     contexts = np.flatnonzero(weights)
     if not len(contexts):
         return np.zeros((len(ngrams), 1), np.float32)
+    sample = texts[::_STEP] if counts.sum() > _MANY_WORDS else texts
     of_contexts = _components(
-        texts, counts, contexts, weights[contexts], components, rng, workers, lambda x: report(x / 4)
+        sample, counts, contexts, weights[contexts], components, rng, workers, lambda x: report(x / 4)
     )
     of_words = np.zeros((len(weights) + 1, of_contexts.shape[1] + 1), np.float32)
     of_words[contexts, :-1] = of_contexts
@@ -112,7 +116,7 @@ def _components(
 
     x, numbers = np.zeros((len(frequent), len(contexts)), np.float32), np.zeros(len(frequent))
     done = 0
-    total = int(counts.sum())
+    total = sum(map(len, texts))
     for part, of_part in workers.map(work, in_groups(texts, _COUNTED_TOGETHER)):
         rows = np.repeat(np.arange(len(frequent)), np.diff(part.indptr))
         x[rows, part.indices] += part.data

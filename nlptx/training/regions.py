@@ -95,7 +95,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
     context.report("vectors of n-grams", 0)
     filters = model.settings.region_filters
     max_words = min(_WORDS_PER_FILTER * filters, _MAX_NGRAM_WORDS)
-    ngrams, counts = RegionNgrams.count(sources, words, max_words, _LONGER_PER_FILTER * filters)
+    ngrams, counts = RegionNgrams.count(sources, words, max_words, _LONGER_PER_FILTER * filters, context.workers)
     table = fit_vectors(
         sources,
         ngrams,
