@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from nlptx.regions import RegionNgrams
 from nlptx.regions import ngrams as module
+from nlptx.runtime.workers import Workers
 
 WORDS = 7
 # Maximum number of words, and maximum number of longer n-grams.
@@ -47,6 +48,8 @@ def test_counting_in_several_groups_changes_nothing(monkeypatch):
     at_once = RegionNgrams.count(texts, WORDS, *ALL)[0].keys
     monkeypatch.setattr(module, "_TOGETHER", 10)
     assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL)[0].keys, at_once)
+    with Workers(2) as workers:
+        assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL, workers)[0].keys, at_once)
 
 
 def test_a_limited_memory_loses_only_rare_ngrams(monkeypatch):

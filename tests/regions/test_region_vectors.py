@@ -61,6 +61,23 @@ def test_vectors_are_those_of_the_equations():
     assert_allclose(table @ table.T, expected @ expected.T, atol=2e-3)
 
 
+def test_components_of_a_large_corpus_come_from_some_of_the_texts(monkeypatch):
+    pairs = [text for text in some_texts() for _ in range(2)]  # every second text is a copy of the one before
+    ngrams, counts = RegionNgrams.count(pairs, WORDS, WORDS, 1000)
+
+    def vectors(texts):
+        return fit_vectors(texts, ngrams, counts, np.linspace(0, 1, WORDS), 256, np.random.default_rng(2), Workers(1))
+
+    from_all = vectors(pairs)
+    monkeypatch.setattr(module, "_MANY_WORDS", int(counts.sum()) - 1)
+    monkeypatch.setattr(module, "_STEP", 2)
+    assert_allclose(vectors(pairs) @ vectors(pairs).T, from_all @ from_all.T, atol=2e-3)
+    mixed = [text for number in range(60) for text in (pairs[2 * number], pairs[(2 * number + 30) % 120])]
+    assert_allclose(vectors(mixed) @ vectors(mixed).T, from_all @ from_all.T, atol=2e-3)
+    monkeypatch.setattr(module, "_STEP", 7)
+    assert abs(vectors(pairs) @ vectors(pairs).T - from_all @ from_all.T).max() > 0.01
+
+
 def test_the_number_of_workers_and_the_groups_change_no_bit(monkeypatch):
     texts = some_texts()
     ngrams, counts = RegionNgrams.count(texts, WORDS, WORDS, 1000)
