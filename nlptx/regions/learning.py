@@ -23,9 +23,10 @@ from nlptx.regions.ngrams import RegionNgrams
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-_EPOCHS = 10
-# Number of texts per step, if there are more than _FEW_TEXTS training texts, and otherwise. Few texts need more steps.
-_BATCH, _BATCH_OF_FEW, _FEW_TEXTS = 32, 20, 10_000
+# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts, and for more.
+_FEW_TEXTS = 10_000
+_EPOCHS_OF_FEW, _BATCH_OF_FEW = 10, 20
+_EPOCHS, _BATCH = 8, 32
 # Number of training steps between two progress reports.
 _TOGETHER = 50
 # Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
@@ -97,7 +98,7 @@ class TrainingTexts:
     @property
     def batch(self) -> int:
         """Number of texts per step."""
-        return _BATCH_OF_FEW if len(self.texts) <= _FEW_TEXTS else _BATCH
+        return _BATCH if len(self.texts) > _FEW_TEXTS else _BATCH_OF_FEW
 
     @property
     def steps_per_epoch(self) -> int:
@@ -106,7 +107,7 @@ class TrainingTexts:
     @property
     def steps(self) -> int:
         """Number of steps in all epochs."""
-        return _EPOCHS * self.steps_per_epoch
+        return (_EPOCHS if len(self.texts) > _FEW_TEXTS else _EPOCHS_OF_FEW) * self.steps_per_epoch
 
 
 class _Team:
