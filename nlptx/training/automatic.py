@@ -20,19 +20,23 @@ _FILTERS, _EPOCHS = 64, 1
 _SHORT_CROP, _CROP = 32, 64
 
 
-def choose_automatic(settings: TrainSettings, texts: int, labels: int, *, started: bool) -> TrainSettings:
+def choose_automatic(
+    settings: TrainSettings, texts: int, labels: int, *, held_out: bool, started: bool
+) -> TrainSettings:
     """Return the settings, with all automatic values replaced by actual ones.
 
     Without n-gram features or without a network, there are no region filters unless the settings ask for them, because
-    the user then wants the network alone, or the linear models alone.
+    the user then wants the network alone, or the linear models alone. Without held-out texts, there are none either,
+    because the weights of the network and of the filters are fitted on them.
 
     Args:
         settings: training settings.
         texts: number of labelled texts.
         labels: number of different labels.
+        held_out: whether some texts are held out for validation.
         started: whether training starts from a model. No new region filters are then trained.
     """
-    enough = texts >= _MIN_TEXTS and labels <= _MAX_LABELS
+    enough = texts >= _MIN_TEXTS and labels <= _MAX_LABELS and held_out
     filters = settings.region_filters
     if filters == AUTOMATIC:
         filters = _FILTERS if enough and settings.ngrams and settings.epochs and not started else 0

@@ -137,7 +137,7 @@ def fit(
         settings = fitting_loss(settings or TrainSettings(), given.separator, start)
         if not given.texts:
             raise DataError("there are no training texts")
-        distinct_names = check_several(given.all_labels)
+        check_several(given.all_labels)
         check_lexicon_use(given, settings, start)
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
@@ -148,7 +148,8 @@ def fit(
         if not has_network:
             settings = without_network(settings)
         settings_as_given = settings
-        settings = choose_automatic(settings, len(given.texts), len(distinct_names), started=start is not None)
+        numbers, held_out = (len(given.texts), len(given.labels)), settings.valid_share > 0 or given.valid is not None
+        settings = choose_automatic(settings, *numbers, held_out=held_out, started=start is not None)
         if isinstance(vectors, OwnEmbeddings) and not has_network:
             if not settings.new_word_min_count:
                 raise SettingsError(

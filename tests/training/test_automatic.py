@@ -14,8 +14,8 @@ UNLABELLED = make_reviews(40, seed=3)[0]
 SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4}
 
 
-def chosen(texts=2000, labels=2, started=False, **settings):
-    found = choose_automatic(TrainSettings(**settings), texts, labels, started=started)
+def chosen(texts=2000, labels=2, held_out=True, started=False, **settings):
+    found = choose_automatic(TrainSettings(**settings), texts, labels, held_out=held_out, started=started)
     return found.region_filters, found.distill
 
 
@@ -27,6 +27,7 @@ def chosen(texts=2000, labels=2, started=False, **settings):
         ({"labels": 20}, (64, 0)),
         ({"labels": 21}, (0, 1)),
         ({"started": True}, (0, 1)),
+        ({"held_out": False}, (0, 1)),
         ({"ngrams": 0}, (0, 1)),
         ({"epochs": 0}, (0, 1)),
         ({"region_filters": 0}, (0, 1)),
@@ -53,14 +54,14 @@ def test_the_choice_depends_on_the_number_of_texts_and_labels(given, expected):
     ],
 )
 def test_crops_are_short_if_there_are_region_filters(given, expected):
-    given = {"texts": 2000, "labels": 2, "started": False} | given
-    counts = {name: given.pop(name) for name in ("texts", "labels", "started")}
+    given = {"texts": 2000, "labels": 2, "held_out": True, "started": False} | given
+    counts = {name: given.pop(name) for name in ("texts", "labels", "held_out", "started")}
     assert choose_automatic(TrainSettings(**given), **counts).crop == expected
 
 
 def test_other_settings_do_not_change():
     settings = TrainSettings(epochs=5, lsa_components=7, region_filters=3, distill=4, crop=5)
-    assert choose_automatic(settings, 10, 2, started=False) == settings
+    assert choose_automatic(settings, 10, 2, held_out=True, started=False) == settings
 
 
 def fit(**settings):
@@ -80,6 +81,13 @@ def test_few_texts_are_used_for_distillation_and_many_for_region_filters(monkeyp
     explicit = fit(region_filters=6, distill=0)
     assert many.predict_proba(TEXTS).tolist() == explicit.predict_proba(TEXTS).tolist()
     assert not np.array_equal(few.flat, many.flat)
+
+
+def test_without_held_out_texts_there_are_no_region_filters(monkeypatch):
+    monkeypatch.setattr(automatic, "_MIN_TEXTS", len(TEXTS))
+    assert fit(valid_share=0.0).regions is None
+    settings, valid = TrainSettings(**SHAPE, valid_share=0.0), make_reviews(20, seed=5)
+    assert nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, valid=valid, jobs=1).regions is not None
 
 
 def test_the_model_stores_the_settings_as_they_were_given():
