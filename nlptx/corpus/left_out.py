@@ -51,7 +51,7 @@ class LeftOut:
         return self._named[0]
 
     def note(self) -> str:
-        """Return a note with the number of rows, the causes and a few positions, or "" if no row was left out."""
+        """Return a note about the rows that were left out, with the causes and some positions; "" if there are none."""
         total = len(self)
         positions = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
         return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({positions})" if total else ""

@@ -25,7 +25,9 @@ _REMOVAL_TIME = 10
 
 @contextmanager
 def temporary_folder(parent: str) -> Iterator[str]:
-    """Remove leftover folders. Then make a folder in ``parent``, and remove it when the ``with`` block ends.
+    """Make a folder in ``parent``, and remove it when the ``with`` block ends.
+
+    Folders that killed processes have left in ``parent`` are removed first.
 
     Raises:
         OutputError: the folder cannot be made.

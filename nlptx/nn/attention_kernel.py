@@ -122,7 +122,7 @@ def _empty_weights(k: NDArray) -> NDArray:
 
 # As derived in attention.py, dV = P^T dO and ds = p (dp - sum_i p_i dp_i) with dp = V do. Here
 #   sum_i p_i dp_i = sum_i p_i (v_i . do) = o . do,
-# and because P = E / z, it is enough to divide dO by z; the larger array E need not be divided:
+# and P = E / z. Dividing dO by z instead of E, which is larger, gives the same result in less time:
 #   dV = E^T (dO / z)    and    ds = e (V (do / z) - o . (do / z)).
 def _attend_backward(
     do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray

@@ -23,10 +23,9 @@ from nlptx.regions.ngrams import RegionNgrams
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts, and for more.
-_FEW_TEXTS = 10_000
-_EPOCHS_OF_FEW, _BATCH_OF_FEW = 10, 20
-_EPOCHS, _BATCH = 8, 32
+# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts and for more. Few texts need more
+# steps.
+_FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _TOGETHER = 50
 # Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
@@ -69,7 +68,7 @@ def fit_region_classifier(
         The classifier, or None if training was stopped.
     """
     team = _Team([_Learner(data, loss, _initial(ngrams, table, filters, loss.outputs, rng), rng) for rng in rngs])
-    steps = data.steps
+    steps = team.learners[0].total_steps
     with workers.at_most(len(rngs)) as own:
         team.jobs = own.jobs
         for start in range(0, steps, _TOGETHER):
@@ -94,20 +93,6 @@ class TrainingTexts:
     texts: Sequence[NDArray[np.integer]]
     targets: NDArray
     weights: NDArray[np.float32] | None = None
-
-    @property
-    def batch(self) -> int:
-        """Number of texts per step."""
-        return _BATCH if len(self.texts) > _FEW_TEXTS else _BATCH_OF_FEW
-
-    @property
-    def steps_per_epoch(self) -> int:
-        return -(-len(self.texts) // self.batch)
-
-    @property
-    def steps(self) -> int:
-        """Number of steps in all epochs."""
-        return (_EPOCHS if len(self.texts) > _FEW_TEXTS else _EPOCHS_OF_FEW) * self.steps_per_epoch
 
 
 class _Team:
@@ -170,6 +155,9 @@ class _Learner:
         self._squares = np.ones_like(self._words)
         self._order = np.zeros(0, np.int64)
         self._steps = 0
+        epochs, self._batch = _SCHEDULE_FOR_FEW if len(data.texts) <= _FEW_TEXTS else _SCHEDULE
+        self._per_epoch = -(-len(data.texts) // self._batch)
+        self.total_steps = epochs * self._per_epoch
 
     def parameters(self) -> dict[str, NDArray]:
         """Return the parameters of the classifier, by name."""
@@ -179,16 +167,16 @@ class _Learner:
         """Take training steps until there have been ``until`` in total."""
         data, rng = self._data, self._rng
         while self._steps < until:
-            number = self._steps % data.steps_per_epoch
+            number = self._steps % self._per_epoch
             if number == 0:
                 self._order = rng.permutation(len(data.texts))
-            chosen = self._order[number * data.batch : (number + 1) * data.batch]
+            chosen = self._order[number * self._batch : (number + 1) * self._batch]
             texts = [_without_some(data.texts[int(row)], rng) for row in chosen]
             found = self._classifier.forward(texts, _DROPOUT, rng)
             _, dz = self._loss.value_and_gradient(found.outputs, data.targets[chosen])
             if data.weights is not None:
                 dz *= data.weights[chosen, None]
-            self._update(*self._classifier.backward(dz, found), len(chosen), 1 - self._steps / data.steps)
+            self._update(*self._classifier.backward(dz, found), len(chosen), 1 - self._steps / self.total_steps)
 
     def _update(self, gradients: dict[str, NDArray], words: WordGradient, texts: int, rate: float) -> None:
         """Update the parameters.

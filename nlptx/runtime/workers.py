@@ -56,8 +56,8 @@ class Workers:
             or that have no other threads (see :func:`.is_only_thread`).
     """
 
-    # None, because these workers can read the memory of this process, or have a copy of it. ClusterWorkers overrides
-    # this value.
+    # Function that stores a value for workers on other machines; see ClusterWorkers. The workers of this class need no
+    # such function, because they can read the memory of this process or have a copy of it.
     store: Store | None = None
 
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:

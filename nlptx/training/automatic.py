@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nlptx.settings import AUTOMATIC, TrainSettings
+from nlptx.training.labelled_texts import LabelledTexts
 
 # Minimum number of labelled texts for region filters, and maximum number of labels.
 _MIN_TEXTS, _MAX_LABELS = 2000, 20
@@ -20,9 +21,7 @@ _FILTERS, _EPOCHS = 64, 1
 _SHORT_CROP, _CROP = 32, 64
 
 
-def choose_automatic(
-    settings: TrainSettings, texts: int, labels: int, *, held_out: bool, started: bool
-) -> TrainSettings:
+def choose_automatic(settings: TrainSettings, data: LabelledTexts, *, started: bool) -> TrainSettings:
     """Return the settings, with all automatic values replaced by actual ones.
 
     Without n-gram features or without a network, there are no region filters unless the settings ask for them, because
@@ -31,12 +30,11 @@ def choose_automatic(
 
     Args:
         settings: training settings.
-        texts: number of labelled texts.
-        labels: number of different labels.
-        held_out: whether some texts are held out for validation.
+        data: the labelled texts.
         started: whether training starts from a model. No new region filters are then trained.
     """
-    enough = texts >= _MIN_TEXTS and labels <= _MAX_LABELS and held_out
+    held_out = settings.valid_share > 0 or data.valid is not None
+    enough = len(data.texts) >= _MIN_TEXTS and len(data.labels) <= _MAX_LABELS and held_out
     filters = settings.region_filters
     if filters == AUTOMATIC:
         filters = _FILTERS if enough and settings.ngrams and settings.epochs and not started else 0

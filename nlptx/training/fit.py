@@ -148,8 +148,7 @@ def fit(
         if not has_network:
             settings = without_network(settings)
         settings_as_given = settings
-        numbers, held_out = (len(given.texts), len(given.labels)), settings.valid_share > 0 or given.valid is not None
-        settings = choose_automatic(settings, *numbers, held_out=held_out, started=start is not None)
+        settings = choose_automatic(settings, given, started=start is not None)
         if isinstance(vectors, OwnEmbeddings) and not has_network:
             if not settings.new_word_min_count:
                 raise SettingsError(

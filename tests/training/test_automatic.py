@@ -8,15 +8,17 @@ import nlptx
 from nlptx.settings import TrainSettings
 from nlptx.training import automatic
 from nlptx.training.automatic import choose_automatic
+from nlptx.training.labelled_texts import LabelledTexts
 
 TEXTS, LABELS = make_reviews(60)
 UNLABELLED = make_reviews(40, seed=3)[0]
 SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4}
 
 
-def chosen(texts=2000, labels=2, held_out=True, started=False, **settings):
-    found = choose_automatic(TrainSettings(**settings), texts, labels, held_out=held_out, started=started)
-    return found.region_filters, found.distill
+def choose(texts=2000, labels=2, started=False, **settings):
+    names = {str(number): number for number in range(labels)}
+    data = LabelledTexts(["text"] * texts, ["0"] * texts, None, [], names)
+    return choose_automatic(TrainSettings(**settings), data, started=started)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,7 @@ def chosen(texts=2000, labels=2, held_out=True, started=False, **settings):
         ({"labels": 20}, (64, 0)),
         ({"labels": 21}, (0, 1)),
         ({"started": True}, (0, 1)),
-        ({"held_out": False}, (0, 1)),
+        ({"valid_share": 0.0}, (0, 1)),
         ({"ngrams": 0}, (0, 1)),
         ({"epochs": 0}, (0, 1)),
         ({"region_filters": 0}, (0, 1)),
@@ -39,7 +41,8 @@ def chosen(texts=2000, labels=2, held_out=True, started=False, **settings):
     ],
 )
 def test_the_choice_depends_on_the_number_of_texts_and_labels(given, expected):
-    assert chosen(**given) == expected
+    found = choose(**given)
+    assert (found.region_filters, found.distill) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,14 +57,12 @@ def test_the_choice_depends_on_the_number_of_texts_and_labels(given, expected):
     ],
 )
 def test_crops_are_short_if_there_are_region_filters(given, expected):
-    given = {"texts": 2000, "labels": 2, "held_out": True, "started": False} | given
-    counts = {name: given.pop(name) for name in ("texts", "labels", "held_out", "started")}
-    assert choose_automatic(TrainSettings(**given), **counts).crop == expected
+    assert choose(**given).crop == expected
 
 
 def test_other_settings_do_not_change():
-    settings = TrainSettings(epochs=5, lsa_components=7, region_filters=3, distill=4, crop=5)
-    assert choose_automatic(settings, 10, 2, held_out=True, started=False) == settings
+    settings = {"epochs": 5, "lsa_components": 7, "region_filters": 3, "distill": 4, "crop": 5}
+    assert choose(texts=10, **settings) == TrainSettings(**settings)
 
 
 def fit(**settings):
