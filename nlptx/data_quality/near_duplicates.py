@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.data_quality.shingles import distinct_shingles, shingles
-from nlptx.data_quality.words import TextWords, ranges
+from nlptx.data_quality.words import TextWords
+from nlptx.runtime.slices import ranges
 from nlptx.runtime.workers import Workers
 
 # If at most _GROUP texts share a prefix element, each of them is compared with all the others. In a larger group, each

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.data_quality.words import TextWords, ranges
+from nlptx.data_quality.words import TextWords
+from nlptx.runtime.slices import ranges
 
 
 def shingles(words: TextWords, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

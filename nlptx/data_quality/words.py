@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.progress import counted
+from nlptx.runtime.slices import ranges
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
@@ -43,16 +44,6 @@ class TextWords:
         lengths = self.lengths[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return TextWords(self.ids[ranges(self.starts[rows], lengths)], starts, self.size)
-
-
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return B concatenated ranges of integers, given their first integers (B,) and their lengths (B,).
-
-    >>> ranges(np.array([5, 0]), np.array([2, 3]))
-    array([5, 6, 0, 1, 2])
-    """
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
 
 
 def find_words(

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn import Dropout, Layout
-from nlptx.regions.ngrams import REACH, RegionNgrams
+from nlptx.regions.ngrams import REACH, RegionNgrams, rows_of
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
 from nlptx.runtime.slices import slices_up_to
 
@@ -45,14 +45,26 @@ _EPSILON = 1e-6
 _CHUNK = 1 << 9
 
 
+class Regions(NamedTuple):
+    """The regions at all positions of texts, or at some of them.
+
+    Args:
+        bags: (N, BAG) indices of the words in the bag of each region.
+        vectors: (N, R) vectors v of the regions.
+        numbers: (B,) number of regions of each text, at least 1.
+    """
+
+    bags: NDArray[np.int32]
+    vectors: NDArray
+    numbers: NDArray[np.int64]
+
+
 class Responses(NamedTuple):
     """The results of :meth:`RegionClassifier.forward`, in the notation of the module's equations.
 
     Args:
-        bags: (N, BAG) indices of the words in the bag at each position.
-        vectors: (N, R) vectors v of the regions.
-        winners: (B, F) position of the strongest region of each filter in each text, counted from the start of the
-            first text.
+        regions: the regions of the texts.
+        winners: (B, F) index of the strongest of these regions for each filter and text.
         maxima: (B, F) largest responses m.
         scale: (B, F) factor 1 / sqrt(1 + |h|^2).
         directions: (B, F) n, which is h times ``scale``.
@@ -60,8 +72,7 @@ class Responses(NamedTuple):
         outputs: (B, outputs) outputs z.
     """
 
-    bags: NDArray[np.int32]
-    vectors: NDArray
+    regions: Regions
     winners: NDArray[np.int64]
     maxima: NDArray
     scale: NDArray
@@ -96,25 +107,23 @@ class RegionClassifier:
     output_bias: NDArray
     groups: int = 1
 
-    def forward(
-        self,
-        texts: Sequence[NDArray[np.integer]],
-        dropout: float = 0.0,
-        rng: np.random.Generator | None = None,
-    ) -> Responses:
-        """Compute the outputs for texts, and what ``backward`` needs. Each text is given as word ids (T,), T >= 1."""
+    def regions_of(self, texts: Sequence[NDArray[np.integer]]) -> Regions:
+        """Return the regions of texts. Each text is given as word ids (T,), T >= 1."""
         lengths = np.array([len(ids) for ids in texts])
         found = self.ngrams.find(np.concatenate(texts), lengths)
-        bags = self.ngrams.bags(found, lengths)
-        vectors = self._unit_vectors(found, lengths)
-        t = vectors @ self.vector_weights
-        t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
-        maxima, winners = strongest(t, lengths)
+        return Regions(self.ngrams.bags(found, lengths), self._unit_vectors(found, lengths), lengths)
+
+    def forward(self, regions: Regions, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Responses:
+        """Compute the outputs for texts, given their regions, and what ``backward`` needs."""
+        t = regions.vectors @ self.vector_weights
+        for words in regions.bags.T:
+            t += rows_of(self.word_weights, words)
+        maxima, winners = strongest(t, regions.numbers)
         maxima += self.bias
         directions, scale = self._directions(maxima)
         dropped, mask = Dropout(dropout).forward(directions, None, rng)
         outputs = dropped @ self.output_weights + self.output_bias
-        return Responses(bags, vectors, winners, maxima, scale, directions, mask, outputs)
+        return Responses(regions, winners, maxima, scale, directions, mask, outputs)
 
     def outputs(self, texts: Sequence[NDArray[np.integer]]) -> NDArray:
         """Return the outputs (B, outputs) for texts. Each text is given as word ids (T,), with T at least 1.
@@ -219,6 +228,6 @@ class RegionClassifier:
             "output_weights": (n if mask is None else n * mask).T @ dz,
             "output_bias": dz.sum(axis=0),
             "bias": dm.sum(axis=0),
-            "vector_weights": vector_gradient(dm, cache.winners, cache.vectors),
+            "vector_weights": vector_gradient(dm, cache.winners, cache.regions.vectors),
         }
-        return gradients, word_gradient(dm, cache.winners, cache.bags, len(self.word_weights))
+        return gradients, word_gradient(dm, cache.winners, cache.regions.bags, len(self.word_weights))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nlptx.nn.losses import Loss
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import RegionNgrams
+from nlptx.regions.stored_regions import StoredRegions
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
@@ -30,7 +31,11 @@ _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 _TOGETHER = 50
 # Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
 _RESULT = -1
-_DROPOUT, _WORD_DROPOUT = 0.5, 0.2
+# Fractions of the filters and of the words in the bags that are left out of a training step.
+_DROPOUT, _WORD_DROPOUT = 0.5, 0.1
+# Approximate maximum number of regions of a text in a training step. They are chosen anew in each epoch, which saves
+# time and makes overfitting less likely.
+_MAX_REGIONS = 128
 _WORD_RATE = 0.1
 # Learning rates of Adam.
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
@@ -67,7 +72,11 @@ def fit_region_classifier(
     Returns:
         The classifier, or None if training was stopped.
     """
-    team = _Team([_Learner(data, loss, _initial(ngrams, table, filters, loss.outputs, rng), rng) for rng in rngs])
+    if not go_on(0):
+        return None
+    classifiers = [_initial(ngrams, table, filters, loss.outputs, rng) for rng in rngs]
+    regions = StoredRegions(classifiers[0], data.texts, workers)
+    team = _Team([_Learner(data, regions, loss, *pair) for pair in zip(classifiers, rngs, strict=True)])
     steps = team.learners[0].total_steps
     with workers.at_most(len(rngs)) as own:
         team.jobs = own.jobs
@@ -138,17 +147,27 @@ def _initial(
     return RegionClassifier(ngrams, table, words, vector_weights, none, output_weights, np.zeros(outputs, np.float32))
 
 
-def _without_some(ids: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.integer]:
-    """Leave out each word with probability _WORD_DROPOUT. If no word would remain, return all words."""
-    kept = rng.random(len(ids), np.float32) >= _WORD_DROPOUT
-    return ids[kept] if kept.any() else ids
+def _some(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose the regions to train on (N,), given the number of regions of each text (B,).
+
+    All regions of a text are chosen, or about _MAX_REGIONS of them if there are more. The probability that no region
+    of a text is chosen is negligible.
+    """
+    return rng.random(numbers.sum()) < np.repeat(_MAX_REGIONS / numbers, numbers)
 
 
 class _Learner:
     """Trains the filters of one group, and updates the parameters of their classifier in place."""
 
-    def __init__(self, data: TrainingTexts, loss: Loss, classifier: RegionClassifier, rng: np.random.Generator) -> None:
-        self._data, self._loss, self._classifier, self._rng = data, loss, classifier, rng
+    def __init__(
+        self,
+        data: TrainingTexts,
+        regions: StoredRegions,
+        loss: Loss,
+        classifier: RegionClassifier,
+        rng: np.random.Generator,
+    ) -> None:
+        self._data, self._regions, self._loss, self._classifier, self._rng = data, regions, loss, classifier, rng
         self._dense = {name: getattr(classifier, name) for name in _RATES}
         self._moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in self._dense.items()}
         self._words = classifier.word_weights.reshape(-1)
@@ -170,9 +189,10 @@ class _Learner:
             number = self._steps % self._per_epoch
             if number == 0:
                 self._order = rng.permutation(len(data.texts))
-            chosen = self._order[number * self._batch : (number + 1) * self._batch]
-            texts = [_without_some(data.texts[int(row)], rng) for row in chosen]
-            found = self._classifier.forward(texts, _DROPOUT, rng)
+            chosen = np.sort(self._order[number * self._batch : (number + 1) * self._batch])
+            regions = self._regions.take(chosen, _some(self._regions.lengths[chosen], rng))
+            regions.bags[rng.random(regions.bags.shape, np.float32) < _WORD_DROPOUT] = len(self._classifier.table)
+            found = self._classifier.forward(regions, _DROPOUT, rng)
             _, dz = self._loss.value_and_gradient(found.outputs, data.targets[chosen])
             if data.weights is not None:
                 dz *= data.weights[chosen, None]

@@ -158,16 +158,16 @@ def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]
     result = np.zeros((len(spaced), table.shape[1]), table.dtype)
     if not len(table):
         return result[places]
-    rows = _rows(table, spaced[:, 0])  # (P, K), sums over the n-grams that end at a position and fit into the region
+    rows = rows_of(table, spaced[:, 0])  # (P, K), sums over the n-grams that end at a position and fit into the region
     for n, offset in enumerate(offsets):
         if 0 < n < spaced.shape[1]:
-            rows += _rows(table, spaced[:, n])
+            rows += rows_of(table, spaced[:, n])
         first, after = max(-offset, 0), len(spaced) - max(offset, 0)
         result[first:after] += rows[first + offset : after + offset]
     return result[places]
 
 
-def _rows(table: NDArray, indices: NDArray[np.int32]) -> NDArray:
+def rows_of(table: NDArray, indices: NDArray[np.int32]) -> NDArray:
     """Return a row of the table for each index, and zeros for indices that are not below len(table)."""
     rows = table.take(indices, axis=0, mode="clip")
     rows[indices >= len(table)] = 0

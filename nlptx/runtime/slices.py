@@ -1,4 +1,4 @@
-"""Cuts an array into the parts that belong to consecutive texts."""
+"""Finds the parts of an array that belong to individual texts."""
 
 from __future__ import annotations
 
@@ -22,3 +22,13 @@ def slices_up_to(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
         after = max(int(np.searchsorted(ends, before + max_sum, side="right")), first + 1)
         yield slice(first, after)
         first, before = after, int(ends[after - 1])
+
+
+def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return B concatenated ranges of integers, given their first integers (B,) and their lengths (B,).
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)

@@ -64,7 +64,7 @@ def plain_outputs(classifier, ids):
 def test_forward_and_outputs_are_those_of_the_equations():
     classifier, texts = a_classifier(), some_texts(seed=2)
     expected = [plain_outputs(classifier, ids) for ids in texts]
-    assert_allclose(classifier.forward(texts).outputs, expected, atol=1e-12)
+    assert_allclose(classifier.forward(classifier.regions_of(texts)).outputs, expected, atol=1e-12)
     assert_allclose(classifier.outputs(texts), expected, atol=1e-12)
 
 
@@ -85,7 +85,7 @@ def test_gradients(loss, dropout, groups):
     targets = rng.random((6, 3)) < 0.5 if loss.independent else rng.integers(0, loss.classes, 6)
 
     def forward():
-        return classifier.forward(texts, dropout, np.random.default_rng(5))
+        return classifier.forward(classifier.regions_of(texts), dropout, np.random.default_rng(5))
 
     def total():
         return float(loss.value_and_gradient(forward().outputs, targets)[0].sum())
@@ -105,7 +105,7 @@ def test_gradients(loss, dropout, groups):
 def test_of_equal_regions_the_first_one_wins():
     classifier = a_classifier()
     ids = np.array([3, 3, 3, 3, 3, 3, 3, 3, 3], np.int32)  # the inner regions are equal
-    winners = classifier.forward([ids]).winners
+    winners = classifier.forward(classifier.regions_of([ids])).winners
     assert winners.max() <= 8
     assert not np.isin(winners, [3, 4]).any()  # equal to the region at position 2, which comes first
 
@@ -146,6 +146,13 @@ def test_learns_what_a_bag_of_words_cannot(monkeypatch):
     classifier = learned(*order_task(1500, 0))
     texts, targets = order_task(300, 1)
     assert (classifier.outputs(texts).argmax(axis=1) == targets).mean() > 0.9
+
+
+def test_of_a_long_text_only_some_regions_are_used_at_a_time():
+    numbers = np.array([1, 128, 20_000, 7])
+    kept = np.split(learning._some(numbers, np.random.default_rng(0)), np.cumsum(numbers)[:-1])
+    assert [part.all() for part in kept] == [True, True, False, True]
+    assert 80 < kept[2].sum() < 180
 
 
 def test_a_text_of_weight_0_teaches_nothing():

@@ -1,0 +1,74 @@
+"""Stores the regions of the training texts, because training needs them again in every epoch.
+
+The vectors of the n-grams do not change during training, so the vectors of the regions do not change either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.regions.classifier import RegionClassifier, Regions
+from nlptx.regions.ngrams import BAG
+from nlptx.regions.spacing import in_groups
+from nlptx.runtime.slices import ranges
+from nlptx.runtime.workers import Workers
+
+# Maximum memory of the stored regions, in bytes. The regions of the other texts are computed whenever they are needed.
+_MAX_BYTES = 1 << 29
+# Approximate number of words in the texts whose regions are computed at a time.
+_TOGETHER = 1 << 14
+
+
+class StoredRegions:
+    """The regions of texts; their vectors are stored in float16.
+
+    Args:
+        classifier: any classifier with the same n-grams and the same table of vectors.
+        texts: word ids of each text; every text has at least one.
+        workers: pool of threads or processes.
+
+    Attributes:
+        lengths: (texts,) number of words in each text, which is also its number of regions.
+    """
+
+    def __init__(self, classifier: RegionClassifier, texts: Sequence[NDArray[np.integer]], workers: Workers) -> None:
+        self._classifier, self._texts = classifier, texts
+        self.lengths = np.array([len(ids) for ids in texts], np.int64)
+        ends = np.cumsum(self.lengths)
+        self._starts = ends - self.lengths
+        components = classifier.table.shape[1]
+        size = BAG * np.dtype(np.int32).itemsize + components * np.dtype(np.float16).itemsize
+        self._stored = int(np.searchsorted(ends, _MAX_BYTES // size, side="right"))
+        total = int(ends[self._stored - 1]) if self._stored else 0
+        self._bags, self._vectors = np.empty((total, BAG), np.int32), np.empty((total, components), np.float16)
+        row = 0
+        for bags, vectors, _ in workers.map(self._computed, in_groups(texts[: self._stored], _TOGETHER), isolated=True):
+            self._bags[row : row + len(bags)], self._vectors[row : row + len(bags)] = bags, vectors
+            row += len(bags)
+
+    def take(self, texts: NDArray[np.int64], kept: NDArray[np.bool_]) -> Regions:
+        """Return some of the regions of some texts; the arrays are new ones, which the caller may change.
+
+        Args:
+            texts: (B,) sorted indices of texts.
+            kept: (N,) whether to return each region of these texts, for at least one region of each text.
+        """
+        lengths = self.lengths[texts]
+        stored = texts < self._stored
+        rows = ranges(self._starts[texts[stored]], lengths[stored])
+        rows = rows[kept[: len(rows)]]
+        bags, vectors = self._bags[rows], self._vectors[rows]
+        if not stored.all():
+            others = self._computed([self._texts[int(text)] for text in texts[~stored]])
+            chosen = kept[-len(others.bags) :]
+            bags = np.concatenate([bags, others.bags[chosen]])
+            vectors = np.concatenate([vectors, others.vectors[chosen]])
+        numbers = np.add.reduceat(kept, np.cumsum(lengths) - lengths, dtype=np.int64)
+        return Regions(bags, vectors.astype(np.float32), numbers)
+
+    def _computed(self, texts: list[NDArray[np.integer]]) -> Regions:
+        regions = self._classifier.regions_of(texts)
+        return regions._replace(vectors=regions.vectors.astype(np.float16))
