@@ -24,7 +24,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.cutting import cut_inputs
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
-from nlptx.corpus.sources import input_format, is_archive
+from nlptx.corpus.source import input_format, is_archive
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
 from nlptx.runtime.workers import Workers

@@ -16,7 +16,7 @@ from nlptx.errors import DataError
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
-    from nlptx.corpus.sources import Source
+    from nlptx.corpus.source import Source
 
 
 # Label of a text that has no known word, or whose confidence is too low.

@@ -13,7 +13,8 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_blocks, read_text
 from nlptx.corpus.left_out import LeftOut
 from nlptx.corpus.partition import Partition
-from nlptx.corpus.sources import Source, damage_reported, open_input
+from nlptx.corpus.source import Source
+from nlptx.corpus.sources import damage_reported, open_input
 from nlptx.corpus.tables import read_table
 from nlptx.errors import DataError, SettingsError
 from nlptx.text.blocks import BLOCK, as_lines, cut
@@ -34,8 +35,8 @@ class Corpus:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
-        noted: guesses, such as which column contains the text, that have already been reported and are not reported
-            again. Several corpora can share the same set.
+        noted: notes and guesses, such as which column contains the text, that have already been reported and are not
+            reported again. Several corpora can share the same set.
     """
 
     inputs: Iterable[str | Partition]
@@ -59,7 +60,7 @@ class Corpus:
         for name in self.inputs:
             # Damage may be detected when an input is opened or while its documents are read.
             with damage_reported(str(name)):
-                for source in open_input(name, self.options):
+                for source in open_input(name, self.options, self.note_once):
                     self.source = source
                     self._check_content(source)
                     yield from read(source)
@@ -103,11 +104,11 @@ class Corpus:
                 hint="`weight_column` is for tables, such as .csv, .tsv or .jsonl files.",
             )
 
-    def note_guess(self, where: str, guess: str) -> None:
-        """Report a guess with ``on_note``, unless the same guess has already been reported."""
-        if guess not in self.noted:
-            self.noted.add(guess)
-            self.on_note(f"{where}: {guess}")
+    def note_once(self, where: str, note: str) -> None:
+        """Report a note about an input with ``on_note``, unless the same note has already been reported."""
+        if note not in self.noted:
+            self.noted.add(note)
+            self.on_note(f"{where}: {note}")
 
     def note_left_out(self) -> None:
         """If rows were left out, report their number with ``on_note``."""
@@ -127,7 +128,7 @@ class Corpus:
             self.left_out.add("that cannot be read", error.where)
 
         on_bad = leave_out if self.options.skip_bad else None
-        return read_table(source, self.options, lambda guess: self.note_guess(source.name, guess), on_bad)
+        return read_table(source, self.options, lambda guess: self.note_once(source.name, guess), on_bad)
 
     def _lines(self, source: Source) -> Iterator[bytes]:
         if source.format != "text":

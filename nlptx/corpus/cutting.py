@@ -10,7 +10,7 @@ from nlptx.corpus.compression import is_packed
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.row_starts import csv_row_starts, header_size
-from nlptx.corpus.sources import input_format, is_archive
+from nlptx.corpus.source import input_format, is_archive
 from nlptx.errors import SettingsError
 
 # Limits for the partition size, in bytes. A partition of the maximum size is counted in half a minute, and fits into

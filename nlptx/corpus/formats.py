@@ -7,7 +7,7 @@ from functools import partial
 from typing import NoReturn
 
 from nlptx.corpus.document import Document, ReadOptions
-from nlptx.corpus.sources import Source
+from nlptx.corpus.source import Source
 from nlptx.errors import DataError, DecodingError
 from nlptx.text.blocks import BLOCK, as_lines
 

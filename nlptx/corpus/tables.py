@@ -15,7 +15,7 @@ from nlptx.corpus.delimiters import delimiter_name, detect_delimiter, named_deli
 from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions
 from nlptx.corpus.formats import read_lines
 from nlptx.corpus.parquet import parquet_rows
-from nlptx.corpus.sources import Source
+from nlptx.corpus.source import Source
 from nlptx.errors import DataError
 from nlptx.io import strict_json
 

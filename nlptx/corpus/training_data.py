@@ -15,7 +15,7 @@ from nlptx.corpus.document import Document, ReadOptions, non_default_options
 from nlptx.corpus.label_sets import read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
-from nlptx.corpus.sources import format_by_name
+from nlptx.corpus.source import format_by_name
 from nlptx.errors import DataError
 from nlptx.runtime.progress import counted
 

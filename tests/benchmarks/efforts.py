@@ -30,7 +30,7 @@ import pandas as pd
 from effort_peers import PEERS
 from folds import folds
 
-from nlptx.corpus.sources import is_archive
+from nlptx.corpus.source import is_archive
 
 EFFORTS = ("fast", "default", "best")
 # Times are also given as multiples of the time of this method.

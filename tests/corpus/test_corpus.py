@@ -5,13 +5,14 @@ import gzip
 import hashlib
 import io
 import os
+import tarfile
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import BOM, PACKERS, quick, read, refused, texts, write
 
-from nlptx.corpus import formats, sources
+from nlptx.corpus import formats, source
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, DecodingError, SettingsError
@@ -149,6 +150,32 @@ def test_an_explicit_format_overrides_the_suffix(tmp_path):
     assert len(read(write(tmp_path / "a.csv", "text,label\na,pos\n"), format="text")) == 2
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_files_in_a_folder_that_could_be_read_but_are_not_earn_a_note(tmp_path, packed):
+    folder = tmp_path / "reviews"
+    for name in ("pos/a.txt", "pos/b.csv", "pos/c.txt.gz", ".hidden.csv", "README.md", "neg/d.txt"):
+        write(folder / name, "a\n")
+    path = str(folder)
+    if packed:
+        with tarfile.open(tmp_path / "reviews.tar.gz", "w:gz") as archive:
+            for file in sorted(folder.rglob("*.*")):
+                archive.add(file, str(file.relative_to(folder)))
+        path = f"{tmp_path}/reviews.tar.gz"
+    notes: list[str] = []
+    corpus = Corpus([path], on_note=notes.append)
+    assert len(list(corpus)) == 2
+    advice = "because only .txt files are read from folders and archives; pass other files by name"
+    assert notes == [f"{path}: 2 files were not read (pos/b.csv, ...), {advice}"]
+
+
+def test_a_folder_with_texts_alone_earns_no_note(tmp_path):
+    write(tmp_path / "a.txt", "a\n")
+    write(tmp_path / "picture.png", "a\n")
+    notes: list[str] = []
+    assert len(list(Corpus([str(tmp_path)], on_note=notes.append))) == 1
+    assert notes == []
+
+
 def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
     write(tmp_path / "neg/a.txt", "a\n")
     write(tmp_path / "pos/b.txt", "b\n")
@@ -273,9 +300,9 @@ def test_a_block_combines_many_small_files(tmp_path):
 def test_a_line_may_span_many_blocks_but_has_a_maximum_length(tmp_path, monkeypatch):
     path = write(tmp_path / "a.txt", "short\n" + 30 * "long " + "\nshort\n")
     monkeypatch.setattr(formats, "BLOCK", 7)
-    monkeypatch.setattr(sources, "_LONGEST", 151)
+    monkeypatch.setattr(source, "_LONGEST", 151)
     assert b"".join(Corpus([str(path)]).blocks()) == path.read_bytes()
-    monkeypatch.setattr(sources, "_LONGEST", 150)
+    monkeypatch.setattr(source, "_LONGEST", 150)
     for documents in (Corpus([str(path)]), Corpus([str(path)]).blocks()):
         with pytest.raises(DataError, match=r"a\.txt:2: the text is longer than 0 MiB"):
             list(documents)
