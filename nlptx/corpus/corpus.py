@@ -35,8 +35,8 @@ class Corpus:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
-        noted: notes and guesses, such as which column contains the text, that have already been reported and are not
-            reported again. Several corpora can share the same set.
+        noted: guesses, such as which column contains the text, that have already been reported and are not reported
+            again. Several corpora can share the same set.
     """
 
     inputs: Iterable[str | Partition]
@@ -60,7 +60,7 @@ class Corpus:
         for name in self.inputs:
             # Damage may be detected when an input is opened or while its documents are read.
             with damage_reported(str(name)):
-                for source in open_input(name, self.options, self.note_once):
+                for source in open_input(name, self.options, self.note):
                     self.source = source
                     self._check_content(source)
                     yield from read(source)
@@ -85,7 +85,7 @@ class Corpus:
                 hint="Rename it (.txt, .csv, .tsv, .jsonl), or set `format`.",
             )
         if note := table_note(head, self.options.text_column):
-            self.on_note(f"{source.name}: {note}")
+            self.note(source.name, note)
 
     def _check_options(self, source: Source) -> None:
         """Raise an error for an option that does not apply to the format of an input."""
@@ -104,11 +104,15 @@ class Corpus:
                 hint="`weight_column` is for tables, such as .csv, .tsv or .jsonl files.",
             )
 
-    def note_once(self, where: str, note: str) -> None:
-        """Report a note about an input with ``on_note``, unless the same note has already been reported."""
-        if note not in self.noted:
-            self.noted.add(note)
-            self.on_note(f"{where}: {note}")
+    def note(self, where: str, note: str) -> None:
+        """Report a note about an input with ``on_note``."""
+        self.on_note(f"{where}: {note}")
+
+    def note_guess(self, where: str, guess: str) -> None:
+        """Report a guess with ``on_note``, unless the same guess has already been reported."""
+        if guess not in self.noted:
+            self.noted.add(guess)
+            self.note(where, guess)
 
     def note_left_out(self) -> None:
         """If rows were left out, report their number with ``on_note``."""
@@ -128,7 +132,7 @@ class Corpus:
             self.left_out.add("that cannot be read", error.where)
 
         on_bad = leave_out if self.options.skip_bad else None
-        return read_table(source, self.options, lambda guess: self.note_once(source.name, guess), on_bad)
+        return read_table(source, self.options, lambda guess: self.note_guess(source.name, guess), on_bad)
 
     def _lines(self, source: Source) -> Iterator[bytes]:
         if source.format != "text":

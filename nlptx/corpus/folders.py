@@ -33,7 +33,7 @@ def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator
             found = True
             with open_whole(str(path)) as stream:
                 yield Source(str(path), stream, "document", location.label, location.split)
-        elif _is_other_input(name):
+        elif _is_other_input(name, folder.name, options):
             skipped.append(name)
     if not found:
         raise _nothing_in(str(folder), options)
@@ -77,18 +77,22 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
         if location is not None:
             found = True
             yield Source(f"{name}:{path}", stream, "document", location.label, location.split, packed=True)
-        elif _is_other_input(path):
+        elif _is_other_input(path, "", options):
             skipped.append(path)
     if not found:
         raise _nothing_in(name, options)
     _report_skipped(name, skipped, on_note)
 
 
-def _is_other_input(path: str) -> bool:
-    """Return whether a file in a folder or archive could be read if it were an input by itself."""
-    name = path.rpartition("/")[2]
+def _is_other_input(path: str, root: str, options: ReadOptions) -> bool:
+    """Return whether a file in a selected split is a table, a compressed file or an archive, and not a document.
+
+    For the arguments, see :func:`_locate`.
+    """
+    folders, _, name = path.rpartition("/")
     known = format_by_name(name) != "text" or is_packed(name) or is_archive(name)
-    return known and not name.startswith(_NON_DOCUMENT_PREFIXES)
+    hidden = name.startswith(_NON_DOCUMENT_PREFIXES)
+    return known and not hidden and _location_of(f"{root}/{folders}", options.splits) is not None
 
 
 def _report_skipped(where: str, skipped: list[str], on_note: OnNote) -> None:

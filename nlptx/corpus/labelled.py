@@ -67,7 +67,7 @@ class LabelledDocuments:
             # JSON lines is the only format in which rows can have different columns.
             column_is_missing = document.format != "jsonl" and len(found) != 1
             if len(found) == 1:
-                self.corpus.note_once(document.source, f"column {found[0]!r} is read as the label")
+                self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
         if options.label_separator is not None:
             check_is_table(document)
         may_be_empty = options.label_separator is not None and len(matching_columns(options.label_column, fields)) == 1

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import chain
 
 from nlptx.experiments.experiment import Experiment
 from nlptx.runtime.memory import available_memory
 from nlptx.runtime.workers import Workers
 
 # Estimated memory of one training run, in bytes: an amount for the program and its model, and an amount per character
-# of its texts. In runs on reviews and on sentences, the peak was at most 3/4 of this estimate.
+# of its texts. In runs on reviews and on sentences without region filters, the peak was at most 3/4 of this estimate.
 _BASE = 250 << 20
 _PER_CHARACTER = 40
+# Memory of the stored regions (:mod:`nlptx.regions.stored_regions`) with 256 filters: its maximum, and the amount per
+# character of the labelled texts.
+_REGIONS, _REGIONS_PER_CHARACTER = 1 << 29, 60
 
 
 def side_by_side(
@@ -45,5 +47,6 @@ def side_by_side(
 
 def memory_of_run(texts: Iterable[str], unlabelled: Iterable[str]) -> int:
     """Return the estimated memory, in bytes, that a training run with these texts needs."""
-    characters = sum(map(len, chain(texts, unlabelled)))
-    return _BASE + _PER_CHARACTER * characters
+    labelled = sum(map(len, texts))
+    characters = labelled + sum(map(len, unlabelled))
+    return _BASE + _PER_CHARACTER * characters + min(_REGIONS, _REGIONS_PER_CHARACTER * labelled)

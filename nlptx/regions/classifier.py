@@ -49,7 +49,8 @@ class Regions(NamedTuple):
     """The regions at all positions of texts, or at some of them.
 
     Args:
-        bags: (N, BAG) indices of the words in the bag of each region.
+        bags: (N, BAG) indices of the words in the bag of each region; the index of an unknown word, or of a word that
+            is left out, is not below W.
         vectors: (N, R) vectors v of the regions.
         numbers: (B,) number of regions of each text, at least 1.
     """

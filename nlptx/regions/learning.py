@@ -64,8 +64,8 @@ def fit_region_classifier(
         table: (G, R) vectors of the n-grams.
         filters: number of filters in each group.
         rngs: source of randomness for each group. The groups differ only in their random numbers.
-        workers: pool of threads or processes, of which at most one per group is used. The size of the pool does not
-            change the result.
+        workers: pool of threads or processes. All of them compute regions; at most one per group trains filters. The
+            size of the pool does not change the result.
         go_on: callback that receives the completed fraction, before the first step and between steps. If it returns
             False, training stops.
 

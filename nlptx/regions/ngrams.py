@@ -156,8 +156,6 @@ def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]
     """
     spaced, places = with_gaps(found, lengths, REACH, len(table))  # (P, columns of found)
     result = np.zeros((len(spaced), table.shape[1]), table.dtype)
-    if not len(table):
-        return result[places]
     rows = rows_of(table, spaced[:, 0])  # (P, K), sums over the n-grams that end at a position and fit into the region
     for n, offset in enumerate(offsets):
         if 0 < n < spaced.shape[1]:
@@ -169,6 +167,8 @@ def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]
 
 def rows_of(table: NDArray, indices: NDArray[np.int32]) -> NDArray:
     """Return a row of the table for each index, and zeros for indices that are not below len(table)."""
+    if not len(table):
+        return np.zeros((len(indices), table.shape[1]), table.dtype)
     rows = table.take(indices, axis=0, mode="clip")
     rows[indices >= len(table)] = 0
     return rows

@@ -168,6 +168,16 @@ def test_files_in_a_folder_that_could_be_read_but_are_not_earn_a_note(tmp_path, 
     assert notes == [f"{path}: 2 files were not read (pos/b.csv, ...), {advice}"]
 
 
+def test_only_selected_splits_earn_a_note_and_so_does_each_folder(tmp_path):
+    for name in ("a/train/pos/a.txt", "a/train/b.csv", "a/test/c.csv", "b/train/pos/a.txt", "b/train/b.csv"):
+        write(tmp_path / name, "a\n")
+    notes: list[str] = []
+    folders = [f"{tmp_path}/a", f"{tmp_path}/b"]
+    assert len(list(Corpus(folders, ReadOptions(splits=("train",)), notes.append))) == 2
+    assert [note.split(" (")[0] for note in notes] == [f"{folder}: 1 file was not read" for folder in folders]
+    assert all("(train/b.csv)" in note for note in notes)
+
+
 def test_a_folder_with_texts_alone_earns_no_note(tmp_path):
     write(tmp_path / "a.txt", "a\n")
     write(tmp_path / "picture.png", "a\n")

@@ -14,14 +14,14 @@ EXPERIMENT = Experiment(["x" * 25_000_000, "good"] * 2, ["a", "b"] * 2, folds=2)
 
 @pytest.mark.parametrize(
     ("gigabytes", "jobs", "tasks", "expected"),
-    [(100, 4, 9, 4), (100, 4, 3, 3), (5, 4, 9, 2), (1, 4, 9, 1), (None, 4, 9, 4), (1, 1, 9, 1), (9, 2, 0, 1)],
+    [(100, 4, 9, 4), (100, 4, 3, 3), (6, 4, 9, 2), (1, 4, 9, 1), (None, 4, 9, 4), (1, 1, 9, 1), (9, 2, 0, 1)],
 )
 def test_the_number_of_folds_at_a_time(monkeypatch, gigabytes, jobs, tasks, expected):
     monkeypatch.setattr(module, "available_memory", lambda: None if gigabytes is None else gigabytes * 10**9)
     notes = []
     assert side_by_side(EXPERIMENT, Workers(jobs), tasks, notes.append) == expected
     assert bool(notes) == (expected < min(jobs, max(tasks, 1)))
-    assert all("each may need 2.3 GB of memory" in note for note in notes)
+    assert all("each may need 2.8 GB of memory" in note for note in notes)
 
 
 def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):

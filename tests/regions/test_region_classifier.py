@@ -200,7 +200,16 @@ def test_the_outputs_are_the_mean_over_groups_whatever_the_number_of_workers(job
     assert not np.allclose(*(half.outputs(texts) for half in halves), atol=1e-3)
 
 
-def test_a_text_keeps_at_least_one_word(monkeypatch):
+def test_words_that_are_left_out_of_the_bags_are_not_trained(monkeypatch):
     monkeypatch.setattr(learning, "_WORD_DROPOUT", 1.0)
-    texts, targets = order_task(20, 0)
-    assert np.isfinite(learned(texts, targets).output_weights).all()
+    classifier = learned(*order_task(20, 0))
+    assert not classifier.word_weights.any()
+    assert classifier.vector_weights.any()
+    assert np.isfinite(classifier.output_weights).all()
+
+
+def test_training_without_known_ngrams():
+    texts = [np.array([word], np.int32) for word in range(WORDS)]  # no word occurs twice
+    classifier = learned(texts, np.arange(WORDS) % 2)
+    assert not len(classifier.ngrams)
+    assert np.isfinite(classifier.outputs(texts)).all()
