@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -95,9 +96,8 @@ def explain(
     if text is None and not input:
         text = _standard_input()
     elif text is not None and os.path.isfile(text):
-        run.reporter.note(
-            f"note: {text} is explained as a text; to explain the contents of the file, run nlptx explain < {text}"
-        )
+        command = f"nlptx explain --input {shlex.quote(text)}"
+        run.reporter.note(f"note: {text} is explained as a text; to explain the contents of the file, run {command}")
     from nlptx.classifier.model import Model
 
     classifier = Model.load(model)

@@ -84,9 +84,15 @@ def unless_given(name: str, value: str, default: str) -> str:
 
 
 def model_option(function: Function) -> Function:
-    """Add ``-m/--model``."""
-    help = "Model file, made by nlptx train."
-    return option("-m", "--model", type=PATH, metavar="FILE", show_default=BUNDLED, help=help)(function)
+    """Add ``-m/--model``. Its value is None for the bundled model, which is used by default."""
+    return option(
+        *("-m", "--model"),
+        type=PATH,
+        metavar="FILE",
+        show_default=BUNDLED,
+        callback=lambda context, parameter, value: None if value == BUNDLED else value,
+        help="Model file, made by nlptx train.",
+    )(function)
 
 
 seed_option = option(

@@ -110,8 +110,9 @@ def predict(
     _check_exist(inputs)
     by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
     layout = choose_format(format, run.json, output, by_variable=by_variable)
-    # If a table is the only input, the output may overwrite it, because the output is a copy with added columns.
-    replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl")
+    # If a table is the only input, the output may overwrite it, because the output is a copy with added columns. With
+    # --skip-bad, it would lack the rows that are left out.
+    replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl") and not reading.skip_bad
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
     from nlptx.cli.prediction_writer import WriterOptions

@@ -31,7 +31,7 @@ _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
 # First bytes -> kind of file. UTF-32 precedes UTF-16, because the little-endian byte order mark of UTF-32 begins with
 # that of UTF-16.
 _SIGNATURES = {
-    b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and pass the files in it."),
+    b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and pass the folder or the files in it."),
     b"\x1f\x8b": NotText("gzip-compressed data", _UNPACK.format("gzip -dc", ".gz")),
     b"BZh91AY&SY": NotText("bzip2-compressed data", _UNPACK.format("bzip2 -dc", ".bz2")),
     b"\xfd7zXZ\0": NotText("xz-compressed data", _UNPACK.format("xz -dc", ".xz")),

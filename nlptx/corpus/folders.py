@@ -18,6 +18,10 @@ from nlptx.io.whole_file import open_whole
 # A function that is called with the name of an input and a note about it.
 OnNote = Callable[[str, str], None]
 
+# Other names of folders that are splits, in lower case. No command reads the split "valid" unless it reads all splits.
+_SPLIT_NAMES = dict(zip(SPLITS, SPLITS, strict=True)) | {"training": "train", "testing": "test"}
+_SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
+
 # A text file whose name starts with one of these prefixes is not a document. The aclImdb corpus contains files with the
 # second and the third prefix.
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
@@ -25,7 +29,7 @@ _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 
 def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator[Source]:
     """Yield the documents in a folder. For the arguments, see :func:`nlptx.corpus.sources.open_input`."""
-    found, skipped = False, []
+    found, skipped = False, _Skipped(folder.name, options)
     for path in sorted(_files_in(folder)):
         name = path.relative_to(folder).as_posix()
         location = _locate(name, folder.name, options)
@@ -33,11 +37,11 @@ def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator
             found = True
             with open_whole(str(path)) as stream:
                 yield Source(str(path), stream, "document", location.label, location.split)
-        elif _is_other_input(name, folder.name, options):
-            skipped.append(name)
+        else:
+            skipped.add(name)
     if not found:
         raise _nothing_in(str(folder), options)
-    _report_skipped(str(folder), skipped, on_note)
+    skipped.report(str(folder), on_note)
 
 
 def _files_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
@@ -71,37 +75,57 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
 
     For the arguments, see :func:`nlptx.corpus.sources.open_input`.
     """
-    found, skipped = False, []
+    found, skipped = False, _Skipped("", options)
     for path, stream in read_members(name, LONGEST_PACKED + 1):
         location = _locate(path, "", options)
         if location is not None:
             found = True
             yield Source(f"{name}:{path}", stream, "document", location.label, location.split, packed=True)
-        elif _is_other_input(path, "", options):
-            skipped.append(path)
+        else:
+            skipped.add(path)
     if not found:
         raise _nothing_in(name, options)
-    _report_skipped(name, skipped, on_note)
+    skipped.report(name, on_note)
 
 
-def _is_other_input(path: str, root: str, options: ReadOptions) -> bool:
-    """Return whether a file in a selected split is a table, a compressed file or an archive, and not a document.
+class _Skipped:
+    """Collects the files that are not read although the user may expect it: they may be documents, or other inputs."""
 
-    For the arguments, see :func:`_locate`.
+    def __init__(self, root: str, options: ReadOptions) -> None:
+        self._root, self._options = root, options
+        self._files: list[str] = []
+        self._in_other_splits: list[str] = []
+
+    def add(self, path: str) -> None:
+        """Add a file that was not read; ``path`` is relative to the folder or archive."""
+        folders, _, name = path.rpartition("/")
+        if name.startswith(_NON_DOCUMENT_PREFIXES):
+            return
+        above = f"{self._root}/{folders}"
+        location = _location_of(above)
+        if not _is_selected(location, self._options):
+            if _is_text(name) and location.split not in above.split("/"):
+                self._in_other_splits.append(path)
+        elif location.label is not None or format_by_name(name) != "text" or is_packed(name) or is_archive(name):
+            self._files.append(path)
+
+    def report(self, where: str, on_note: OnNote) -> None:
+        """Report the files with ``on_note``, if there are any."""
+        if self._files:
+            advice = "only .txt files are read from folders and archives; rename documents, and pass tables by name"
+            on_note(where, f"{_counted(self._files)} not read, because {advice}")
+        if self._in_other_splits:
+            advice = "`splits=()` reads all splits"
+            on_note(where, f"{_counted(self._in_other_splits)} not read, because they are in another split; {advice}")
+
+
+def _counted(files: list[str]) -> str:
+    """Return the number of files with an example.
+
+    >>> _counted(["a.csv"]), _counted(["a.csv", "b.csv"])
+    ('1 file (a.csv) was', '2 files (a.csv, ...) were')
     """
-    folders, _, name = path.rpartition("/")
-    known = format_by_name(name) != "text" or is_packed(name) or is_archive(name)
-    hidden = name.startswith(_NON_DOCUMENT_PREFIXES)
-    return known and not hidden and _location_of(f"{root}/{folders}", options.splits) is not None
-
-
-def _report_skipped(where: str, skipped: list[str], on_note: OnNote) -> None:
-    """Report the tables, archives and compressed files that were not read, if there are any."""
-    if skipped:
-        files = "1 file was" if len(skipped) == 1 else f"{len(skipped):,} files were"
-        example = skipped[0] if len(skipped) == 1 else f"{skipped[0]}, ..."
-        advice = "only .txt files are read from folders and archives; pass other files by name"
-        on_note(where, f"{files} not read ({example}), because {advice}")
+    return f"1 file ({files[0]}) was" if len(files) == 1 else f"{len(files):,} files ({files[0]}, ...) were"
 
 
 @dataclass(frozen=True)
@@ -121,20 +145,27 @@ def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
     folders, _, name = path.rpartition("/")
     if not _is_text(name) or name.startswith(_NON_DOCUMENT_PREFIXES):
         return None
-    return _location_of(f"{root}/{folders}", options.splits)
+    location = _location_of(f"{root}/{folders}")
+    return location if _is_selected(location, options) else None
+
+
+def _is_selected(location: _Location, options: ReadOptions) -> bool:
+    return not options.splits or location.split in (None, *options.splits)
 
 
 @lru_cache
-def _location_of(folders: str, splits: tuple[str, ...]) -> _Location | None:
-    """Return the label and the split of the files in a folder, or None if these files must not be read.
+def _location_of(folders: str) -> _Location:
+    """Return the label and the split of the files in a folder.
 
-    The name of the innermost folder is the label, unless this folder is a split or the file is at the top level.
+    The name of the innermost folder is the label, unless this folder is a split or the file is at the top level. Other
+    names of splits, such as ``val``, count only if there is a folder for the label inside: they may be labels.
     """
     root, *inside = folders.split("/")
     inside = [part for part in inside if part not in ("", ".")]
     split = next((part for part in reversed([root, *inside]) if part in SPLITS), None)
-    if splits and split is not None and split not in splits:
-        return None
+    if split is None:
+        outer = [part.lower() for part in inside[:-1]]
+        split = next((_SPLIT_NAMES[part] for part in reversed(outer) if part in _SPLIT_NAMES), None)
     label = " ".join(inside[-1].split()) if inside else ""  # a label must not contain line breaks
     return _Location(None if label in (*SPLITS, "", "..") else label, split)
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import Document
+from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.exclusion import Exclusion
-from nlptx.errors import LabelError
+from nlptx.errors import DataError, LabelError
 
 
 class LabelledDocuments:
@@ -34,6 +34,7 @@ class LabelledDocuments:
         self.corpus = corpus
         self.unlabelled = unlabelled
         self.left_out: list[str] = []
+        self._checked: str | None = None  # the last source whose columns were checked
 
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents. Raise LabelError, with file and line, if a label is missing."""
@@ -61,11 +62,14 @@ class LabelledDocuments:
         if self.unlabelled is not None and document.split == self.unlabelled:
             return True
         fields = document.fields or {}
+        if document.source != self._checked:
+            self._checked = document.source
+            _check_columns(document, options)
         column_is_missing = False
         if options.label_column not in fields:
             found = matching_columns(options.label_column, fields)
-            # JSON lines is the only format in which rows can have different columns.
-            column_is_missing = document.format != "jsonl" and len(found) != 1
+            # The rows of JSON lines can have different columns, and a folder can have files outside the label folders.
+            column_is_missing = document.format not in ("jsonl", "document") and len(found) != 1
             if len(found) == 1:
                 self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
         if options.label_separator is not None:
@@ -81,6 +85,18 @@ class LabelledDocuments:
             self.left_out.append(document.text)
             self.corpus.left_out.add(f"without a {missing}", document.where)
         return not missing
+
+
+def _check_columns(document: Document, options: ReadOptions) -> None:
+    """Raise DataError if the texts and the labels are in the same column of a table."""
+    if document.fields is not None:
+        found = matching_columns(options.label_column, document.fields)
+        if len(found) == 1 and found == matching_columns(options.text_column, document.fields):
+            raise DataError(
+                f"column {found[0]!r} is both the text and the label",
+                where=document.where,
+                hint="Name two different columns with `text_column` and `label_column`.",
+            )
 
 
 def documents_with_text(corpus: Corpus) -> Iterator[Document]:
@@ -112,14 +128,16 @@ def check_label(document: Document, label_column: str) -> None:
             "this text has no label",
             where=document.where,
             hint="Use .csv, .tsv or .jsonl files with a label column (`label_column`),"
-            " or a folder with one sub-folder per label.",
+            " or a folder with one sub-folder per label."
+            + (" `skip_bad` leaves out files that are in no such sub-folder." if document.format == "document" else ""),
         )
     column = single_match(matching_columns(label_column, document.fields), label_column, document.where, "label_column")
     if column is None:
         raise LabelError(
             missing_column(label_column, list(document.fields), document.where, "label_column").message,
             where=document.where,
-            hint="Name the column with `label_column`, or set `skip_bad` to leave out rows without a label.",
+            hint="Name the column with `label_column`"
+            + (", or set `skip_bad` to leave out rows without a label." if document.format == "jsonl" else "."),
         )
     raise LabelError(
         f"the label is missing: column {column!r} is empty",

@@ -204,14 +204,23 @@ class _Header(NamedTuple):
 
     def cells(self, row: list[str], source: Source, number: int) -> dict[str, Any] | BadRowError:
         """Return the cells of a row as a dictionary from column name to cell."""
-        named = len(self.names)
+        named, hint = len(self.names), ""
         if len(row) != self.fields:
             message = f"{len(row)} fields; expected {self.fields} ({', '.join(self.names)})"
+            hint = self._hint(source)
         elif any(row[named:]):
             message = f"column {named + 1} has content, but no name"
         else:
             return dict(zip(self.names, row[:named], strict=True))
-        return BadRowError(message, where=f"{source.name}:{number}")
+        return BadRowError(message, where=f"{source.name}:{number}", hint=hint)
+
+    def _hint(self, source: Source) -> str:
+        """Return the advice for a row with too few or too many fields."""
+        if source.format != "csv":
+            return "A tab separates two fields. If fields are in quotes, `format=csv` reads them."
+        if self.fields == 1:
+            return "If each line is one text, `format=text` reads it so; otherwise, put the text in double quotes."
+        return "Put texts that contain the delimiter in double quotes."
 
 
 def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:

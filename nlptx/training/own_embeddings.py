@@ -114,8 +114,8 @@ class OwnEmbeddings:
             )
         except DataError as error:
             error.hint = (
-                "Check that these are the texts and not the labels. Use longer texts, or `embeddings` made from"
-                " other texts."
+                "Check that these are the texts and not the labels. To train on texts of a single word, set"
+                " `epochs=0` (linear models alone), or use `embeddings` made from other texts."
             )
             raise
 
@@ -153,7 +153,7 @@ class OwnEmbeddings:
             counts = with_settings(every_word)
             on_note(f"{error.message}, so all words are counted instead")
         else:
-            if is_default and not counts.matrix.indptr()[-1]:
+            if is_default and (len(counts.vocabulary) < 2 or not counts.matrix.indptr()[-1]):
                 counts = with_settings(every_word)
                 frequent = f"words that occur at least {self.cooccur.min_count} times"
                 on_note(f"no two {frequent} are near each other, so all words are counted instead")

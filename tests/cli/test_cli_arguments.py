@@ -136,7 +136,7 @@ def test_explain_notes_that_its_text_is_also_the_name_of_a_file(model, monkeypat
     assert "great" in result.text
     assert (
         result.stderr
-        == "note: great is explained as a text; to explain the contents of the file, run nlptx explain < great\n"
+        == "note: great is explained as a text; to explain the contents of the file, run nlptx explain --input great\n"
     )
 
 

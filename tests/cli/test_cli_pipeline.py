@@ -125,6 +125,7 @@ def test_an_empty_file_name_is_rejected(words, work):
         ("cooccur", "train.tsv", "-o", "train.tsv"),
         ("pca", "cooccur.npz", "-o", "./cooccur.npz"),
         ("train", "train.tsv", "-e", "embeddings.npz", "-o", "embeddings.npz"),
+        ("predict", "train.tsv", "--skip-bad", "-o", "train.tsv"),
     ],
     ids=lambda words: words[0],
 )
@@ -264,3 +265,10 @@ def test_a_word_that_is_not_utf8_does_not_stop_word2vec_text(tmp_path):
     run("cooccur", "a.jsonl", *COUNT, "-o", "c.npz", cwd=tmp_path)
     run("pca", "c.npz", "--components", "2", "-o", "v.txt", cwd=tmp_path)
     run("neighbors", "v.txt", "a", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_the_bundled_model_can_be_named(command, work):
+    named, default = (run(command, "train.tsv", *words, cwd=work) for words in (("-m", "bundled"), ()))
+    assert named.stdout == default.stdout
+    assert named.stdout

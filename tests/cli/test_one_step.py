@@ -142,14 +142,14 @@ def test_the_seed_and_the_preset_apply_to_all_stages(here):
     [
         ("DATA.tsv", "--config", "c.toml", "--seed", "3"),
         ("DATA.tsv", "--unlabelled", "UNLABELLED.txt", "--valid", "VALID.tsv", *TRAIN),
-        ("DATA.tsv", "--text-column", "label", "--label-column", "label", "--encoding-errors", "replace", *TRAIN),
+        ("DATA.tsv", "--text-column", "name", "--label-column", "label", "--encoding-errors", "replace", *TRAIN),
     ],
     ids=["settings", "small corpus", "columns"],
 )
 def test_the_commands_shown_by_info_reproduce_the_same_bytes(words, here):
     if "--text-column" in words:  # texts of a single word, in which no two words co-occur
-        rows = [f"{text}\t{label} {label}" for text, label in make_rows(("neg", "pos"), 50, seed=1)]
-        (here / "DATA.tsv").write_text("text\tlabel\n" + "\n".join(rows))
+        rows = [f"{text}\t{label} {label}\t{label}" for text, label in make_rows(("neg", "pos"), 50, seed=1)]
+        (here / "DATA.tsv").write_text("text\tname\tlabel\n" + "\n".join(rows))
     one = in_one_step(*words)
     for line in call("info", "one.npz", "--json").json["commands"]:
         for name, ending in (("UNLABELLED", ".txt"), ("DATA", ".tsv"), ("VALID", ".tsv")):

@@ -153,19 +153,19 @@ def test_an_explicit_format_overrides_the_suffix(tmp_path):
 @pytest.mark.parametrize("packed", [False, True])
 def test_files_in_a_folder_that_could_be_read_but_are_not_earn_a_note(tmp_path, packed):
     folder = tmp_path / "reviews"
-    for name in ("pos/a.txt", "pos/b.csv", "pos/c.txt.gz", ".hidden.csv", "README.md", "neg/d.txt"):
+    for name in ("pos/a.txt", "pos/b.csv", "pos/c.txt.gz", ".hidden.csv", "README.md", "neg/d.txt", "neg/e"):
         write(folder / name, "a\n")
     path = str(folder)
     if packed:
         with tarfile.open(tmp_path / "reviews.tar.gz", "w:gz") as archive:
-            for file in sorted(folder.rglob("*.*")):
-                archive.add(file, str(file.relative_to(folder)))
+            for file in sorted(folder.rglob("*")):
+                archive.add(file, str(file.relative_to(folder)), recursive=False)
         path = f"{tmp_path}/reviews.tar.gz"
     notes: list[str] = []
     corpus = Corpus([path], on_note=notes.append)
     assert len(list(corpus)) == 2
-    advice = "because only .txt files are read from folders and archives; pass other files by name"
-    assert notes == [f"{path}: 2 files were not read (pos/b.csv, ...), {advice}"]
+    advice = "because only .txt files are read from folders and archives; rename documents, and pass tables by name"
+    assert notes == [f"{path}: 3 files (neg/e, ...) were not read, {advice}"]
 
 
 def test_only_selected_splits_earn_a_note_and_so_does_each_folder(tmp_path):
@@ -174,8 +174,27 @@ def test_only_selected_splits_earn_a_note_and_so_does_each_folder(tmp_path):
     notes: list[str] = []
     folders = [f"{tmp_path}/a", f"{tmp_path}/b"]
     assert len(list(Corpus(folders, ReadOptions(splits=("train",)), notes.append))) == 2
-    assert [note.split(" (")[0] for note in notes] == [f"{folder}: 1 file was not read" for folder in folders]
-    assert all("(train/b.csv)" in note for note in notes)
+    assert [note.split(",")[0] for note in notes] == [
+        f"{folder}: 1 file (train/b.csv) was not read" for folder in folders
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [("Train/pos", "train"), ("testing/pos", "test"), ("val/pos", "valid"), ("dev/x/pos", "valid"), ("valid", None)],
+)
+def test_other_names_of_splits(tmp_path, name, split):
+    write(tmp_path / "a" / name / "a.txt", "a\n")
+    write(tmp_path / "a/b.txt", "b\n")
+    folder = f"{tmp_path}/a"
+    (document,) = [each for each in read(folder) if each.label is not None]
+    assert (document.label, document.split) == (name.rpartition("/")[2], split)
+    notes: list[str] = []
+    found = list(Corpus([folder], ReadOptions(splits=("train",)), notes.append))
+    assert len(found) == (2 if split in ("train", None) else 1)
+    reason = "because they are in another split; `splits=()` reads all splits"
+    expected = f"{folder}: 1 file ({name}/a.txt) was not read, {reason}"
+    assert notes == ([] if split in ("train", None) else [expected])
 
 
 def test_a_folder_with_texts_alone_earns_no_note(tmp_path):

@@ -141,3 +141,29 @@ def test_empty_training_texts_are_reported_unless_they_are_skipped(tmp_path):
     notes.clear()
     assert read_training_data(path, options=ReadOptions(skip_bad=True), on_note=notes.append).texts == ["a", "c"]
     assert [note for note in notes if "empty texts" in note] == []
+
+
+@pytest.mark.parametrize("column", ["label", "Label", " label"])
+def test_the_text_and_the_label_must_be_in_different_columns(tmp_path, column):
+    path = write(tmp_path / "a.csv", f"text,{column}\na,pos\nb,neg\n")
+    with pytest.raises(DataError, match="is both the text and the label") as caught:
+        labelled(path, text_column="label")
+    assert "`text_column` and `label_column`" in caught.value.hint
+
+
+def test_a_file_outside_the_label_folders_can_be_left_out(tmp_path):
+    for name in ("pos/1.txt", "neg/1.txt", "notes.txt"):
+        write(tmp_path / "a" / name, "good")
+    with pytest.raises(LabelError, match="this text has no label") as caught:
+        labelled(tmp_path / "a")
+    assert "`skip_bad`" in caught.value.hint
+    documents, notes = labelled(tmp_path / "a", skip_bad=True)
+    assert documents == [("good", "neg"), ("good", "pos")]
+    assert "notes.txt" in notes[0]
+
+
+def test_no_hint_at_an_option_that_does_not_help(tmp_path):
+    path = write(tmp_path / "a.csv", "text,stars\na,5\n")
+    with pytest.raises(LabelError) as caught:
+        labelled(path)
+    assert caught.value.hint == "Name the column with `label_column`."

@@ -53,6 +53,13 @@ def test_progress_and_notes_of_all_stages():
     assert notes[1] == "the vocabulary has only 5 words, so their vectors have 5 components"
 
 
+def test_a_single_frequent_word_beside_itself_is_not_enough():
+    notes = []
+    texts = ["the cat sat on the mat", "the dog lay by the door", "many birds fly over the the sea", "fish swim"]
+    nlptx.fit(texts, ["a", "b"] * 2, settings=TRAIN, on_note=notes.append)
+    assert notes[0] == "no two words that occur at least 5 times are near each other, so all words are counted instead"
+
+
 def test_a_single_frequent_word_is_not_enough():
     notes = []
     texts = [f"{word} shoe" for word in ("red", "blue", "big", "old", "new", "wet", "dry", "hot", "wide", "soft")]
