@@ -120,10 +120,14 @@ def single_match(found: Sequence[str], name: str, where: str, option: str) -> st
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
     """Return the error for a missing column, with a message that lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
-    undivided = any(map(looks_undivided, names[:_MAX_LISTED]))
+    if any(map(looks_undivided, names[:_MAX_LISTED])):
+        other = ", or set `delimiter` to the character between the columns"
+    elif any(listed.startswith('"') for listed in names):
+        other = "; or, because there are quotes, read the file with `format=csv`"
+    else:
+        other = ""
     return DataError(
         f"no column {name!r}; the columns are {', '.join(names[:_MAX_LISTED])}{more}",
         where=where,
-        hint=f"Name the column with `{option}`"
-        + (", or set `delimiter` to the character between the columns." if undivided else "."),
+        hint=f"Name the column with `{option}`{other}.",
     )

@@ -28,7 +28,7 @@ class Document(NamedTuple):
         line: number of the first line of the document in this file, from 1; 0 if the file is one document.
         fields: all columns of the table row; None for plain text.
         format: input format (text, document, csv, tsv, jsonl or parquet).
-        split: folder ``train``, ``test`` or ``unsup`` that contains the document; None if it is in none of them.
+        split: ``train``, ``test``, ``unsup`` or ``valid`` if the document is in a folder of this split, otherwise None.
         delimiter: character between the columns of a CSV table.
         weight: weight in training; a text with a weight of 2 counts as two identical texts.
     """

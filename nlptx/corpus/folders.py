@@ -18,7 +18,7 @@ from nlptx.io.whole_file import open_whole
 # A function that is called with the name of an input and a note about it.
 OnNote = Callable[[str, str], None]
 
-# Other names of folders that are splits, in lower case. No command reads the split "valid" unless it reads all splits.
+# Names of splits, in lower case, with other spellings. The split "valid" is read only if all splits are read.
 _SPLIT_NAMES = dict(zip(SPLITS, SPLITS, strict=True)) | {"training": "train", "testing": "test"}
 _SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
 

@@ -26,7 +26,7 @@ class Source:
         stream: the decompressed bytes.
         format: ``text`` (one document per line), ``document`` (one document) or a table format.
         label: name of the folder that contains the file, or None.
-        split: folder ``train``, ``test`` or ``unsup`` that contains the source; None if it is in none of them.
+        split: ``train``, ``test``, ``unsup`` or ``valid`` if the source is in a folder of this split, otherwise None.
         packed: whether the input is compressed or an archive.
         columns: column names of a table, available after its header has been read.
         delimiter: character between the columns of a CSV table, available after its header has been read.

@@ -32,7 +32,7 @@ _TOGETHER = 50
 # Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
 _RESULT = -1
 # Fractions of the filters and of the words in the bags that are left out of a training step.
-_DROPOUT, _WORD_DROPOUT = 0.5, 0.1
+_DROPOUT, _WORD_DROPOUT = 0.5, 0.2
 # Approximate maximum number of regions of a text in a training step. They are chosen anew in each epoch, which saves
 # time and makes overfitting less likely.
 _MAX_REGIONS = 128

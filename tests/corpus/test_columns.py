@@ -180,3 +180,11 @@ def test_only_training_texts_have_weights(tmp_path):
     assert found.source["sha256"] == unweighted.source["sha256"]
     assert "weights_sha256" in found.source
     assert "weights_sha256" not in unweighted.source
+
+
+def test_a_tsv_file_with_quotes_is_read_as_csv_on_request(tmp_path):
+    path = write(tmp_path / "a.tsv", '"text"\t"label"\n"a ""good"" film"\tpos\n')
+    with pytest.raises(DataError, match="no column 'text'") as caught:
+        labelled(path)
+    assert "`format=csv`" in caught.value.hint
+    assert labelled(path, format="csv")[0] == [('a "good" film', "pos")]
