@@ -86,7 +86,8 @@ def unless_given(name: str, value: str, default: str) -> str:
 def model_option(function: Function) -> Function:
     """Add ``-m/--model``. Its value is None for the bundled model, which is used by default."""
     return option(
-        *("-m", "--model"),
+        "-m",
+        "--model",
         type=PATH,
         metavar="FILE",
         show_default=BUNDLED,

@@ -12,9 +12,9 @@ from nlptx.corpus.content import HEAD, kind_by_name, not_text, table_note
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_blocks, read_text
 from nlptx.corpus.left_out import LeftOut
+from nlptx.corpus.opening import damage_reported, open_input
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.source import Source
-from nlptx.corpus.sources import damage_reported, open_input
 from nlptx.corpus.tables import read_table
 from nlptx.errors import DataError, SettingsError
 from nlptx.text.blocks import BLOCK, as_lines, cut

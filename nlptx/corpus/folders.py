@@ -22,13 +22,13 @@ OnNote = Callable[[str, str], None]
 _SPLIT_NAMES = dict(zip(SPLITS, SPLITS, strict=True)) | {"training": "train", "testing": "test"}
 _SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
 
-# A text file whose name starts with one of these prefixes is not a document. The aclImdb corpus contains files with the
-# second and the third prefix.
+# Text files with these prefixes are not documents: for example hidden files, and the lists of web addresses in the
+# aclImdb corpus (urls_pos.txt).
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 
 
 def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator[Source]:
-    """Yield the documents in a folder. For the arguments, see :func:`nlptx.corpus.sources.open_input`."""
+    """Yield the documents in a folder. For the arguments, see :func:`nlptx.corpus.opening.open_input`."""
     found, skipped = False, _Skipped(folder.name, options)
     for path in sorted(_files_in(folder)):
         name = path.relative_to(folder).as_posix()
@@ -59,7 +59,7 @@ def _files_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
         return
     with os.scandir(folder) as entries:  # Path.rglob would silently skip a folder that cannot be listed
         for entry in entries:
-            # entry.is_dir is faster than os.path.isdir, but raises an error for a link that leads to itself.
+            # entry.is_dir is faster than os.path.isdir, but raises an error for a symbolic link to itself.
             if os.path.isdir(entry) if entry.is_symlink() else entry.is_dir():
                 yield from _files_in(folder / entry.name, (*above, real))
             else:
@@ -73,7 +73,7 @@ def _is_text(name: str) -> bool:
 def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[Source]:
     """Yield the documents in an archive. Nothing is written to disk, so links and names with ``..`` are harmless.
 
-    For the arguments, see :func:`nlptx.corpus.sources.open_input`.
+    For the arguments, see :func:`nlptx.corpus.opening.open_input`.
     """
     found, skipped = False, _Skipped("", options)
     for path, stream in read_members(name, LONGEST_PACKED + 1):
@@ -89,7 +89,7 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
 
 
 class _Skipped:
-    """Collects the files that are not read although the user may expect it: they may be documents, or other inputs."""
+    """Collects the files that are not read, but that the user may believe to be read: tables, and other documents."""
 
     def __init__(self, root: str, options: ReadOptions) -> None:
         self._root, self._options = root, options
@@ -110,7 +110,7 @@ class _Skipped:
             self._files.append(path)
 
     def report(self, where: str, on_note: OnNote) -> None:
-        """Report the files with ``on_note``, if there are any."""
+        """Call ``on_note`` with the number of files and the reason why they were not read, unless there are none."""
         if self._files:
             advice = "only .txt files are read from folders and archives; rename documents, and pass tables by name"
             on_note(where, f"{_counted(self._files)} not read, because {advice}")

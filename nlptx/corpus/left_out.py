@@ -51,7 +51,7 @@ class LeftOut:
         return self._named[0]
 
     def note(self) -> str:
-        """Return a note about the rows that were left out, with the causes and some positions; "" if there are none."""
+        """Return a note that says how many rows were left out, and why, and names a few; "" if none were."""
         total = len(self)
         positions = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
         return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({positions})" if total else ""

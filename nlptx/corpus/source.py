@@ -1,4 +1,4 @@
-"""An open input, and the format in which it is read, which depends on its name and on the reading options."""
+"""Open inputs. The format of an input is determined by its name, unless the reading options set the format."""
 
 from __future__ import annotations
 

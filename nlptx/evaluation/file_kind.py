@@ -9,8 +9,8 @@ from nlptx.corpus.compression import is_packed, open_by_name
 from nlptx.corpus.content import HEAD, not_text
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
+from nlptx.corpus.opening import STDIN
 from nlptx.corpus.source import format_by_name
-from nlptx.corpus.sources import STDIN
 from nlptx.evaluation.prediction_cells import find_column, predicted_column, probability_columns
 
 _PARQUET = b"PAR1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from nlptx.experiments.experiment import Experiment
+from nlptx.regions.stored_regions import MAX_BYTES
 from nlptx.runtime.memory import available_memory
 from nlptx.runtime.workers import Workers
 
@@ -12,9 +13,8 @@ from nlptx.runtime.workers import Workers
 # of its texts. In runs on reviews and on sentences without region filters, the peak was at most 3/4 of this estimate.
 _BASE = 250 << 20
 _PER_CHARACTER = 40
-# Memory of the stored regions (:mod:`nlptx.regions.stored_regions`) with 256 filters: its maximum, and the amount per
-# character of the labelled texts.
-_REGIONS, _REGIONS_PER_CHARACTER = 1 << 29, 60
+# Memory of the stored regions with 256 filters, in bytes per character of the labelled texts.
+_REGIONS_PER_CHARACTER = 60
 
 
 def side_by_side(
@@ -49,4 +49,4 @@ def memory_of_run(texts: Iterable[str], unlabelled: Iterable[str]) -> int:
     """Return the estimated memory, in bytes, that a training run with these texts needs."""
     labelled = sum(map(len, texts))
     characters = labelled + sum(map(len, unlabelled))
-    return _BASE + _PER_CHARACTER * characters + min(_REGIONS, _REGIONS_PER_CHARACTER * labelled)
+    return _BASE + _PER_CHARACTER * characters + min(MAX_BYTES, _REGIONS_PER_CHARACTER * labelled)

@@ -25,7 +25,7 @@ _REMOVAL_TIME = 10
 
 @contextmanager
 def temporary_folder(parent: str) -> Iterator[str]:
-    """Make a folder in ``parent``, and remove it when the ``with`` block ends.
+    """Create a folder in ``parent``, and delete it with its contents at the end of the ``with`` block.
 
     Folders that killed processes have left in ``parent`` are removed first.
 

@@ -33,8 +33,8 @@ _TOGETHER = 50
 _RESULT = -1
 # Fractions of the filters and of the words in the bags that are left out of a training step.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
-# Approximate maximum number of regions of a text in a training step. They are chosen anew in each epoch, which saves
-# time and makes overfitting less likely.
+# Approximate maximum number of regions of a text that are used in a training step, to save time. They are chosen at
+# random, so that other regions are used in the next epoch.
 _MAX_REGIONS = 128
 _WORD_RATE = 0.1
 # Learning rates of Adam.
@@ -72,7 +72,7 @@ def fit_region_classifier(
     Returns:
         The classifier, or None if training was stopped.
     """
-    if not go_on(0):
+    if not go_on(0):  # storing the regions takes some seconds
         return None
     classifiers = [_initial(ngrams, table, filters, loss.outputs, rng) for rng in rngs]
     regions = StoredRegions(classifiers[0], data.texts, workers)

@@ -17,7 +17,7 @@ from nlptx.runtime.slices import ranges
 from nlptx.runtime.workers import Workers
 
 # Maximum memory of the stored regions, in bytes. The regions of the other texts are computed whenever they are needed.
-_MAX_BYTES = 1 << 29
+MAX_BYTES = 1 << 29
 # Approximate number of words in the texts whose regions are computed at a time.
 _TOGETHER = 1 << 14
 
@@ -41,7 +41,7 @@ class StoredRegions:
         self._starts = ends - self.lengths
         components = classifier.table.shape[1]
         size = BAG * np.dtype(np.int32).itemsize + components * np.dtype(np.float16).itemsize
-        self._stored = int(np.searchsorted(ends, _MAX_BYTES // size, side="right"))
+        self._stored = int(np.searchsorted(ends, MAX_BYTES // size, side="right"))
         total = int(ends[self._stored - 1]) if self._stored else 0
         self._bags, self._vectors = np.empty((total, BAG), np.int32), np.empty((total, components), np.float16)
         row = 0

@@ -34,7 +34,7 @@ def assert_same(regions, expected):
 @pytest.mark.parametrize("max_bytes", [0, 20 * 30, 1 << 20])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_take(monkeypatch, max_bytes, jobs):
-    monkeypatch.setattr(stored_regions, "_MAX_BYTES", max_bytes)
+    monkeypatch.setattr(stored_regions, "MAX_BYTES", max_bytes)
     monkeypatch.setattr(stored_regions, "_TOGETHER", 8)
     classifier, texts = a_classifier(), some_texts()
     with Workers(jobs, processes=jobs == 2) as workers:
