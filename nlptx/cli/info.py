@@ -12,7 +12,7 @@ from nlptx.cli.abstention import attainable_errors
 from nlptx.cli.charts import curve
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, run_options
+from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.reporter import print_json
 from nlptx.training.history import best_measures, loss_curve, reason_for_best
 
@@ -59,7 +59,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
     check_names(artifact)
     if artifact is not None and is_text_file(artifact):
         raise click.UsageError(f"{artifact}: a text file of word vectors holds no settings; expected an .npz file.")
-    artifact = bundled_path() if artifact is None else artifact
+    artifact = bundled_path() if artifact in (None, BUNDLED) else artifact
     found = container.read(artifact)
     sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
     headers, commands = container.build(found, provenance.trace, artifact)

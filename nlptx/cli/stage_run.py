@@ -17,6 +17,8 @@ from nlptx.io.output_path import STDOUT, check_writable
 
 # Suffixes of file names that an artifact must not have, because they belong to other formats.
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
+# Maximum number of labels that are listed in a summary.
+_MAX_LABELS = 20
 
 
 class StageRun:
@@ -54,11 +56,17 @@ class StageRun:
         if self.run.json:
             print_json({"output": self.output, **facts})
         else:
-            facts = {name: ", ".join(value) if name == "labels" else value for name, value in facts.items()}
+            facts = {name: _shortened(value) if name == "labels" else value for name, value in facts.items()}
             shown = {
                 name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)
             }
             self.run.reporter.summary(f"{title} -> {self.output}", shown.items())
+
+
+def _shortened(labels: list[str]) -> str:
+    """Return a list of labels for a table. If there are many, only the first ones and their number are listed."""
+    more = f", ... ({len(labels):,} in all)" if len(labels) > _MAX_LABELS else ""
+    return ", ".join(labels[:_MAX_LABELS]) + more
 
 
 def peak_memory() -> int:

@@ -9,6 +9,8 @@ from nlptx.corpus.delimiters import looks_undivided
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
+# A cell of the first line with this number of spaces is probably a text and not the name of a column.
+_SPACES = 3
 # Maximum number of columns listed in an error message.
 _MAX_LISTED = 40
 
@@ -124,6 +126,8 @@ def missing_column(name: str, names: Sequence[str], where: str, option: str) -> 
         other = ", or set `delimiter` to the character between the columns"
     elif any(listed.startswith('"') for listed in names):
         other = "; or, because there are quotes, read the file with `format=csv`"
+    elif any(listed.count(" ") >= _SPACES for listed in names):
+        other = "; if the table has no header, add a first line with the names of the columns"
     else:
         other = ""
     return DataError(

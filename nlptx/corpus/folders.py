@@ -1,4 +1,7 @@
-"""Reads folders and archives, in which every .txt file is one document."""
+"""Reads folders and archives, in which every .txt file is one document.
+
+So is every file whose name is a number, as in the 20 Newsgroups corpus.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator
         else:
             skipped.add(name)
     if not found:
-        raise _nothing_in(str(folder), options)
+        raise skipped.nothing_in(str(folder))
     skipped.report(str(folder), on_note)
 
 
@@ -67,7 +70,7 @@ def _files_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
 
 
 def _is_text(name: str) -> bool:
-    return os.path.splitext(name)[1].lower() == ".txt"
+    return os.path.splitext(name)[1].lower() == ".txt" or (name.isascii() and name.isdigit())
 
 
 def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[Source]:
@@ -84,7 +87,7 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
         else:
             skipped.add(path)
     if not found:
-        raise _nothing_in(name, options)
+        raise skipped.nothing_in(name)
     skipped.report(name, on_note)
 
 
@@ -94,7 +97,8 @@ class _Skipped:
     def __init__(self, root: str, options: ReadOptions) -> None:
         self._root, self._options = root, options
         self._files: list[str] = []
-        self._in_other_splits: list[str] = []
+        self._in_other_splits = 0
+        self._unnoticed: list[str] = []  # files in other splits, if the folder has a name that does not tell
 
     def add(self, path: str) -> None:
         """Add a file that was not read; ``path`` is relative to the folder or archive."""
@@ -104,8 +108,10 @@ class _Skipped:
         above = f"{self._root}/{folders}"
         location = _location_of(above)
         if not _is_selected(location, self._options):
-            if _is_text(name) and location.split not in above.split("/"):
-                self._in_other_splits.append(path)
+            if _is_text(name):
+                self._in_other_splits += 1
+                if location.split not in above.split("/"):
+                    self._unnoticed.append(path)
         elif location.label is not None or format_by_name(name) != "text" or is_packed(name) or is_archive(name):
             self._files.append(path)
 
@@ -114,9 +120,23 @@ class _Skipped:
         if self._files:
             advice = "only .txt files are read from folders and archives; rename documents, and pass tables by name"
             on_note(where, f"{_counted(self._files)} not read, because {advice}")
-        if self._in_other_splits:
+        if self._unnoticed:
             advice = "`splits=()` reads all splits"
-            on_note(where, f"{_counted(self._in_other_splits)} not read, because they are in another split; {advice}")
+            on_note(where, f"{_counted(self._unnoticed)} not read, because they are in another split; {advice}")
+
+    def nothing_in(self, where: str) -> DataError:
+        """Return the error for a folder or archive in which no file was read."""
+        selected, advice = "", ""
+        if self._in_other_splits:
+            selected = f" in split {' or '.join(self._options.splits)}"
+            advice = f" Other splits contain {self._in_other_splits:,} of them; `splits=()` reads all splits."
+        elif self._files:
+            advice = f" Rename documents such as {self._files[0]}."
+        return DataError(
+            f"it contains no .txt file{selected}",
+            where=where,
+            hint=f"A folder is read as one document per .txt file; pass .csv, .tsv or .jsonl files by name.{advice}",
+        )
 
 
 def _counted(files: list[str]) -> str:
@@ -168,13 +188,3 @@ def _location_of(folders: str) -> _Location:
         split = next((_SPLIT_NAMES[part] for part in reversed(outer) if part in _SPLIT_NAMES), None)
     label = " ".join(inside[-1].split()) if inside else ""  # a label must not contain line breaks
     return _Location(None if label in (*SPLITS, "", "..") else label, split)
-
-
-def _nothing_in(name: str, options: ReadOptions) -> DataError:
-    splits = f" in split {' or '.join(options.splits)}" if options.splits else ""
-    return DataError(
-        f"it contains no .txt file{splits}",
-        where=name,
-        hint="A folder is read as one document per .txt file; pass .csv, .tsv or .jsonl files by name."
-        + (" `splits=()` reads all splits." if options.splits else ""),
-    )

@@ -27,6 +27,8 @@ def read_labels(
             on_note(note)
         return map_labels(cells, options.label_map)
     sets = split_cells(cells, options.label_separator, on_note)
+    if not any(options.label_separator in cell for cell in cells):
+        on_note(f"no cell contains the separator {options.label_separator!r}, so no text has several labels")
     for note in label_map_notes(options.label_map, chain.from_iterable(sets)):
         on_note(note)
     return [tuple(sorted(set(map_labels(labels, options.label_map)))) for labels in sets]

@@ -107,7 +107,8 @@ def _label(value: Any, where: str, separator: str | None = None) -> str | None:
     if isinstance(value, list) and separator is not None:
         return _joined(value, where, separator)
     if isinstance(value, dict | list):
-        raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where)
+        hint = "To train with several labels for a text, set `label_separator`." if isinstance(value, list) else ""
+        raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where, hint=hint)
     if _is_missing(value):
         return None
     if isinstance(value, float):

@@ -12,7 +12,7 @@ from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import LabelError
 
-# Maximum number of differently spelled labels in a note.
+# Maximum number of labels of the data in a message.
 _MAX_LISTED = 10
 # Maximum number of model labels in an error message.
 _MAX_NAMED = 20
@@ -42,15 +42,9 @@ def find_targets(
     distinct = list(dict.fromkeys(label for each in sets for label in each))
     matches = match_labels(distinct, known)
     if matches is None:
-        wrong = next(label for label in distinct if label not in known)
-        more = ", ..." if len(known) > _MAX_NAMED else ""
-        row = next(row for row, each in enumerate(sets) if wrong in each)
-        escaped = wrong.replace("=", r"\=")
-        raise LabelError(
-            f"label {wrong!r} is not one of the model's labels: {', '.join(known[:_MAX_NAMED])}{more}",
-            where=positions[row],
-            hint=f"Map it to one of these: `label_map={escaped}=NEW`.",
-        )
+        unknown = _unknown(distinct, known)
+        row = next(row for row, each in enumerate(sets) if unknown[0] in each)
+        raise _unknown_labels(unknown, known, positions[row])
     understood = {old: new for old, new in matches.items() if old != new}
     if understood:
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
@@ -63,3 +57,22 @@ def find_targets(
     if model.label_sets is not None:
         return find_label_sets(read, known)
     return find_labels([label for (label,) in read], known)
+
+
+def _unknown(found: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the labels that match no model label. If each matches one, return those that are spelled differently."""
+    unmatched = [label for label in found if match_labels([label], known) is None]
+    return unmatched or [label for label in found if label not in known]
+
+
+def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) -> LabelError:
+    """Return the error for labels that the model does not have. ``where`` is the position of the first one."""
+    named = ", ".join(map(repr, unknown[:_MAX_LISTED])) + (", ..." if len(unknown) > _MAX_LISTED else "")
+    what = f"label {named} is not one of" if len(unknown) == 1 else f"labels {named} are not among"
+    which = "it to one" if len(unknown) == 1 else "each of them to one"
+    options = [f"`label_map={label.replace('=', chr(92) + '=')}=NEW`" for label in unknown[:_MAX_LISTED]]
+    return LabelError(
+        f"{what} the model's labels: {', '.join(known[:_MAX_NAMED])}{', ...' if len(known) > _MAX_NAMED else ''}",
+        where=where,
+        hint=f"Map {which} of these: {' '.join(options)}.",
+    )

@@ -26,6 +26,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
+_NO_PAIRS = "Count more text, or texts of several words; from texts of a single word, no word vectors can be made."
 # Smallest tolerance for which the products are computed in float32.
 _FLOAT32_TOLERANCE = 1e-4
 
@@ -138,7 +139,7 @@ def fit_operator(
     dtype = np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        raise DataError("no two words occur near each other, so there is nothing to analyse", hint="Count more text.")
+        raise DataError("no two words occur near each other, so there is nothing to analyse", hint=_NO_PAIRS)
     pairs = power_iteration(
         rows.moments,
         words,

@@ -142,21 +142,15 @@ def fit(
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
             start, settings = without_regions(start, settings, on_note)
-        has_network = start is not None or settings.epochs > 0
         for note in unused_notes(settings, started=start is not None, unlabelled=bool(given.unlabelled)):
             on_note(note)
+        if isinstance(vectors, OwnEmbeddings):
+            vectors, settings = vectors.make(given, settings, seed, workers, on_progress, on_note)
+        has_network = start is not None or settings.epochs > 0
         if not has_network:
             settings = without_network(settings)
         settings_as_given = settings
         settings = choose_automatic(settings, given, started=start is not None)
-        if isinstance(vectors, OwnEmbeddings) and not has_network:
-            if not settings.new_word_min_count:
-                raise SettingsError(
-                    "`new_word_min_count=0` adds no words, but without word vectors, all words come from the texts"
-                )
-            vectors = vectors.no_words()
-        elif isinstance(vectors, OwnEmbeddings):
-            vectors = vectors.make(given.texts, given.unlabelled, seed, workers, on_progress, on_note)
         origin = start or vectors
         checkpoint = checkpoint or Checkpoint(None)
         checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))

@@ -13,17 +13,18 @@ from nlptx.cooccurrence.count import count_corpus
 from nlptx.cooccurrence.stored import Counts
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
-from nlptx.errors import DataError
+from nlptx.errors import DataError, SettingsError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import fit_pca
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
-from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings
+from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings, TrainSettings
 from nlptx.text.arguments import check_type
 from nlptx.text.blocks import in_blocks
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
+from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.progress import Progress
 
 
@@ -33,7 +34,8 @@ class OwnEmbeddings:
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
     adjusted: there are at most as many components as words. If ``min_count`` has its default, and no two words that
-    occur ``min_count`` times are near each other, all words are counted instead.
+    occur ``min_count`` times are near each other, all words are counted instead. If no two words at all are near each
+    other, because every text is a single word, there are no word vectors.
 
     Args:
         cooccur: settings for counting.
@@ -63,22 +65,55 @@ class OwnEmbeddings:
 
     def make(
         self,
-        texts: Sequence[str],
-        unlabelled: Sequence[str],
+        given: LabelledTexts,
+        settings: TrainSettings,
         seed: int,
         jobs: int | Workers | None,
         on_progress: Callable[[Progress], None],
         on_note: Callable[[str], None],
-    ) -> Embeddings:
-        """Count the texts and fit the PCA; the arguments are those of :func:`nlptx.fit`.
+    ) -> tuple[Embeddings, TrainSettings]:
+        """Count the texts and fit the PCA. Return the word vectors, and the settings for training with them.
+
+        If every text is a single word, no word vectors can be made, and the returned settings train no network. Without
+        a network, the embeddings have no words, because training then adds all words of the texts itself. Except for
+        ``given``, which contains the texts, the arguments are those of :func:`nlptx.fit`.
 
         Raises:
-            DataError: no word occurs ``min_count`` times, or no two words occur near each other.
+            DataError: no word occurs ``min_count`` times, or there is nothing to train without word vectors.
             OutputError: the temporary files cannot be written.
+            SettingsError: without word vectors, the settings leave no word to train on.
         """
+        embeddings = self._make(given, seed, jobs, on_progress, on_note) if settings.epochs else None
+        if settings.epochs and embeddings is None:
+            near = "no two words are near each other in these texts"
+            if not settings.ngrams:
+                raise DataError(
+                    f"{near}, so there are no word vectors to train a network on",
+                    hint="Check that these are the texts, not the labels; or use `embeddings` made from other texts.",
+                )
+            on_note(f"{near}, so no network is trained, only linear models")
+            settings = replace(settings, epochs=0)
+        if embeddings is None and not settings.new_word_min_count:
+            raise SettingsError(
+                "`new_word_min_count=0` adds no words, but without word vectors, all words come from the texts"
+            )
+        return self._no_words() if embeddings is None else embeddings, settings
+
+    def _make(
+        self,
+        given: LabelledTexts,
+        seed: int,
+        jobs: int | Workers | None,
+        on_progress: Callable[[Progress], None],
+        on_note: Callable[[str], None],
+    ) -> Embeddings | None:
+        """Return the word vectors, or None if no two words are near each other."""
         folder = None if self.tmp_dir is None else file_name(self.tmp_dir)
         with MemoryBudget(self.memory, folder) as space, Workers.of(jobs, long=True) as workers:
-            counts = self._count((texts, unlabelled, self.more_texts), space, workers, on_progress, on_note)
+            parts = (given.texts, given.unlabelled, self.more_texts)
+            counts = self._count(parts, space, workers, on_progress, on_note)
+            if not counts.matrix.indptr[-1]:
+                return None
             self.on_result(counts)
             embeddings = self._fit_pca(counts, seed, workers, on_progress, on_note)
         self.on_result(embeddings)
@@ -101,25 +136,18 @@ class OwnEmbeddings:
             state = f"{found} of {settings.components}, largest residual {residual:.1e}"
             on_progress(Progress("principal components", found / settings.components, state))
 
-        try:
-            return fit_pca(
-                counts,
-                settings,
-                seed=seed if self.seed is None else self.seed,
-                # Only workers on this machine, because a cluster cannot read the memory and the files of this process.
-                jobs=workers.at_most(workers.jobs),
-                memory=self.memory,
-                tmp_dir=self.tmp_dir,
-                on_round=on_round,
-            )
-        except DataError as error:
-            error.hint = (
-                "Check that these are the texts and not the labels. To train on texts of a single word, set"
-                " `epochs=0` (linear models alone), or use `embeddings` made from other texts."
-            )
-            raise
+        return fit_pca(
+            counts,
+            settings,
+            seed=seed if self.seed is None else self.seed,
+            # Only workers on this machine, because a cluster cannot read the memory and the files of this process.
+            jobs=workers.at_most(workers.jobs),
+            memory=self.memory,
+            tmp_dir=self.tmp_dir,
+            on_round=on_round,
+        )
 
-    def no_words(self) -> Embeddings:
+    def _no_words(self) -> Embeddings:
         """Return embeddings without words, for training without a network, which adds the words of the texts itself."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
@@ -142,7 +170,6 @@ class OwnEmbeddings:
             blocks = in_blocks(counted(chain.from_iterable(parts), report))
             return count_corpus(blocks, settings, space, workers, self.word_memory)
 
-        every_word = replace(self.cooccur, min_count=1)
         is_default = self.cooccur.min_count == CountSettings.min_count
         try:
             counts = with_settings(self.cooccur)
@@ -150,11 +177,13 @@ class OwnEmbeddings:
             if not is_default:
                 error.hint = error.hint.replace("`min_count`", "`cooccur.min_count`")
                 raise
-            counts = with_settings(every_word)
-            on_note(f"{error.message}, so all words are counted instead")
+            reason: str | None = error.message
         else:
-            if is_default and (len(counts.vocabulary) < 2 or not counts.matrix.indptr()[-1]):
-                counts = with_settings(every_word)
-                frequent = f"words that occur at least {self.cooccur.min_count} times"
-                on_note(f"no two {frequent} are near each other, so all words are counted instead")
+            too_few = is_default and (len(counts.vocabulary) < 2 or not counts.matrix.indptr()[-1])
+            frequent = f"words that occur at least {self.cooccur.min_count} times"
+            reason = f"no two {frequent} are near each other" if too_few else None
+        if reason:
+            counts = with_settings(replace(self.cooccur, min_count=1))
+            if counts.matrix.indptr()[-1]:
+                on_note(f"{reason}, so all words are counted instead")
         return StoredCooccurrence.of(replace(counts, details={**counts.details, **self.record}))

@@ -272,3 +272,14 @@ def test_the_bundled_model_can_be_named(command, work):
     named, default = (run(command, "train.tsv", *words, cwd=work) for words in (("-m", "bundled"), ()))
     assert named.stdout == default.stdout
     assert named.stdout
+
+
+def test_info_of_the_bundled_model_can_name_it():
+    assert run("info", "bundled").stdout == run("info").stdout
+
+
+def test_a_summary_lists_only_the_first_labels(tmp_path):
+    rows = "".join(f"word{number % 7} word{number % 30}\tL{number % 30:02}\n" for number in range(90))
+    (tmp_path / "a.tsv").write_text(f"text\tlabel\n{rows}")
+    result = run("train", "a.tsv", "--effort", "fast", "--lsa-components", "0", "-o", "m.npz", cwd=tmp_path)
+    assert "L19, ... (30 in all)" in " ".join(result.stderr.split())

@@ -185,7 +185,7 @@ def test_a_small_corpus_gets_shorter_vectors_and_all_of_its_words(here):
     [
         ("", (), 3, "DATA.tsv: there are no training texts"),
         ("good film\tpos\nbad film\tpos\n", (), 3, "only the label 'pos'"),
-        ("good\tpos\nbad\tneg\n", (), 3, "--embeddings made from other texts"),
+        ("good\tpos\nbad\tneg\n", ("--ngrams", "0"), 3, "--embeddings made from other texts"),
         ("good film\tpos\nbad film\tneg\n", ("--preset", "goldstraw"), 3, "Lower min-count in the section [cooccur]"),
         ("...\tpos\n\tneg\n", (), 3, "the corpus is empty"),
         ("good film\tpos\nbad film\tneg\n", ("-o", "none/m.npz"), 1, "its folder does not exist"),

@@ -43,6 +43,13 @@ def test_case_and_spaces_of_column_names_do_not_matter(tmp_path, name, content):
     assert [note.rpartition(" ")[2] for note in notes] == ["text", "label"]
 
 
+def test_a_table_without_a_header_needs_one(tmp_path):
+    path = write(tmp_path / "a.csv", "I really loved this film,pos\nnot for me,neg\n")
+    with pytest.raises(DataError) as caught:
+        labelled(path)
+    assert caught.value.hint.endswith("add a first line with the names of the columns.")
+
+
 def test_a_guess_causes_one_note_for_all_files(tmp_path):
     paths = [write(tmp_path / name, "Text,Label\na,pos\nb,neg\n") for name in ("a.csv", "b.csv", "c.csv")]
     notes = []

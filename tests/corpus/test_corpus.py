@@ -197,6 +197,27 @@ def test_other_names_of_splits(tmp_path, name, split):
     assert notes == ([] if split in ("train", None) else [expected])
 
 
+def test_files_whose_names_are_numbers_are_documents(tmp_path):
+    for name in ("sci.space/60150", "sci.space/60151", "alt.atheism/49960"):
+        write(tmp_path / name, f"about {name}\n")
+    notes: list[str] = []
+    documents = list(Corpus([str(tmp_path)], on_note=notes.append))
+    assert [each.label for each in documents] == ["alt.atheism", "sci.space", "sci.space"]
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("pos/a", "Rename documents such as pos/a."), ("test/pos/a.txt", "`splits=()` reads all splits."), ("a.md", "")],
+)
+def test_the_error_for_a_folder_without_texts_says_what_to_do(tmp_path, name, advice):
+    write(tmp_path / name, "a\n")
+    with pytest.raises(DataError) as caught:
+        list(Corpus([str(tmp_path)], ReadOptions(splits=("train",))))
+    assert caught.value.hint.endswith(advice or "by name.")
+    assert ("in split train" in caught.value.message) == name.startswith("test")
+
+
 def test_a_folder_with_texts_alone_earns_no_note(tmp_path):
     write(tmp_path / "a.txt", "a\n")
     write(tmp_path / "picture.png", "a\n")

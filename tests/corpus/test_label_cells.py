@@ -31,6 +31,12 @@ def test_a_cell_is_a_set_of_labels(table):
     assert notes == ["cells that contain a label more than once: 1; the duplicates are ignored"]
 
 
+def test_a_separator_that_occurs_nowhere_causes_a_note(tmp_path):
+    found, notes = read(write(tmp_path / "a.tsv", "text\tlabel\nx\ta|b\ny\tc\n"))
+    assert found.labels == [("a|b",), ("c",)]
+    assert notes == ["no cell contains the separator ';', so no text has several labels"]
+
+
 @pytest.mark.parametrize("separator", [";", "|", ",", "/", " ", "||"])
 def test_any_separator_can_be_used(separator):
     assert split_cells([f"a{separator}b", "a"], separator) == [["a", "b"], ["a"]]
@@ -71,8 +77,8 @@ def test_two_matching_columns_are_still_an_error(tmp_path):
 
 
 def test_skip_bad_keeps_texts_without_labels_and_leaves_out_empty_texts(tmp_path):
-    found, notes = read(write(tmp_path / "a.csv", "text,label\nx,a\ny,\n,b\n"), skip_bad=True)
-    assert (found.texts, found.labels) == (["x", "y"], [("a",), ()])
+    found, notes = read(write(tmp_path / "a.csv", "text,label\nx,a;b\ny,\n,b\n"), skip_bad=True)
+    assert (found.texts, found.labels) == (["x", "y"], [("a", "b"), ()])
     assert len(notes) == 1
 
 

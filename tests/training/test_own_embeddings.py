@@ -7,7 +7,7 @@ from reviews import make_reviews
 from sample_data import make_rows, write_tsv
 
 import nlptx
-from nlptx.errors import SettingsError
+from nlptx.errors import DataError, SettingsError
 
 TEXTS, LABELS = make_reviews(60)
 COUNT, PCA = nlptx.CountSettings(min_count=2), nlptx.PcaSettings(components=6)
@@ -65,6 +65,18 @@ def test_a_single_frequent_word_is_not_enough():
     texts = [f"{word} shoe" for word in ("red", "blue", "big", "old", "new", "wet", "dry", "hot", "wide", "soft")]
     nlptx.fit(texts, ["a", "b"] * 5, settings=TRAIN, on_note=notes.append)
     assert notes[0] == "no two words that occur at least 5 times are near each other, so all words are counted instead"
+
+
+def test_texts_of_a_single_word_train_the_linear_models_alone(tmp_path):
+    texts, labels = ["superb", "lovely", "awful", "dull"] * 10, ["pos", "pos", "neg", "neg"] * 10
+    notes = []
+    model = nlptx.fit(texts, labels, on_note=notes.append)
+    assert "no two words are near each other in these texts, so no network is trained, only linear models" in notes
+    assert model.predict(["lovely", "awful"]) == ["pos", "neg"]
+    alone = nlptx.fit(texts, labels, settings=nlptx.TrainSettings(epochs=0))
+    assert as_bytes(model, tmp_path / "a.npz") == as_bytes(alone, tmp_path / "b.npz")
+    with pytest.raises(DataError, match="no word vectors to train a network on"):
+        nlptx.fit(texts, labels, settings=nlptx.TrainSettings(ngrams=0))
 
 
 def test_settings_without_effect_are_rejected():
