@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import click
 
 from nlptx.cli.charts import curve as draw_curve
 from nlptx.cli.command import option
+from nlptx.cli.options import NumberRange
 from nlptx.cli.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -49,23 +49,16 @@ class Abstention:
 def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--abstain`` and ``--max-error``; the command receives their values as ``abstention``."""
 
-    def check(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-        if value is not None and math.isnan(value):
-            raise click.BadParameter("nan is not a number.", context, parameter)
-        return value
-
     @option(
         "--abstain",
-        type=click.FloatRange(0, 1),
+        type=NumberRange(0, 1),
         metavar="P",
-        callback=check,
         help="Do not label texts with a confidence below P.",
     )
     @option(
         "--max-error",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=NumberRange(0, 1, min_open=True, max_open=True),
         metavar="E",
-        callback=check,
         help="Like --abstain, with P chosen on held-out texts so that at most a fraction E of the labels is wrong.",
     )
     @functools.wraps(function)

@@ -15,13 +15,14 @@ from nlptx.cli.check_report import as_json, draw_check
 from nlptx.cli.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
-from nlptx.cli.options import Run, run_options, seed_option
+from nlptx.cli.options import NumberRange, Run, run_options, seed_option
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.table_writer import open_table
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.source import format_by_name
 from nlptx.errors import QualityGateError
 from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import SIMILARITY
@@ -63,7 +64,7 @@ _KINDS = (
 )
 @option(
     "--similarity",
-    type=click.FloatRange(0.3, 1),
+    type=NumberRange(0.3, 1),
     default=SIMILARITY,
     show_default=True,
     help="Minimum Jaccard similarity at which two texts count as nearly the same.",
@@ -152,7 +153,7 @@ def check(
         reading = with_separator(reading, given.model)
     with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
-        others = read_rows(against, replace(reading, splits=("test",), exclude=None), note) if against else None
+        others = read_rows(against, _for_test_data(reading, against), note, check_map=False) if against else None
         more = read_rows(unlabelled, _for_unlabelled(reading), note) if unlabelled else None
         if suggest is not None:
             check_possible(rows, more, has_model=given is not None)
@@ -198,6 +199,13 @@ def check(
         advice = "" if reading.label_separator is None else "; delete the lines that you do not label"
         note(f"{to_label}: fill in the column {columns[1]!r}{advice}, then train with this file and the labelled data")
     _fail(result, fail_on)
+
+
+def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
+    """Return the options for reading ``--against``. The delimiter applies only to tables that have one."""
+    has_delimiter = any(format_by_name(name) in ("csv", "tsv") for name in names)
+    delimiter = reading.delimiter if has_delimiter else None
+    return replace(reading, splits=("test",), delimiter=delimiter, exclude=None)
 
 
 def _for_unlabelled(reading: ReadOptions) -> ReadOptions:

@@ -149,21 +149,31 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
     """Append the rows of each partition to the output, remove its file, and yield the result. Keep only one header.
 
+    The header is that of the first partition with a text. If no partition has a text, it is that of the last partition.
+
     Raises:
         DataError: the partitions have different columns.
     """
-    first: ScoredPartition | None = None
+    first: ScoredPartition | None = None  # the first partition with a text
+    header_alone = b""
     for part in parts:
-        if first is not None and part.header != first.header:
+        has_texts = part.texts.texts > 0
+        if has_texts and first is not None and part.header != first.header:
             raise other_columns(part.partition.name)
         with open(part.path, "rb") as rows:
-            rows.seek(0 if first is None else part.header_size)
-            shutil.copyfileobj(rows, file)
+            if has_texts:
+                rows.seek(0 if first is None else part.header_size)
+                shutil.copyfileobj(rows, file)
+            else:
+                header_alone = rows.read()
         if file is sys.stdout.buffer:  # flushing a compressed file would change its bytes
             file.flush()
         os.unlink(part.path)
-        first = first or part
+        if has_texts:
+            first = first or part
         yield part
+    if first is None:
+        file.write(header_alone)
 
 
 def _layout(partition: Partition, reading: ReadOptions) -> str:

@@ -13,7 +13,7 @@ from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import Run, run_options
+from nlptx.cli.options import NumberRange, Run, run_options
 from nlptx.cli.out_of_fold import format_of_table, write_predictions
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reporter import Reporter, print_json
@@ -45,7 +45,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
     help="Skip the folds that an interrupted run with the same --predictions FILE has finished.",
 )
 @report_option
-@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the mean accuracy is below X.")
+@option("--min-accuracy", type=NumberRange(0, 1), help="Exit with code 5 if the mean accuracy is below X.")
 @experiment_options
 @cluster_options
 @run_options(json_help="Print the results as one JSON object.")

@@ -14,7 +14,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import BUNDLED, Run, model_option, run_options
+from nlptx.cli.options import BUNDLED, NumberRange, Run, model_option, run_options
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
@@ -30,7 +30,7 @@ _UNKNOWN = "scored with the label frequencies in the training data"
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="[DATA...]")
 @model_option
-@option("--min-accuracy", type=click.FloatRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
+@option("--min-accuracy", type=NumberRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
 @abstention_options
 @option(
     "--plot",

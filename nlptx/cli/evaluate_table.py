@@ -62,8 +62,10 @@ def evaluate_table(
         raise click.UsageError("--abstain and --max-error need a model, but -m is a table of predictions.")
     read = read_labelled(data, reading, run.reporter.note) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
+    notes = []
     if (texts := texts_of_seeds(found.documents)) is not None:
-        run.reporter.note(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))
+        notes.append(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))
+        run.reporter.note(notes[0])
     if plot is not None:
         from nlptx.plots import check_picture_path
 
@@ -96,7 +98,8 @@ def evaluate_table(
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
         sha256 = digest(found.documents) if read is None else read.sha256
-        evaluation = Evaluation(found, report, inputs, sha256, groups=groups, command=this_command("report.html"))
+        command = this_command("report.html")
+        evaluation = Evaluation(found, report, inputs, sha256, groups=groups, notes=notes, command=command)
         write_evaluation_page(page, evaluation)
         run.reporter.note(f"report -> {page}")
     if min_accuracy is not None and report.accuracy < min_accuracy:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, open_writer
@@ -30,7 +31,7 @@ _BATCH = 16
 
 
 @command()
-@click.argument("text", required=False)
+@click.argument("words", nargs=-1, metavar="[TEXT]")
 @option("--input", type=PATH, multiple=True, metavar="FILE", help="Explain each text of FILE; can be repeated.")
 @model_option
 @output_option("-", "File for the explanations; its suffix selects the format.")
@@ -48,7 +49,7 @@ _BATCH = 16
 @reading_options(("test",), skip_bad=True)
 @run_options(json_help="The same as --format jsonl.")
 def explain(
-    text: str | None,
+    words: tuple[str, ...],
     input: tuple[str, ...],
     model: str | None,
     output: str,
@@ -77,8 +78,8 @@ def explain(
     the log-odds of the label, ln(p / (1 - p)), when the word is left out. The effect of the pair is the difference
     between the two effects of the second word. Only pairs that contain one of the most important words are measured.
 
-    Without --input, one text is explained: the argument, or all of standard input. With --input, each text of a file is
-    explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
+    Without --input, one text is explained: the arguments, or all of standard input. With --input, each text of a file
+    is explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
 
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
     "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "worth" and
@@ -86,6 +87,7 @@ def explain(
     the keys "words", "positions", "worth_with", "worth_without" and "effect". --attention adds the attention matrices
     of the words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
     """
+    text = " ".join(words) if words else None
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
     layout = choose_format(format, run.json, output)
@@ -94,7 +96,7 @@ def explain(
     if text is not None and input:
         raise click.UsageError("use either a text or --input, not both.")
     if text is None and not input:
-        text = _standard_input()
+        text = _standard_input(reading.encoding_errors)
     elif text is not None and os.path.isfile(text):
         command = f"nlptx explain --input {shlex.quote(text)}"
         run.reporter.note(f"note: {text} is explained as a text; to explain the contents of the file, run {command}")
@@ -172,17 +174,25 @@ def _explain_all(
     corpus.note_left_out()
 
 
-def _standard_input() -> str:
-    """Return all of standard input as one text."""
+def _standard_input(encoding_errors: str) -> str:
+    """Return all of standard input as one text; for the argument, see :class:`ReadOptions`."""
+    given = click.get_current_context()
+    for name in ("input_format", "delimiter", "text_column", "skip_bad"):
+        if given.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} has no effect, because all of standard input is one text;"
+                " to explain each text in it, add --input -."
+            )
     if sys.stdin is None or sys.stdin.isatty():
         raise click.UsageError("nothing to explain: pass a text, or pipe one in.")
     from nlptx.corpus.content import HEAD, not_text
+    from nlptx.corpus.formats import BOM
 
     data = sys.stdin.buffer.read()
     if found := not_text(data[:HEAD]):
         raise DataError(f"this is {found.kind}; expected text in UTF-8", where="<stdin>", hint=found.advice)
     try:
-        return data.decode()
+        return data.removeprefix(BOM).decode("utf-8", encoding_errors)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"byte 0x{data[error.start]:02x} is not UTF-8", where=f"<stdin>:{line}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -23,6 +24,16 @@ Function = Callable[..., Any]
 PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
 # The word that users write instead of a path to choose the bundled model; reports show it too.
 BUNDLED = "bundled"
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers that does not contain NaN, which click accepts in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail("nan is not a number.", param, ctx)
+        return number
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,8 @@ class PredictionWriter:
         text = text if document.line else document.source.translate(TSV_BREAKS)
         text = guarded(text) if self.options.guard else text
         details = [cell(value) for value in self._details(scored).values()]
-        return "\t".join([self._label(scored) or NONE_OF_THEM, f"{number:.4f}", *details, text])
+        label = self._label(scored).translate(TSV_BREAKS) or NONE_OF_THEM
+        return "\t".join([label, f"{number:.4f}", *details, text])
 
     def _details(self, scored: Scored) -> dict[str, Any]:
         if not self.options.details:

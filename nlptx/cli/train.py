@@ -16,6 +16,7 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.model_card import read_card
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import (
+    NumberRange,
     Run,
     effort_option,
     memory_options_in,
@@ -82,7 +83,7 @@ if TYPE_CHECKING:
 @option("--resume", is_flag=True, help="Continue from the checkpoint that Ctrl-C or a crash left behind.")
 @option(
     "--checkpoint-minutes",
-    type=click.FloatRange(0),
+    type=NumberRange(0),
     default=CHECKPOINT_MINUTES,
     show_default=True,
     group="Training",

@@ -15,7 +15,7 @@ from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import Run, output_option, run_options
+from nlptx.cli.options import NumberRange, Run, output_option, run_options
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.stop_signal import Terminated
@@ -34,7 +34,7 @@ _MAX_ROWS = 20
 @output_option("tuned.toml", "File for the settings, to be used with nlptx train --config.")
 @option(
     "--minutes",
-    type=click.FloatRange(0, min_open=True),
+    type=NumberRange(0, min_open=True),
     default=10.0,
     show_default=True,
     help="Time for the search, in minutes.",
@@ -86,8 +86,6 @@ def tune(
     """
     if output == STDOUT:
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
-    if math.isnan(minutes):
-        raise click.BadParameter("nan is not a number of minutes.", param_hint="--minutes")
     if rounds is not None and not _is_given("minutes"):
         minutes = math.inf
     check_not_an_input(output, given.inputs)

@@ -26,7 +26,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import fit_operator
 from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
-from nlptx.settings import PcaSettings
+from nlptx.settings import DEFAULT_MEMORY, PcaSettings
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -41,12 +41,14 @@ class PcaJob:
         settings: settings for PCA.
         dtype: dtype of the products.
         folder: absolute path of a folder that all workers can access, for intermediate results.
+        memory: memory limit of a process for the counts, in bytes; counts that exceed it stay in their file.
     """
 
     counts: str
     settings: PcaSettings
     dtype: np.dtype
     folder: str
+    memory: int
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def fit_on(
     settings: PcaSettings,
     seed: int,
     *,
+    memory: int = DEFAULT_MEMORY,
     on_step: Callable[[str, int, int], None] = lambda step, done, total: None,
     on_round: Callable[[int, float], None] | None = None,
 ) -> Embeddings:
@@ -76,6 +79,7 @@ def fit_on(
         counts: path of the co-occurrence counts.
         settings: settings for PCA.
         seed: seed for the random starting block.
+        memory: memory limit of each process for the counts, in bytes.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
         on_round: callback for progress; see :func:`nlptx.pca.power_iteration.power_iteration`.
 
@@ -85,11 +89,11 @@ def fit_on(
         NlptxError: the iteration does not converge.
         OutputError: an intermediate result cannot be written.
     """
-    with MemoryBudget() as budget, workers:
+    with MemoryBudget(memory) as budget, workers:
         opened = StoredCooccurrence.open(counts, budget)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
-            job = PcaJob(os.path.abspath(counts), settings, dtype, workers.folder)
+            job = PcaJob(os.path.abspath(counts), settings, dtype, workers.folder, memory)
             return _operator(workers, job, opened, on_step)
 
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
@@ -119,7 +123,7 @@ def _operator(
 
 def _totals(job: PcaJob, rows: Rows) -> NDArray:
     """Return the sum of each matrix row in a range, (rows,)."""
-    with MemoryBudget() as budget:
+    with MemoryBudget(job.memory) as budget:
         return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.first : rows.after])
 
 
@@ -127,7 +131,7 @@ def _transform(shared: tuple[PcaJob, NDArray | None], rows: Rows) -> tuple[Slice
     """Transform and scale a range of rows. Return a slice, whose data is in a file, and the sum of its squares."""
     job, totals = shared
     range_, settings = slice(rows.first, rows.after), job.settings
-    with MemoryBudget() as budget:
+    with MemoryBudget(job.memory) as budget:
         matrix = StoredCooccurrence.open(job.counts, budget).matrix
         part = transform_with(matrix, settings.transform, settings.smoothing, totals)[range_]
         scaled, shift, squares = scale_rows(part, settings.standardize, job.dtype)

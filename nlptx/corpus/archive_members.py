@@ -69,8 +69,10 @@ class _ForwardOnlyFile:
             pass
 
 
-def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedReader]]:
-    """Yield the name of each regular file in an archive, and at most the first ``longest`` bytes of its contents.
+def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedReader | None]]:
+    """Yield the name of each file in an archive, and at most the first ``longest`` bytes of its contents.
+
+    For links to other files, the contents are None.
 
     Raises:
         tarfile.TarError, or a decompression error: the archive is damaged.
@@ -85,6 +87,8 @@ def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedRead
                 if len(contents) < size:
                     raise tarfile.ReadError("unexpected end of data")
                 yield member.name, io.BufferedReader(cast(Any, io.BytesIO(contents)))
+            elif member.islnk() or member.issym():
+                yield member.name, None
             # Without these two calls, the lists of members and headers would grow with the archive.
             archive.members.clear()  # type: ignore[attr-defined]
             archive.pax_headers.clear()  # type: ignore[attr-defined]

@@ -81,7 +81,9 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     found, skipped = False, _Skipped("", options)
     for path, stream in read_members(name, LONGEST_PACKED + 1):
         location = _locate(path, "", options)
-        if location is not None:
+        if location is not None and stream is None:
+            skipped.add_link(path)
+        elif location is not None and stream is not None:
             found = True
             yield Source(f"{name}:{path}", stream, "document", location.label, location.split, packed=True)
         else:
@@ -97,6 +99,7 @@ class _Skipped:
     def __init__(self, root: str, options: ReadOptions) -> None:
         self._root, self._options = root, options
         self._files: list[str] = []
+        self._links: list[str] = []
         self._in_other_splits = 0
         self._unnoticed: list[str] = []  # files in other splits, if the folder has a name that does not tell
 
@@ -115,11 +118,18 @@ class _Skipped:
         elif location.label is not None or format_by_name(name) != "text" or is_packed(name) or is_archive(name):
             self._files.append(path)
 
+    def add_link(self, path: str) -> None:
+        """Add a link in an archive."""
+        self._links.append(path)
+
     def report(self, where: str, on_note: OnNote) -> None:
         """Call ``on_note`` with the number of files and the reason why they were not read, unless there are none."""
         if self._files:
             advice = "only .txt files are read from folders and archives; rename documents, and pass tables by name"
             on_note(where, f"{_counted(self._files)} not read, because {advice}")
+        if self._links:
+            advice = "because it is a link" if len(self._links) == 1 else "because they are links"
+            on_note(where, f"{_counted(self._links)} not read, {advice}; tar --hard-dereference -h packs files instead")
         if self._unnoticed:
             advice = "`splits=()` reads all splits"
             on_note(where, f"{_counted(self._unnoticed)} not read, because they are in another split; {advice}")

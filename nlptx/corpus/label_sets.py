@@ -10,7 +10,7 @@ from nlptx.corpus.label_map import label_map_notes, map_labels
 
 
 def read_labels(
-    cells: Sequence[str], options: ReadOptions, on_note: Callable[[str], None]
+    cells: Sequence[str], options: ReadOptions, on_note: Callable[[str], None], *, check_map: bool = True
 ) -> list[str] | list[tuple[str, ...]]:
     """Return the label or, with a ``label_separator``, the sorted distinct labels in each cell, after applying the map.
 
@@ -18,18 +18,20 @@ def read_labels(
         cells: contents of the label column, or folder names.
         options: reading options; the label map in them applies to each label in a cell.
         on_note: called with notes about labels.
+        check_map: whether the labels to replace must occur in the data.
 
     Raises:
         LabelError: none of the labels to replace occurs in the data.
     """
+    checked = options.label_map if check_map else {}
     if options.label_separator is None:
-        for note in label_map_notes(options.label_map, cells):
+        for note in label_map_notes(checked, cells):
             on_note(note)
         return map_labels(cells, options.label_map)
     sets = split_cells(cells, options.label_separator, on_note)
     if not any(options.label_separator in cell for cell in cells):
         on_note(f"no cell contains the separator {options.label_separator!r}, so no text has several labels")
-    for note in label_map_notes(options.label_map, chain.from_iterable(sets)):
+    for note in label_map_notes(checked, chain.from_iterable(sets)):
         on_note(note)
     return [tuple(sorted(set(map_labels(labels, options.label_map)))) for labels in sets]
 

@@ -21,15 +21,29 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
         first: for each text, index of the first text that is equal to it; see :func:`.same_texts.first_same`.
         count: number of data rows.
     """
-    copies = np.flatnonzero(first[:count] < np.arange(count))
-    yield Finding("duplicates", copies, first[copies])
-    yield _conflicts(rows, first[:count])
+    conflicts = _conflicts(rows, first[:count])
+    kept = _first_without(conflicts, first[:count])
+    copies = np.flatnonzero(kept != np.arange(count))
+    yield Finding("duplicates", copies, kept[copies])
+    yield conflicts
     if len(first) > count:
         _, position = np.unique(first[count:], return_index=True)  # position of the first test row with each text
         in_test = {int(first[row]): row for row in (count + position).tolist()}
         pairs = [(row, in_test[text]) for row, text in enumerate(first[:count].tolist()) if text in in_test]
         shared, others = np.array(pairs, np.int64).reshape(-1, 2).T
         yield Finding("overlap", shared, others)
+
+
+def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, for each text, the first equal text without a conflicting label; if all have one, the first equal text.
+
+    Thus, if the rows with conflicting labels and all copies are left out, one row of the text remains.
+    """
+    kept = np.arange(len(first))
+    # The rows are assigned from the last to the first, so the first one remains.
+    sound = np.setdiff1d(kept, conflicts.rows)[::-1]
+    kept[first[sound]] = sound
+    return kept[first]
 
 
 def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:

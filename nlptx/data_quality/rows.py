@@ -61,6 +61,8 @@ def read_rows(
     reading: ReadOptions,
     on_note: Callable[[str], None] = lambda note: None,
     on_document: Callable[[int], None] = lambda documents: None,
+    *,
+    check_map: bool = True,
 ) -> Rows:
     """Read all rows, including rows without a text or a label; leave out the rows listed in ``reading.exclude``.
 
@@ -69,6 +71,7 @@ def read_rows(
         reading: options for reading. Rows that cannot be read are always left out and counted.
         on_note: called with notes about the inputs.
         on_document: called after every 10,000 documents, with the number of documents read so far.
+        check_map: whether the labels that ``reading.label_map`` replaces must occur in the rows.
 
     Raises:
         DataError: an input is not text, there are no rows, or several columns match the name of the label column.
@@ -98,7 +101,8 @@ def read_rows(
     labelled = [row for row, document in enumerate(documents) if document.label is not None or empty_is_label]
     cells = [documents[row].label or "" for row in labelled]
     labels: list[Labels | None] = [None] * len(documents)
-    for row, label in zip(labelled, read_labels(cells, reading, on_note) if cells else [], strict=True):
+    found_labels = read_labels(cells, reading, on_note, check_map=check_map) if cells else []
+    for row, label in zip(labelled, found_labels, strict=True):
         labels[row] = (label,) if isinstance(label, str) else tuple(label)
     first = corpus.left_out.first if unreadable else ""
     return Rows(documents, labels, list(columns), unreadable, first, separator is not None, corpus.sha256)

@@ -14,7 +14,7 @@ from nlptx.evaluation.bootstrap import RESAMPLES, group_matrix, percentile_inter
 from nlptx.evaluation.groups import texts_of_seeds
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.evaluation.mcnemar import LEVEL, holm, mcnemar, sign_flip_test, texts_needed
-from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor, log_losses
+from nlptx.metrics import NoiseFloor, calibration_error, calibration_noise_floor, log_losses, wilson_interval
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Candidate:
     Args:
         source: path of the model or of the table with its predictions.
         accuracy: fraction of the texts with a correct prediction.
+        accuracy_interval: 95 % interval of the accuracy: a Wilson interval or, if the texts are in groups, a bootstrap
+            interval.
         macro_f1: mean F1 of the classes that occur among the true labels.
         log_loss: log-loss in nats; None if there are no probabilities.
         confidence: mean confidence; None if there are no confidences.
@@ -33,6 +35,7 @@ class Candidate:
 
     source: str
     accuracy: float
+    accuracy_interval: tuple[float, float]
     macro_f1: float
     log_loss: float | None
     confidence: float | None
@@ -146,9 +149,11 @@ def compare_predictions(
         pairs.append(_pair(predictions[0], predictions[index], differences, p_value, corrected, level))
     texts = texts_of_seeds(predictions[0].documents)
     repeats = 1 if texts is None else len(texts) / len(set(texts))
-    candidates = [
-        _candidate(each, repeats, *values.tolist()) for each, values in zip(predictions, observed, strict=True)
-    ]
+    candidates = []
+    for index, each in enumerate(predictions):
+        hits = int(each.correct.sum())
+        interval = wilson_interval(hits, len(each)) if groups is None else percentile_interval(drawn[:, index, 0])
+        candidates.append(_candidate(each, repeats, interval, *observed[index].tolist()))
     accuracy = np.array([each.accuracy for each in candidates])
     return Comparison(len(predictions[0]), count, candidates, pairs, accuracy[:, None] - accuracy)
 
@@ -224,12 +229,18 @@ def _pair(
 
 
 def _candidate(
-    predictions: LabelledPredictions, repeats: float, accuracy: float, macro_f1: float, log_loss: float
+    predictions: LabelledPredictions,
+    repeats: float,
+    interval: tuple[float, float],
+    accuracy: float,
+    macro_f1: float,
+    log_loss: float,
 ) -> Candidate:
     confidence = predictions.confidence
     return Candidate(
         predictions.source,
         accuracy,
+        interval,
         macro_f1,
         None if predictions.probabilities is None else log_loss,
         None if confidence is None else float(confidence.mean()),

@@ -31,7 +31,7 @@ def is_table(path: str) -> bool:
 
 
 def has_predictions(path: str, reading: ReadOptions) -> bool:
-    """Return whether a file is a table that has a column ``predicted``, ``predicted_label`` or ``prob_LABEL``."""
+    """Return whether a file is a table that has predictions, in columns that have the expected names."""
     first = _first_row(path, reading) if is_table(path) else None
     return first is not None and bool(predicted_column([first]) or probability_columns([first]))
 
@@ -45,11 +45,11 @@ def has_true_labels(path: str, reading: ReadOptions) -> bool:
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
     """Return ``reading`` with the format of a table.
 
-    The format is determined by the name of the file or, if that fails, by its content. ``reading.format`` is ignored,
-    because it describes other inputs, such as labelled data from a pipe.
+    The format is determined by the name of the file or, if that fails, by its content. ``reading.format`` and
+    ``reading.delimiter`` are ignored, because they describe other inputs, such as labelled data from a pipe.
     """
-    named = format_by_name(path)
-    return replace(reading, format=_table_format(_head(path)) or "csv" if named == "text" else "auto")
+    format = _table_format(_head(path)) or "csv" if format_by_name(path) == "text" else "auto"
+    return replace(reading, format=format, delimiter=None)
 
 
 def _first_row(path: str, reading: ReadOptions) -> Document | None:

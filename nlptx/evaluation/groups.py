@@ -108,10 +108,10 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
 
 def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
     """Return the text of each row if texts are repeated, because there are predictions for several seeds; else None."""
-    seeds = {(document.fields or {}).get(_SEED) for document in documents}
-    if len(seeds) < 2 and len(set(map(id, documents))) == len(documents):
-        return None
-    return [document.text for document in documents]
+    texts = [document.text for document in documents]
+    seeds = {_as_text((document.fields or {}).get(_SEED)) for document in documents}
+    are_repeated = len(seeds) > 1 and len(set(texts)) < len(texts)
+    return texts if are_repeated or len(set(map(id, documents))) < len(documents) else None
 
 
 def seeds_note(texts: Sequence[str], consequence: str) -> str:

@@ -105,11 +105,19 @@ def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetR
 
 @dataclass(frozen=True)
 class LabelledData:
-    """The documents of a labelled corpus, their labels, and the SHA-256 of the corpus."""
+    """A labelled corpus.
+
+    Args:
+        documents: the documents that are used.
+        labels: their labels.
+        sha256: SHA-256 of the corpus.
+        left_out: texts of the documents that the reading options left out.
+    """
 
     documents: list[Document]
     labels: list[str] | list[tuple[str, ...]]
     sha256: str
+    left_out: Sequence[str] = ()
 
 
 def read_labelled(
@@ -121,11 +129,12 @@ def read_labelled(
         DataError: there is no text, a text has no label, or the corpus cannot be read.
     """
     corpus = Corpus(paths, reading, on_note)
-    documents = list(LabelledDocuments(corpus))
+    labelled = LabelledDocuments(corpus)
+    documents = list(labelled)
     if not documents:
         raise DataError("there is nothing to evaluate: no text was found")
     labels = read_labels([document.label or "" for document in documents], reading, on_note)
-    return LabelledData(documents, labels, corpus.sha256)
+    return LabelledData(documents, labels, corpus.sha256, labelled.left_out)
 
 
 def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:

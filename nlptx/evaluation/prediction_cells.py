@@ -15,8 +15,9 @@ from nlptx.corpus.document import Document
 from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
-# Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label".
-_PREDICTED = ("predicted", "predicted_label")
+# Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label", and
+# other programs use the third.
+_PREDICTED = ("predicted", "predicted_label", "prediction")
 # Prefix that nlptx adds to the name of a new column, repeatedly if necessary, if the table already has a column with
 # this name.
 _REPEATED = "predicted_"
@@ -29,8 +30,13 @@ _EXACT = 1e-6
 
 def find_column(documents: Sequence[Document], *names: str) -> str | None:
     """Return the first of these column names that the table has, spelled as in the table; None if it has none."""
-    fields = documents[0].fields or {}
+    fields = column_names(documents)
     return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
+
+
+def column_names(documents: Sequence[Document]) -> list[str]:
+    """Return the names of all columns of a table. Rows of JSON lines may have different columns."""
+    return list(dict.fromkeys(name for document in documents for name in document.fields or ()))
 
 
 def predicted_column(documents: Sequence[Document]) -> str | None:
@@ -45,7 +51,7 @@ def newest_column(documents: Sequence[Document], name: str) -> str | None:
     If there are several, the one with the longest name is returned. This is the newest one: nlptx adds a prefix to the
     name of a new column if the table already has a column with this name.
     """
-    fields = {field.strip().casefold(): field for field in documents[0].fields or {}}
+    fields = {field.strip().casefold(): field for field in column_names(documents)}
     found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
     return fields[max(found, key=len)] if found else None
 
@@ -89,7 +95,7 @@ def _label(value: Any, column: str, where: str) -> str | None:
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
     """Return a dict from each label that has a column of probabilities to the name of this column."""
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
-    found = [(match, name) for name in documents[0].fields or {} if (match := pattern.fullmatch(name.strip()))]
+    found = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
     # Of several columns for a label, the one with the longest name is used, because it was written last.
     return {" ".join(match[2].split()): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
 

@@ -3,8 +3,8 @@
 The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
 - the text and its true label, in the columns that the reading options name;
-- ``predicted`` or ``predicted_label``, the predicted label. An empty cell or ``?`` means no answer, which counts as
-  wrong. Without this column, the prediction is the most probable label;
+- ``predicted``, ``predicted_label`` or ``prediction``, the predicted label. An empty cell or ``?`` means no answer,
+  which counts as wrong. Without this column, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
 - ``confidence``, the probability of the predicted label. It is ignored if there are columns ``prob_LABEL``.
 """
@@ -29,6 +29,7 @@ from nlptx.evaluation.file_kind import with_format
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, LabelledPredictions
 from nlptx.evaluation.prediction_cells import (
+    column_names,
     find_column,
     newest_column,
     predicted_column,
@@ -37,7 +38,7 @@ from nlptx.evaluation.prediction_cells import (
     read_predicted,
     read_probability,
 )
-from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_missing
+from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_left_out, without_missing
 
 # Maximum number of labels listed in a message.
 _MAX_LISTED = 20
@@ -74,11 +75,12 @@ def read_predictions(
     if not documents:
         raise DataError("the table has no rows", where=path)
     if data is not None:
+        documents = without_left_out(documents, data)
         if not complete:
             data = without_missing(data, documents, on_note)
         data = repeated_for_seeds(data, len(documents))
         documents = [documents[row] for row in match_rows(documents, data.documents)]
-    cells = _read_cells(path, documents, reading, data)
+    cells = _read_cells(path, documents, reading, data, on_note)
     labels, named = _true_and_predicted(cells, documents, reading, data, on_note)
     of_columns = map_labels(cells.probability_columns, reading.label_map)
     spelling, names, is_ordered = unite_labels(
@@ -140,13 +142,21 @@ class _Cells:
     probability_columns: dict[str, str]
 
 
-def _read_cells(path: str, documents: Sequence[Document], reading: ReadOptions, data: LabelledData | None) -> _Cells:
+def _read_cells(
+    path: str,
+    documents: Sequence[Document],
+    reading: ReadOptions,
+    data: LabelledData | None,
+    on_note: Callable[[str], None],
+) -> _Cells:
     column = predicted_column(documents)
     if column is None and data is not None:
         column = find_column(documents, reading.label_column)
+        if column is not None:
+            on_note(f"{path}: there is no column 'predicted', so column {column!r} is read as the prediction")
     columns = probability_columns(documents)
     if column is None and not columns:
-        names = ", ".join(documents[0].fields or {}) or "none"
+        names = ", ".join(column_names(documents)) or "none"
         raise DataError(
             f"there are no predictions; the columns are {names}",
             where=path,

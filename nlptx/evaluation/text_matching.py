@@ -49,6 +49,28 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
     return result
 
 
+def without_left_out(found: list[Document], data: LabelledData) -> list[Document]:
+    """Return the rows of a table without those for texts that were left out of the data.
+
+    A row is dropped only if the data, too, contains its text less often than the table. The table may have several rows
+    per text, one for each seed.
+    """
+    seeds, rest = divmod(len(found), len(data.documents) + len(data.left_out))
+    seeds = seeds if seeds and not rest else 1
+    spare = Counter(map(_key, found))
+    spare.subtract(Counter(_key(document) for document in data.documents for _ in range(seeds)))
+    left_out = Counter(_normalized(text) for text in data.left_out for _ in range(seeds))
+    kept = []
+    for document in reversed(found):
+        key = _key(document)
+        if spare[key] > 0 and left_out[key] > 0:
+            spare[key] -= 1
+            left_out[key] -= 1
+        else:
+            kept.append(document)
+    return kept[::-1]
+
+
 def repeated_for_seeds(data: LabelledData, rows: int) -> LabelledData:
     """Return the data, repeated for each seed if the number of table rows is a multiple of the number of texts."""
     times, rest = divmod(rows, max(len(data.documents), 1))
@@ -91,4 +113,8 @@ def quoted(text: str) -> str:
 
 
 def _key(document: Document) -> str:
-    return " ".join(document.text.split())
+    return _normalized(document.text)
+
+
+def _normalized(text: str) -> str:
+    return " ".join(text.split())

@@ -89,7 +89,6 @@ def run_fold(
     workers: Workers,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
-    train_rows: NDArray[np.int64] | None = None,
     feature_cache: FeatureCache | None = None,
 ) -> FoldResult:
     """Train a model on all folds except one, and predict the labels of that fold.
@@ -103,7 +102,6 @@ def run_fold(
             result.
         on_progress: callback for the progress of each step of training.
         on_note: callback for remarks.
-        train_rows: indices of the training texts; None for all texts outside the fold.
         feature_cache: cache of n-gram features that several training runs share; none by default.
 
     Raises:
@@ -112,7 +110,7 @@ def run_fold(
     started = time.perf_counter()
     fold_of_each = experiment.fold_of_each(seed)
     rows = np.flatnonzero(fold_of_each == fold)
-    kept = np.flatnonzero(fold_of_each != fold) if train_rows is None else train_rows
+    kept: NDArray[np.int64] = np.flatnonzero(fold_of_each != fold)
     weights = experiment.weights
     try:
         model = fit(

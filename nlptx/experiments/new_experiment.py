@@ -14,7 +14,7 @@ from nlptx.errors import DataError, OutputError, SettingsError
 # The files that are created.
 FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
 # Characters that have no special meaning in a Makefile or in a shell.
-_PLAIN = re.compile(r"[\w./+,@%-]+")
+_PLAIN = re.compile(r"[\w./+,@-]+")
 
 
 def write_experiment(

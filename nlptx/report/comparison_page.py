@@ -12,7 +12,6 @@ from nlptx.evaluation.comparison import Comparison, Difference
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.evaluation.verdict import only_first_correct, verdict
 from nlptx.io.paths import FilePath
-from nlptx.metrics import wilson_interval
 from nlptx.report.chart import Chart
 from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
@@ -102,10 +101,7 @@ def write_comparison_page(
         ],
         "verdicts": [verdict(pair) for pair in comparison.pairs],
         "notes": notes,
-        "candidates": [
-            (each, wilson_interval(round(each.accuracy * comparison.texts), comparison.texts))
-            for each in comparison.candidates
-        ],
+        "candidates": comparison.candidates,
         "groups": comparison.groups,
         "pairs": [(pair, _differences(pair.accuracy, pair.macro_f1, pair.log_loss)) for pair in comparison.pairs],
         "diagrams": diagrams,

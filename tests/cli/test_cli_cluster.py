@@ -158,8 +158,11 @@ def test_tables_get_one_header(model, tmp_path):
         ("c.csv", "Text,id\n"),
     ):
         (tmp_path / name).write_text(rows)
-    inputs = ("a.csv", "b.csv", "c.csv", "-m", model)
-    assert call("predict", *inputs, "--cluster", "local:2").stdout == call("predict", *inputs).stdout
+    (tmp_path / "other.csv").write_text("text,number\n")
+    (tmp_path / "empty.csv").write_text("")
+    for names in (("a", "b", "c"), ("empty", "other", "a"), ("a", "other"), ("c", "empty"), ("c", "other")):
+        inputs = (*(f"{name}.csv" for name in names), "-m", model)
+        assert call("predict", *inputs, "--cluster", "local:2").stdout == call("predict", *inputs).stdout
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])

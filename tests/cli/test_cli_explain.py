@@ -152,6 +152,7 @@ def test_the_page_of_an_empty_file_is_complete(model, tmp_path):
         (("great", "-o", "a.html", "--json"), "different formats"),
         (("great", "--format", "html", "--attention"), "add --json"),
         (("great", "--top", "0"), "--top"),
+        (("--input-format", "csv"), "add --input -"),
     ],
 )
 def test_contradictions_are_refused(words, says, model, tmp_path, monkeypatch):
@@ -159,6 +160,16 @@ def test_contradictions_are_refused(words, says, model, tmp_path, monkeypatch):
     code, message = failure("explain", "-m", model, *words)
     assert code == 2
     assert says in message
+
+
+def test_several_words_are_one_text(model):
+    assert run("explain", "great", "film", "-m", model).stdout == run("explain", "great film", "-m", model).stdout
+
+
+def test_invalid_utf8_in_standard_input_can_be_replaced(model):
+    words = ("explain", "-m", model, "--json", "--encoding-errors", "replace")
+    given = run(*words, stdin=b"\xef\xbb\xbfgood \xff film").json
+    assert [word["word"] for word in given["words"]][:1] == ["good"]
 
 
 def test_an_unknown_label_is_refused_before_the_first_text(model, reviews):

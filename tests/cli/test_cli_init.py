@@ -1,6 +1,7 @@
 """Tests of ``nlptx init``, which writes an experiment that ``make`` runs."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,9 +50,7 @@ def test_the_files_and_what_to_do_next(work, tmp_path):
     assert done.stdout == b""
     assert "next: edit a/b/settings/candidate.toml, then run make -C a/b" in done.stderr
     assert "TRAIN = ../../train.tsv\n" in (tmp_path / "a/b/Makefile").read_text()
-    assert "@" not in (tmp_path / "a/b/Makefile").read_text().replace("$@", "").replace("@mkdir", "").replace(
-        "@cat", ""
-    )
+    assert not re.search("@[A-Z]+@", (tmp_path / "a/b/Makefile").read_text())
     found = run("init", "c", "train.tsv", "train.tsv", "--json", cwd=tmp_path).json
     assert found == {"output": "c", "files": ["c/Makefile", "c/settings/base.toml", "c/settings/candidate.toml"]}
 

@@ -6,6 +6,7 @@ import tarfile
 import pytest
 from reading import BOM, PACKERS, read, refused, texts, write
 
+from nlptx.corpus.corpus import Corpus
 from nlptx.errors import DataError, DecodingError
 
 # ---------------------------------------------------------------- compressed files
@@ -313,3 +314,17 @@ def test_the_compression_of_an_archive_may_differ_from_its_suffix(tmp_path, pack
 def test_a_file_that_is_not_an_archive_is_an_error(tmp_path, name, content):
     path = write(tmp_path / name, content)
     refused(path, str(path))
+
+
+def test_links_in_an_archive_are_not_read_and_earn_a_note(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "pos/1.txt", b"good")
+        for name, kind in (("pos/2.txt", tarfile.LNKTYPE), ("pos/3.txt", tarfile.SYMTYPE), ("pos", tarfile.SYMTYPE)):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = kind, "pos/1.txt"
+            archive.addfile(link)
+    notes: list[str] = []
+    assert [document.text for document in Corpus([str(path)], on_note=notes.append)] == ["good"]
+    reason = "because they are links; tar --hard-dereference -h packs files instead"
+    assert notes == [f"{path}: 2 files (pos/2.txt, ...) were not read, {reason}"]

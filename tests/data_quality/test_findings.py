@@ -32,6 +32,13 @@ def test_copies_and_the_majority_of_their_labels():
     assert (found["conflicting-labels"].rows.tolist(), found["conflicting-labels"].suggested) == ([2], ["x"])
 
 
+def test_a_sound_row_of_each_text_remains_if_all_listed_rows_are_left_out():
+    found = found_in(rows_of(("a b", "y"), ("a b", "x"), ("a b", "x"), ("c d", "x")))
+    listed = {*found["conflicting-labels"].rows.tolist(), *found["duplicates"].rows.tolist()}
+    assert listed == {0, 2}
+    assert found["duplicates"].others.tolist() == [1, 1]
+
+
 def test_without_a_majority_all_copies_are_named():
     found = found_in(rows_of(("a b", "x"), ("a b", "y"), ("c d", "x")))
     assert found["conflicting-labels"].rows.tolist() == [0, 1]

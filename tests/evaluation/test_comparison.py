@@ -12,7 +12,7 @@ from nlptx.evaluation.comparison import compare_predictions, group_numbers
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
 from nlptx.evaluation.mcnemar import mcnemar, sign_flip_test, texts_needed
 from nlptx.evaluation.verdict import disagreements, only_first_correct, verdict
-from nlptx.metrics import evaluate
+from nlptx.metrics import evaluate, wilson_interval
 
 
 def made(source, targets, predicted, names=("neg", "pos"), probabilities=None):
@@ -87,6 +87,8 @@ def test_groups_widen_the_interval():
     assert pair.p_value > alone.p_value
     assert pair.texts_needed is None
     assert verdict(pair)
+    low, high = grouped.candidates[0].accuracy_interval
+    assert (low, high) == pytest.approx(wilson_interval(int(first.correct.sum()), 100), abs=0.02)
 
 
 def test_measures_are_those_of_evaluate():

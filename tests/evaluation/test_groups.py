@@ -8,7 +8,13 @@ from calling import call, failure
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.evaluation.groups import accuracy_by_group, accuracy_by_length, column_values, group_values
+from nlptx.evaluation.groups import (
+    accuracy_by_group,
+    accuracy_by_length,
+    column_values,
+    group_values,
+    texts_of_seeds,
+)
 from nlptx.metrics import wilson_interval
 
 
@@ -24,6 +30,13 @@ def test_groups_are_sorted_by_size_then_by_name():
 
 def test_columns_match_without_regard_to_case():
     assert column_values("KIND ", [row(kind=" x "), row(kind=None), row(kind=3)]) == ["x", "", "3"]
+
+
+def test_rows_cover_several_seeds_only_if_texts_are_repeated():
+    rows = [Document(text, fields={"seed": seed}) for text, seed in (("a", 1), ("b", [2]))]
+    assert texts_of_seeds(rows) is None
+    assert texts_of_seeds([*rows, Document("a", fields={"seed": 2})]) == ["a", "b", "a"]
+    assert texts_of_seeds([rows[0], rows[1], rows[0]]) == ["a", "b", "a"]
 
 
 def test_a_json_row_without_the_column_has_an_empty_group():

@@ -107,6 +107,36 @@ def test_labels_are_those_of_all_columns(tmp_path):
     assert any("probability of d" in note for note in notes)
 
 
+def test_a_label_column_that_is_read_as_the_prediction_causes_a_note(tmp_path):
+    data = read_labelled([written(tmp_path, "text,label\na,x\nb,y\n")], ReadOptions())
+    notes = []
+    found = read_predictions(written(tmp_path, "text,label\na,x\nb,x\n", "b.csv"), None, notes.append, data)
+    assert found.predicted.tolist() == [0, 0]
+    assert notes[0].endswith("there is no column 'predicted', so column 'label' is read as the prediction")
+
+
+@pytest.mark.parametrize("name", ["predicted", "predicted_label", "prediction"])
+def test_a_column_that_the_first_row_lacks_is_found(tmp_path, name):
+    rows = [{"text": "a", "label": "x"}, {"text": "b", "label": "y", name: "x"}]
+    path = written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "a.jsonl")
+    assert read_predictions(path).predicted.tolist() == [NO_ANSWER, 0]
+
+
+def test_rows_for_texts_that_the_data_leaves_out_are_dropped(tmp_path):
+    path = written(tmp_path, "text,label\na,x\nb,\na,\nc,y\n", "data.csv")
+    data = read_labelled([path], ReadOptions(skip_bad=True))
+    for seeds in (1, 2):
+        rows = "".join(f"{text},{label}\n" for text, label in zip("abac", "xyxx", strict=True)) * seeds
+        found = read_predictions(written(tmp_path, f"text,predicted\n{rows}"), None, data=data)
+        assert (found.texts, found.predicted.tolist()) == (["a", "c"] * seeds, [0, 0] * seeds)
+
+
+def test_the_delimiter_of_the_data_does_not_apply_to_the_table(tmp_path):
+    data = read_labelled([written(tmp_path, "text;label\na;x\nb;y\n")], ReadOptions(delimiter=";"))
+    table = written(tmp_path, "text,predicted\na,x\nb,x\n", "b.csv")
+    assert read_predictions(table, ReadOptions(delimiter=";"), data=data).predicted.tolist() == [0, 0]
+
+
 def test_numbers_are_ordered_by_value(tmp_path):
     found = read_predictions(written(tmp_path, "text,label,predicted\nx,10,2\ny,2,1\n"))
     assert found.label_names == ["1", "2", "10"]
