@@ -65,6 +65,7 @@ def same_folds(monkeypatch):
     from nlptx.sampling import splits
 
     monkeypatch.setattr(splits, "_most_frequent_label", lambda run, targets: run[: run[-1] + 1] * 0)
+    monkeypatch.setattr(splits, "_MAX_EXCESS", float("inf"))
 
 
 @pytest.fixture

@@ -141,14 +141,18 @@ class TypicalSurprise:
         known, unknown = surprise.of_tokens(tokens), surprise.unknown(tokens.words)
         counts = np.where(tokens.known >= 0, surprise.counts[tokens.known], 0)
         first = tokens.first_of_runs()
+        numbers, sizes = tokens.numbers[first], tokens.sums(first, np.int64)
+        pairs = np.repeat(np.arange(len(sizes)), sizes) * len(counts) + numbers  # of text and word
+        distinct, index, inside = np.unique(pairs, return_inverse=True, return_counts=True)
+        words = distinct % len(counts)
+        # The words of a text are subtracted from the counts. If the remaining count of a word is lower than the counts
+        # of all known words, the word is treated as unknown.
+        rest = counts[words] - inside
+        corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
+        values = np.where(rest >= surprise.rarest, corrected, unknown[words])[index]
         means, lengths = [], []
-        for part in in_lengths(tokens.numbers[first], tokens.sums(first, np.int64)):
-            words, index, inside = np.unique(part, return_inverse=True, return_counts=True)
-            # The words of this text are subtracted from the counts. If the remaining count of a word is lower than the
-            # counts of all known words, the word is treated as unknown.
-            rest = counts[words] - inside
-            corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
-            sums = np.cumsum(np.append(0, np.where(rest >= surprise.rarest, corrected, unknown[words])[index]))
+        for part in in_lengths(values, sizes):
+            sums = np.cumsum(np.append(0, part))
             for length in sorted({min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}):
                 start = (len(part) - length) // 2
                 means.append((sums[start + length] - sums[start]) / length)

@@ -97,7 +97,10 @@ def pca(
             from nlptx.cluster.pca import fit_on
 
             with cluster.workers(output, [counts], run, chosen=tmp_dir) as workers:
-                embeddings = fit_on(workers, counts, settings, seed, memory=memory, on_step=on_step, on_round=on_round)
+                note = run.reporter.note
+                embeddings = fit_on(
+                    workers, counts, settings, seed, memory=memory, on_step=on_step, on_round=on_round, on_note=note
+                )
     embeddings.save(output)
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)

@@ -23,7 +23,7 @@ from nlptx.cluster.stored import Stored
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.fit import fit_operator
+from nlptx.pca.fit import fit_operator, fitting_components
 from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
 from nlptx.settings import DEFAULT_MEMORY, PcaSettings
@@ -71,6 +71,7 @@ def fit_on(
     memory: int = DEFAULT_MEMORY,
     on_step: Callable[[str, int, int], None] = lambda step, done, total: None,
     on_round: Callable[[int, float], None] | None = None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> Embeddings:
     """Turn co-occurrence counts into word vectors on a cluster; see :func:`nlptx.fit_pca`.
 
@@ -82,6 +83,7 @@ def fit_on(
         memory: memory limit of each process for the counts, in bytes.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
         on_round: callback for progress; see :func:`nlptx.pca.power_iteration.power_iteration`.
+        on_note: called with a note if there are fewer words than the default number of components.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged, or an intermediate result is damaged.
@@ -91,6 +93,7 @@ def fit_on(
     """
     with MemoryBudget(memory) as budget, workers:
         opened = StoredCooccurrence.open(counts, budget)
+        settings = fitting_components(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
             job = PcaJob(os.path.abspath(counts), settings, dtype, workers.folder, memory)

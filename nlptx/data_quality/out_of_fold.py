@@ -7,6 +7,7 @@ The texts are assigned to folds. The probabilities of a text come from a logisti
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +22,7 @@ from nlptx.ngrams.one_vs_rest import fit_labels
 from nlptx.ngrams.ratio_model import fit_ratio_model
 from nlptx.nn.activations import sigmoid
 from nlptx.runtime.workers import Workers
+from nlptx.sampling.copies import first_copies
 from nlptx.sampling.splits import assign_folds
 
 # Number of folds. With more folds, each model is fitted on more texts, but fitting all models takes more time.
@@ -107,7 +109,8 @@ def out_of_fold_probabilities(
     """
     rows = ngram_rows(words)
     folds = min(FOLDS, len(words))
-    fold = assign_folds(targets, folds, rng)
+    first = first_copies(words.ids[start:end] for start, end in pairwise(words.starts))
+    fold = assign_folds(targets, folds, rng, first)
     result = np.zeros((len(words), classes))
 
     def predict(number: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -15,6 +15,7 @@ from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError
+from nlptx.sampling.copies import first_copies
 from nlptx.sampling.splits import stratified_split
 from nlptx.sampling.stratified_folds import grouped_folds, sample_groups, stratified_folds
 from nlptx.settings import TrainSettings
@@ -66,7 +67,7 @@ class Experiment:
         labels: label of each text, or a tuple of labels for each text (multi-label).
         folds: number of folds.
         groups: group of each text; texts of the same group are in the same fold. Without groups, runs of consecutive
-            texts with the same label stay together.
+            texts with the same label stay together, and so do equal texts.
         shuffle: whether to assign single texts to folds instead of runs of consecutive texts. Ignored with groups.
         weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
             weights.
@@ -114,7 +115,8 @@ class Experiment:
         stratum, rng = strata(self.targets, 1 / self.folds), np.random.default_rng(seed)
         if self.groups is not None:
             return grouped_folds(stratum, self.groups, self.folds, rng)
-        return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle)
+        first = first_copies(text.encode("utf-8", "replace") for text in self.texts)
+        return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle, first=first)
 
     def sample(self, count: int, seed: int) -> Experiment:
         """Return an experiment with about ``count`` of the texts, and with about the same label frequencies.

@@ -110,6 +110,7 @@ def cross_fit_correction(
     workers: Workers,
     on_progress: OnProgress,
     text_weights: NDArray[np.float64] | None = None,
+    first: NDArray[np.int64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
     """Fit a correction, and compute out of fold how its n-grams change the outputs for each text.
 
@@ -123,6 +124,7 @@ def cross_fit_correction(
         workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (N,) weight of the loss of each text, or None.
+        first: (N,) index of the first text that is equal to each text; None if all texts are different.
 
     Returns:
         The correction fitted on all texts; and, for each row of ``ngrams``, the contribution of its n-grams to the
@@ -132,7 +134,7 @@ def cross_fit_correction(
     """
     count = len(targets)
     folds = min(FOLDS, count)
-    fold = assign_folds(targets, folds, rng)
+    fold = assign_folds(targets, folds, rng, first)
     weights = np.ones(count) if text_weights is None else text_weights
     parts = training_parts(fold, folds)
 

@@ -36,6 +36,7 @@ from nlptx.ngrams.out_of_core import fit_out_of_core
 from nlptx.ngrams.text_rows import text_rows, unit_rows
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.sampling.copies import first_copies
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds, training_parts
 
@@ -88,7 +89,7 @@ def fit_ngram_features(
         given = texts, targets, settings, rng, unlabelled, workers, passages, on_progress, text_weights, lexicon, budget
         return fit_out_of_core(*given)
     folds = min(settings.folds, len(texts))
-    fold = assign_folds(targets, folds, rng)
+    fold = assign_folds(targets, folds, rng, first_copies(texts))
     found = text_rows(texts, unlabelled, settings, rng, workers, on_progress, text_weights, lexicon, budget)
     known, weights, scaled, of_lexicon, rows, components, row_of = found
     width = feature_width(settings.classes, independent=targets.ndim == 2)

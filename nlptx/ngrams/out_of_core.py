@@ -38,6 +38,7 @@ from nlptx.ngrams.out_of_core_counts import class_counts, find_known
 from nlptx.ngrams.out_of_core_fold_models import Fitted, FoldModelData, fit_fold_models
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
+from nlptx.sampling.copies import first_copies
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
@@ -64,7 +65,7 @@ def fit_out_of_core(
     sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
     more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), settings.order, settings.words, workers, budget)
     folds = min(settings.folds, len(texts))
-    fold = assign_folds(targets, folds, rng)
+    fold = assign_folds(targets, folds, rng, first_copies(texts))
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     weights = np.ones(len(texts)) if text_weights is None else text_weights
     total = weights.sum() + len(unlabelled)

@@ -22,6 +22,7 @@ from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels, label_matrix
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.sampling.copies import first_copies
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds, training_parts
 
@@ -72,7 +73,7 @@ def fit_sparse_features(
     rows = divided_by_root(presence(sets, known, workers), words)
     labels = label_matrix(targets, settings.classes)
     folds = min(settings.folds, len(texts))
-    fold = assign_folds(targets, folds, rng)
+    fold = assign_folds(targets, folds, rng, first_copies(texts))
     parts = training_parts(fold, folds)
     on_model = step_counter("linear models", len(parts), on_progress, f"sets of {settings.classes:,}")
     # L-BFGS holds the interpreter lock, so processes are faster than threads.

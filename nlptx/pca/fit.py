@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.text.arguments import check_seed, check_settings, check_type
 
+# Hints for errors: no two words are near each other, or only about as often as by chance.
+_NO_ASSOCIATION = "Count more text, or use `transform=log`."
 _NO_PAIRS = "Count more text, or texts of several words; from texts of a single word, no word vectors can be made."
 # Smallest tolerance for which the products are computed in float32.
 _FLOAT32_TOLERANCE = 1e-4
@@ -65,7 +67,8 @@ def fit_pca(
             memory, even if they alone exceed the limit. The limit does not change the result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
-        on_note: called with a note if the vectors alone exceed the memory limit.
+        on_note: called with a note if there are fewer words than the default number of components, or if the vectors
+            alone exceed the memory limit.
 
     Returns:
         Word vectors (V, R) float32, and for each component its eigenvalue, its residual and the fraction of the sum of
@@ -94,6 +97,7 @@ def fit_pca(
     folder = None if tmp_dir is None else file_name(tmp_dir)
     with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
         opened = StoredCooccurrence.open(counts, budget) if isinstance(counts, str | os.PathLike) else counts
+        settings = fitting_components(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
             vectors_size = basis_bytes(
@@ -110,6 +114,14 @@ def fit_pca(
             return RowOperator.of(matrix, settings.standardize, dtype, workers, slices.add, symmetric)
 
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
+
+
+def fitting_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
+    """Return settings with at most as many components as words, if their number is the default."""
+    if settings.components <= words or settings.components != PcaSettings.components:
+        return settings
+    on_note(f"the vocabulary has only {words:,} words, so their vectors have {words:,} components")
+    return replace(settings, components=words)
 
 
 def fit_operator(
@@ -139,6 +151,8 @@ def fit_operator(
     dtype = np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
     rows = make_operator(dtype)
     if rows.trace == 0:
+        if counts.matrix.indptr[-1]:
+            raise DataError("all transformed counts are 0, so there is nothing to analyse", hint=_NO_ASSOCIATION)
         raise DataError("no two words occur near each other, so there is nothing to analyse", hint=_NO_PAIRS)
     pairs = power_iteration(
         rows.moments,

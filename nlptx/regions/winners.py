@@ -20,11 +20,17 @@ class WordGradient(NamedTuple):
     values: NDArray
 
 
+# For texts of at most this mean length, and at most this number of filters, no loop over the texts is faster.
+_SHORT, _FEW_FILTERS = 32, 128
+
+
 def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
     """Return the largest response of each filter to each text, and the first row of ``t`` that has it, both (B, F).
 
     ``t`` contains the responses of all filters at all positions of the texts, (N, F).
     """
+    if len(t) <= _SHORT * len(lengths) and t.shape[1] <= _FEW_FILTERS:
+        return _strongest_of_short(t, lengths)
     maxima = np.empty((len(lengths), t.shape[1]), t.dtype)
     winners = np.empty(maxima.shape, np.int64)
     start = 0
@@ -36,6 +42,15 @@ def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArra
         winners[text, column[::-1]] = start + row[::-1]
         start += length
     return maxima, winners
+
+
+def _strongest_of_short(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return the same as :func:`strongest`."""
+    starts = np.cumsum(lengths) - lengths
+    maxima = np.maximum.reduceat(t, starts, axis=0)
+    row = np.arange(len(t), dtype=np.int32)[:, None]
+    rows = np.where(t == np.repeat(maxima, lengths, axis=0), row, np.int32(len(t)))
+    return maxima, np.minimum.reduceat(rows, starts, axis=0).astype(np.int64)
 
 
 def vector_gradient(dm: NDArray, winners: NDArray[np.int64], vectors: NDArray) -> NDArray:

@@ -2,8 +2,9 @@
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
 different parts, a model trained on one part would score better on the other part than on new texts. Therefore each run
-of consecutive texts stays in one part. In all parts, the labels have about the same proportions. When a validation part
-is split off, runs are formed separately among the texts of each label.
+of consecutive texts stays in one part, and so do the copies of a text (:mod:`nlptx.sampling.copies`). In all parts, the
+labels have about the same proportions. When a validation part is split off, runs are formed separately among the texts
+of each label.
 """
 
 from __future__ import annotations
@@ -16,48 +17,72 @@ _LONGEST_RUN = 100
 _RUNS_PER_PART = 10
 # Number of folds for features that are computed out of fold, that is, by models fitted on the other folds.
 FOLDS = 5
+# If a fold has more than this many times its fair share of the texts of a label, they are spread over the folds.
+_MAX_EXCESS = 1.5
 
 
 def stratified_split(
-    targets: NDArray[np.int64], share: float, rng: np.random.Generator
+    targets: NDArray[np.int64], share: float, rng: np.random.Generator, first: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the indices of the training part and of the validation part, stratified by class.
 
-    Of a class with n texts, round(share * n) are held out for validation, but at most n - 1.
+    Of a class with n different texts, round(share * n) are held out for validation, but at most n - 1.
 
     Args:
         targets: (texts,) class of each text.
         share: fraction to hold out, from 0 to 1.
         rng: source of randomness.
+        first: (texts,) index of the first text that is equal to each text; None if all texts are different.
     """
     held_out = np.zeros(len(targets), bool)
-    for label in np.unique(targets):
-        indices = np.flatnonzero(targets == label)
+    first = np.arange(len(targets)) if first is None else first
+    is_first = first == np.arange(len(targets))
+    for label in np.unique(targets[is_first]):
+        indices = np.flatnonzero((targets == label) & is_first)
         count = min(round(share * len(indices)), len(indices) - 1)
         order = np.argsort(shuffled_runs(len(indices), share, rng), kind="stable")
         held_out[indices[order[:count]]] = True
+    held_out = held_out[first]
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def assign_folds(targets: NDArray, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def assign_folds(
+    targets: NDArray, parts: int, rng: np.random.Generator, first: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
     Runs are shuffled, and the runs with the same most frequent label are assigned to the folds in turn. If the
     proportions of the labels differed between the folds, a model fitted without a fold would predict too low
     probabilities for exactly those labels that are frequent in the fold, and features computed out of fold would be
-    misleading. This effect would be largest for texts that are sorted by label.
+    misleading. This effect would be largest for texts that are sorted by label. The texts of a rare label may then be
+    in one or two runs. If so, they are divided into as many parts as there are folds.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
         parts: number of folds.
         rng: source of randomness.
+        first: (texts,) index of the first text that is equal to each text; None if all texts are different. If there
+            are fewer different texts than folds, equal texts may be in different folds.
     """
+    if first is not None and len(distinct := np.flatnonzero(first == np.arange(len(first)))) >= parts:
+        return assign_folds(targets[distinct], parts, rng)[np.searchsorted(distinct, first)]
     run = _runs(len(targets), 1 / parts)
     order = rng.permutation(run[-1] + 1 if len(run) else 0)
     order = order[np.argsort(_most_frequent_label(run, targets)[order], kind="stable")]
     fold = np.empty(len(order), np.int64)
     fold[order] = np.arange(len(order)) % parts
-    return fold[run]
+    of_text = fold[run]
+    for rows in _rows_of_labels(targets):
+        if np.bincount(of_text[rows], minlength=parts).max() > max(1, _MAX_EXCESS * len(rows) / parts):
+            of_text[rows] = rng.permutation(parts)[np.arange(len(rows)) * parts // len(rows)]
+    return of_text
+
+
+def _rows_of_labels(targets: NDArray) -> list[NDArray[np.intp]]:
+    """Return the indices of the texts that have each label, for the labels that occur."""
+    row, label = np.nonzero(targets) if targets.ndim == 2 else (np.arange(len(targets)), targets)
+    order = np.argsort(label, kind="stable")
+    return np.split(row[order], np.flatnonzero(np.diff(label[order])) + 1) if len(row) else []
 
 
 def _most_frequent_label(run: NDArray[np.int64], targets: NDArray) -> NDArray[np.int64]:

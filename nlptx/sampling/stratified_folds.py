@@ -17,7 +17,12 @@ _PARTS_PER_SAMPLE = 10
 
 
 def stratified_folds(
-    strata: NDArray[np.int64], folds: int, rng: np.random.Generator, *, shuffle: bool = False
+    strata: NDArray[np.int64],
+    folds: int,
+    rng: np.random.Generator,
+    *,
+    shuffle: bool = False,
+    first: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Return the fold of each text, (texts,), from 0.
 
@@ -29,21 +34,26 @@ def stratified_folds(
         folds: number of folds.
         rng: source of randomness.
         shuffle: whether to assign single texts to folds, instead of runs of neighbouring texts.
+        first: (texts,) index of the first text that is equal to each text; None if all texts are different. Equal texts
+            are in the same fold, unless there are fewer different texts than folds.
 
     Raises:
         DataError: there are fewer texts than folds.
         SettingsError: there are fewer than two folds.
     """
     _check(folds, len(strata), "texts")
+    if first is not None and len(distinct := np.flatnonzero(first == np.arange(len(first)))) >= folds:
+        of_distinct = stratified_folds(strata[distinct], folds, rng, shuffle=shuffle)
+        return of_distinct[np.searchsorted(distinct, first)]
     result = np.empty(len(strata), np.int64)
-    first = 0
+    start = 0
     for label in np.unique(strata):
         rows = np.flatnonzero(strata == label)
         position = rng.permutation(len(rows)) if shuffle else shuffled_runs(len(rows), 1 / folds, rng)
         # Start with the fold after the last fold of the previous label; otherwise the first folds would get all the
         # texts of labels that occur once.
-        result[rows] = (first + position) % folds
-        first += int(position.max()) + 1
+        result[rows] = (start + position) % folds
+        start += int(position.max()) + 1
     return result
 
 

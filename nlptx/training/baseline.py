@@ -10,6 +10,9 @@ from nlptx.metrics import log_loss
 from nlptx.training.dataset import Dataset
 from nlptx.training.targets import count_labels
 
+# Losses whose relative difference is at most this number are considered equal.
+_ROUNDING = 1e-4
+
 
 def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str:
     """Return a description of the baselines that beat the model on the held-out texts, or an empty string.
@@ -38,7 +41,7 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
         if accuracy < accuracy_to_beat:
             label = model.labels[most_frequent]
             failures.append(f"accuracy {accuracy:.1%}, versus {accuracy_to_beat:.1%} for always predicting {label!r}")
-    if loss > loss_to_beat:
+    if loss > loss_to_beat * (1 + _ROUNDING):
         failures.append(f"log-loss {loss:.4g}, versus {loss_to_beat:.4g} for predicting the label frequencies")
     if not failures:
         return ""

@@ -36,7 +36,7 @@ class PooledScale:
 
     @classmethod
     def of(cls, pooled: NDArray[np.float64], text_weights: NDArray[np.float64] | None) -> PooledScale:
-        """Build the map from pooled vectors (texts, W) and text weights (texts,); None if all weights are equal."""
+        """Build the map from pooled vectors (texts, W) and text weights (texts,), or None if all weights are equal."""
         mean = np.average(pooled, axis=0, weights=text_weights)
         spread = np.sqrt(np.average((pooled - mean) ** 2, axis=0, weights=text_weights))
         return cls(mean, _POOLED_SCALE / np.where(spread > 1e-6, spread, np.inf))
@@ -174,7 +174,8 @@ def set_weights(
     new.weight.value[...] = (head.weight.value * _network_factor(before) @ through + of_pooled) @ to_outputs
     if new.bias is not None:
         moved = (bias * _network_factor(before) + log_priors(before)) @ through
-        new.bias.value[...] = (moved - scale.mean @ of_pooled + correction.bias) @ to_outputs
+        # A balanced model adds the log-priors to its outputs itself, but the correction was fitted without this step.
+        new.bias.value[...] = (moved - scale.mean @ of_pooled + correction.bias) @ to_outputs - log_priors(model)
     if isinstance(model.network.text_projection, ColumnMix):
         model.network.text_projection.weight.value[...] = 1
     elif model.network.text_projection is not None:

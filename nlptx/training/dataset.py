@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from nlptx.errors import DataError
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams.example_features import ExampleFeatures
+from nlptx.sampling.copies import first_copies
 from nlptx.sampling.passages import LONG_TEXT, Passage, draw_passages
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import stratified_split
@@ -20,6 +22,8 @@ from nlptx.training.targets import Targets, count_labels, strata
 
 # Maximum number of labels listed in a message.
 _MAX_NAMED = 5
+# Maximum fraction of the validation texts that may be training texts too without a note.
+_MAX_COPIES = 0.01
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,11 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def number(self) -> float:
+        """Number of texts, passages included; a text with the weight w counts as w texts."""
+        return len(self) if self.weights is None else float(self.weights.sum())
 
     def first(self, count: int) -> Examples:
         """Return the first ``count`` examples, without their n-gram features."""
@@ -86,10 +95,12 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         valid = _with_known_words(*encoded.valid)
         if not len(valid):
             raise DataError("no validation text contains a known word")
+        _note_copies(ids, valid.ids, context)
     else:
         fraction = min(settings.valid_share, settings.valid_max / len(targets))
         stratum = strata(targets, fraction)
-        rows, held_out = stratified_split(stratum, fraction, generator(context.seed, Stream.SPLIT))
+        first = first_copies(ids)
+        rows, held_out = stratified_split(stratum, fraction, generator(context.seed, Stream.SPLIT), first)
         valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
@@ -132,6 +143,16 @@ def _with_passages(texts: Examples, passages: list[Passage]) -> Examples:
     ids = texts.ids.with_parts(*of_passages.T)
     weights = _chosen(texts.weights, rows)
     return Examples(ids, texts.targets[rows], passages=len(passages), weights=weights)
+
+
+def _note_copies(train: RaggedArray, valid: RaggedArray, context: TrainingContext) -> None:
+    first = first_copies(chain(train, valid))[len(train) :]
+    copies = int((first < len(train)).sum())
+    if copies > _MAX_COPIES * len(valid):
+        context.on_note(
+            f"warning: {copies:,} of {len(valid):,} validation texts are training texts too, so the model seems better"
+            " than it is"
+        )
 
 
 def _note_unseen_labels(texts: Examples, labels: list[str], context: TrainingContext) -> None:

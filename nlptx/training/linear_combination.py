@@ -22,7 +22,6 @@ from nlptx.errors import DataError
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import balanced_weights, validate
-from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of folds in which the n-gram features are fitted. For large training sets, two folds are fast, and accurate
 # enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
@@ -88,9 +87,9 @@ def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.f
         if parameter is not projection.weight:
             parameter.value[...] = 0
     text_features = features.text_features()
-    weights = np.ones(len(train)) if train.weights is None else scaled_to_mean_one(train.weights).astype(np.float64)
-    if class_weights is not None:
-        weights = weights * class_weights[train.targets]
+    of_text = np.ones(len(train)) if train.weights is None else train.weights
+    total_weight = of_text.sum()
+    weights = of_text if class_weights is None else of_text * class_weights[train.targets]
     blocks = [slice(start, start + _TOGETHER) for start in range(0, len(train), _TOGETHER)]
     width = network.loss.outputs
 
@@ -102,23 +101,22 @@ def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.f
         for rows in blocks:
             x = _outputs_of_each(model, text_features[rows], models)
             losses, dz = network.loss.value_and_gradient(outputs_for(parameters, x), train.targets[rows])
-            dz = dz * (weights[rows] / len(train))[:, None]
+            dz = dz * (weights[rows] / total_weight)[:, None]
             total += float(losses @ weights[rows])
             gradient += np.append((x * dz).sum(axis=(1, 2)), dz.sum(axis=0))
         excess = parameters - start
         excess[models:] = 0
-        return (total + float(excess @ excess) / 2) / len(train), gradient + excess / len(train)
+        return (total + float(excess @ excess) / 2) / total_weight, gradient + excess / total_weight
 
     start = np.append(np.full(models, 1 / models), np.zeros(width))
     bounds = [(0, None)] * models + [(None, None)] * width
     found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     loss = accuracy = 0.0
-    of_text = np.ones(len(train)) if train.weights is None else train.weights
     for rows in blocks:
         z = outputs_for(found, _outputs_of_each(model, text_features[rows], models))
         losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
-        loss += float(losses @ weights[rows]) / len(train)
-        accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / of_text.sum())
+        loss += float(losses @ weights[rows] / total_weight)
+        accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / total_weight)
     # Before training, each linear model has the weight 1 / models.
     projection.weight.value.reshape(models, -1)[...] *= found[:models, None] * models
     bias.value[...] = found[models:]

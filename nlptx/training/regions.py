@@ -64,7 +64,7 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
         model.history["interrupted"] = True
         return
     members = _member_outputs(model, classifier, data.valid, context) if len(data.valid) else None
-    weights = _fusion_weights(model, members, data.valid, _prior(len(data.train.texts())))
+    weights = _fusion_weights(model, members, data.valid, _prior(data.train.texts().number))
     model.regions = RegionView(classifier, weights)
     record = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
     model.history["regions"] = record if members is None else record | _measures(model, members, data.valid, weights)
@@ -146,7 +146,7 @@ def _member_outputs(
     return np.stack([of_network, classifier.outputs(list(valid.ids))]).astype(np.float64)
 
 
-def _prior(texts: int) -> NDArray[np.float64]:
+def _prior(texts: float) -> NDArray[np.float64]:
     """Return the constants A and B for a number of labelled texts."""
     return np.array([1.0, 0.0]) + texts / (texts + _HALF_WAY) * np.array([_NETWORK_WEIGHT - 1, _REGION_WEIGHT])
 

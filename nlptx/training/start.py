@@ -10,7 +10,7 @@ the output weights of new labels start at 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import numpy as np
@@ -27,9 +27,11 @@ from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
 from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams, with_words
+from nlptx.ngrams.feature_settings import groups_of
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.nn import LOSSES
 from nlptx.runtime.workers import Workers
+from nlptx.sampling.copies import first_copies
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import NetworkSettings, TrainSettings
 from nlptx.training.context import TrainingContext
@@ -81,7 +83,7 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
     return replace(given, **kept)
 
 
-def with_slower_network(settings: TrainSettings, texts: int) -> TrainSettings:
+def with_slower_network(settings: TrainSettings, texts: float) -> TrainSettings:
     """Return settings with lr multiplied by n / (n + 1000) for n texts, so that few texts have little effect."""
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
 
@@ -148,6 +150,7 @@ def start_from(
         context.workers,
         context.report,
         texts.weights,
+        first_copies(texts.ids),
     )
     if correction.is_zero:
         context.on_note(
@@ -155,7 +158,7 @@ def start_from(
             " weights are kept; more labelled texts may help"
         )
     is_trained = settings.epochs and not correction.is_zero
-    lowered = with_slower_network(settings, len(texts)) if is_trained else with_fixed_network(settings)
+    lowered = with_slower_network(settings, texts.number) if is_trained else with_fixed_network(settings)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     folded = extend_ngrams(before, change, settings, words)
     ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)
@@ -184,13 +187,11 @@ def start_from(
     return model, replace(data, train=replace(data.train, ngram_features=of_examples))
 
 
-def _batches(
-    features: NgramFeatures, texts: Iterable[NDArray[np.int32]], more: NDArray[np.float32]
-) -> Iterator[FeatureBatch]:
-    """Yield the n-gram features of each text, with ``more`` (texts, M * E) added to the text features."""
-    for row, ids in enumerate(texts):
-        of_tokens, of_text = features.arrays_of([ids])
-        yield FeatureBatch(np.array([row]), np.array([len(ids)]), of_tokens, of_text + more[row])
+def _batches(features: NgramFeatures, texts: RaggedArray, more: NDArray[np.float32]) -> Iterator[FeatureBatch]:
+    """Yield the n-gram features of the texts in groups, with ``more`` (texts, M * E) added to the text features."""
+    for rows in groups_of(texts, np.arange(len(texts))):
+        of_tokens, of_text = features.arrays_of(list(texts.take(rows)))
+        yield FeatureBatch(rows, texts.lengths[rows], of_tokens, of_text + more[rows])
 
 
 def _pooled_and_scores(

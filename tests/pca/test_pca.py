@@ -269,3 +269,19 @@ def test_no_convergence_is_an_error_with_advice(counts):
 def test_invalid_settings_are_rejected(options):
     with pytest.raises(SettingsError, match=r"`[a-z_]+` is .*; expected"):
         PcaSettings(**options)
+
+
+def test_the_default_number_of_components_is_lowered_to_the_number_of_words():
+    counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
+    notes = []
+    assert fit_pca(counts, on_note=notes.append).vectors.shape == (4, 4)
+    assert notes == ["the vocabulary has only 4 words, so their vectors have 4 components"]
+    with pytest.raises(DataError, match="99 components were requested"):
+        fit_pca(counts, PcaSettings(components=99))
+
+
+@pytest.mark.parametrize(("text", "hint"), [("good good good", "`transform=log`"), ("good", "several words")])
+def test_without_anything_to_analyse_the_hint_depends_on_the_reason(text, hint):
+    with pytest.raises(DataError, match="nothing to analyse") as caught:
+        fit_pca(count([text], CountSettings(min_count=1)))
+    assert hint in caught.value.hint

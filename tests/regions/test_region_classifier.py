@@ -11,6 +11,7 @@ from nlptx.regions import (
     RegionNgrams,
     learning,
     outputs_without_each,
+    winners,
     without_each,
 )
 from nlptx.regions import classifier as module
@@ -43,6 +44,16 @@ def a_classifier(outputs=3, dtype=np.float64, groups=1):
         (outputs,),
     )
     return RegionClassifier(ngrams, *(rng.standard_normal(shape).astype(dtype) for shape in shapes), groups)
+
+
+def test_the_strongest_regions_of_short_texts_are_those_of_long_texts(monkeypatch):
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(1, 9, 30)
+    t = rng.integers(0, 4, (lengths.sum(), 7)).astype(np.float32)  # many equal responses
+    short = winners.strongest(t, lengths)
+    monkeypatch.setattr(winners, "_SHORT", 0)
+    for one, other in zip(short, winners.strongest(t, lengths), strict=True):
+        assert_array_equal(one, other)
 
 
 def plain_outputs(classifier, ids):

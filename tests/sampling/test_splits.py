@@ -40,6 +40,14 @@ def test_labels_are_spread_evenly_even_if_the_texts_are_sorted(parts):
             assert np.ptp(np.bincount(folds[targets == label], minlength=parts)) <= two_runs
 
 
+@pytest.mark.parametrize(("rare", "others", "parts"), [(20, 1480, 5), (100, 12_000, 2), (200, 50_000, 5), (3, 1000, 5)])
+def test_a_rare_label_is_spread_over_the_folds_of_sorted_texts(rare, others, parts):
+    targets = np.repeat([0, 1, 2], [others // 2, others // 2, rare])
+    for given in (targets, targets[:, None] == [0, 1, 2]):
+        folds = assign_folds(given, parts, np.random.default_rng(1))
+        assert np.ptp(np.bincount(folds[targets == 2], minlength=parts)) <= 1
+
+
 def test_texts_without_a_label_can_be_assigned():
     assert_array_equal(np.bincount(assign_folds(np.zeros((40, 3), bool), 4, np.random.default_rng(1))), [10] * 4)
 

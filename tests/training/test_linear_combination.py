@@ -121,6 +121,17 @@ def test_a_text_of_weight_two_moves_the_bias_like_two_texts():
     assert weighted.probabilities([weighted.encode("w1 w2")])[0, 1] > even.probabilities([even.encode("w1 w2")])[0, 1]
 
 
+def test_weights_of_twenty_are_twenty_texts_to_the_prior():
+    """Loss and prior of the weights a_m: a text with a weight of 20 counts as 20 texts."""
+    texts, labels = TEXTS[:12], LABELS[:12]
+    settings = TrainSettings(epochs=0, lsa_components=0, valid_share=0.0)
+    found = []
+    for scale in (1.0, 20.0):
+        model = nlptx.fit(texts, labels, settings=settings, sample_weight=[scale] * 12)
+        found.append(model.network.text_projection.weight.value.max())
+    assert found[1] > 1.05 * found[0]
+
+
 def test_the_number_of_workers_does_not_change_a_bit(tmp_path):
     for jobs in (1, 2):
         nlptx.fit(TEXTS, LABELS, settings=SETTINGS, unlabelled=NEW_TEXTS, jobs=jobs).save(str(tmp_path / f"{jobs}.npz"))

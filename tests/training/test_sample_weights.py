@@ -138,7 +138,7 @@ def test_out_of_fold_features_if_duplicates_share_a_fold(monkeypatch):
     fold = np.arange(30) % 5
 
     def features(rows, weights=None):
-        monkeypatch.setattr(cross_fit, "assign_folds", lambda targets, parts, rng: fold[rows])
+        monkeypatch.setattr(cross_fit, "assign_folds", lambda targets, parts, rng, first: fold[rows])
         rng = np.random.default_rng(1)
         return fit_ngram_features([ids[row] for row in rows], targets[rows], shape, rng, text_weights=weights)[1]
 

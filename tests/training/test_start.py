@@ -174,6 +174,16 @@ def test_a_text_of_weight_two_counts_as_two_equal_texts():
     assert np.abs(plain.predict_proba(TEST, jobs=1) - once.predict_proba(TEST, jobs=1)).max() > 1e-3
 
 
+def test_a_balanced_correction_gives_the_same_probabilities():
+    """The correction is fitted to frequencies, so a balanced model must not add the log-priors a second time."""
+    texts, labels = NEW[0] * 2, ["neg"] * 6 + ["pos"] * 42
+    plain, balanced = (
+        go_on(trained(), (texts, labels), TrainSettings(epochs=1, lr=0.0, valid_share=0.0, class_weight=weight))
+        for weight in ("none", "balanced")
+    )
+    assert_allclose(balanced.predict_proba(TEST, jobs=1), plain.predict_proba(TEST, jobs=1), atol=1e-5)
+
+
 def test_passages_have_features_too():
     texts, labels = make_reviews(12, shortest=120, longest=130)
     model = go_on(trained(), (texts, labels), TrainSettings(epochs=1, passages=1, valid_share=0.0))

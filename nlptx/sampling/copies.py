@@ -1,0 +1,36 @@
+"""Finds copies of texts, so that all copies of a text can be put in the same part of a split.
+
+If one copy of a text were in the training part and another one in the held-out part, a model would seem better than it
+is. Texts that occur very often are an exception: short answers such as "yes" will occur again in new data, and if all
+of them were in one part, the other parts would lack them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A text occurs very often if more than this fraction of all texts are its copies. Up to a number of copies, a larger
+# fraction is still not very often, because a small corpus may contain a file several times.
+_OFTEN, _FEW_COPIES, _OFTEN_IF_FEW = 0.001, 10, 0.1
+
+
+def first_copies(texts: Iterable[bytes | NDArray]) -> NDArray[np.int64]:
+    """Return the index of the first text that is equal to each text, (texts,), given the bytes or the words of each.
+
+    An empty text, and a text that occurs very often, have their own index.
+
+    >>> first_copies([b"a", b"b", b"a", b"", b"", *(bytes([number]) for number in range(20))])[:5]
+    array([0, 1, 0, 3, 4])
+    """
+    # The digest of an empty text is replaced with 0, so that empty texts can be told apart from the others.
+    digests = (int.from_bytes(blake2b(bytes(text), digest_size=8).digest()) if len(text) else 0 for text in texts)
+    keys: NDArray[np.uint64] = np.fromiter(digests, np.uint64)
+    _, index, group, count = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    itself = np.arange(len(keys))
+    most = max(_OFTEN * len(keys), min(_FEW_COPIES, _OFTEN_IF_FEW * len(keys)))
+    follows = (keys != 0) & (count[group] <= most)
+    return np.where(follows, index[group], itself)
