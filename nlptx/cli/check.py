@@ -145,6 +145,7 @@ def check(
     from nlptx.data_quality.uncertainty_sampling import check_possible, suggest_texts
     from nlptx.runtime.allocator import keep_freed_memory
     from nlptx.runtime.workers import Workers
+    from nlptx.training.labels import label_notes
 
     keep_freed_memory()
     note = run.reporter.note
@@ -153,6 +154,8 @@ def check(
         reading = with_separator(reading, given.model)
     with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
+        for text in label_notes((label for labels in rows.labels for label in labels or ()), None):
+            note(text)
         others = read_rows(against, _for_test_data(reading, against), note, check_map=False) if against else None
         more = read_rows(unlabelled, _for_unlabelled(reading), note) if unlabelled else None
         if suggest is not None:

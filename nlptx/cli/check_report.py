@@ -42,19 +42,18 @@ def as_json(result: Check, examples: int) -> dict[str, Any]:
 def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any]]:
     """Return the first rows of a finding as JSON values: position, beginning of the text, labels, and scores."""
     from nlptx.corpus.exclusion import quoted
-    from nlptx.data_quality.copies import joined
 
     found: list[dict[str, Any]] = []
     documents, labels = result.rows.documents, result.rows.labels
     for index, row in enumerate(finding.rows[:count].tolist()):
         example: dict[str, Any] = {"where": documents[row].where, "text": quoted(documents[row].text)}
         if labels[row] is not None:
-            example["label"] = joined(labels[row])
+            example["label"] = result.rows.joined(row)
         if finding.others is not None:
             other = int(finding.others[index])
             example["other"] = documents[other].where
             if labels[other] is not None:
-                example["other_label"] = joined(labels[other])
+                example["other_label"] = result.rows.joined(other)
         if finding.suggested is not None:
             example["suggested"] = finding.suggested[index]
         if finding.scores is not None:

@@ -19,15 +19,13 @@ def suggested_as_json(suggested: SuggestedTexts | None, rows: Rows) -> dict[str,
     """Return the suggested texts as JSON values, or an empty dictionary if ``--suggest`` was not given."""
     if suggested is None:
         return {}
-    from nlptx.data_quality.copies import joined
-
     listed = zip(suggested.rows.tolist(), suggested.labels, suggested.probabilities.tolist(), strict=True)
     return {
         "suggested": [
             {
                 "where": rows.documents[row].where,
                 "text": rows.documents[row].text,
-                "probable_label": joined(labels),
+                "probable_label": (rows.separator or "").join(labels),
                 "probability": round(probability, _DIGITS),
             }
             for row, labels, probability in listed

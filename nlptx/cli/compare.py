@@ -100,7 +100,7 @@ def compare(
     comparison = compare_predictions(predictions, groups)
     verdicts = [verdict(pair) for pair in comparison.pairs]
     if disagreements is not None:
-        write_disagreements(disagreements, predictions)
+        write_disagreements(disagreements, predictions, reading.label_separator)
     if report is not None:
         from nlptx.report.comparison_page import write_comparison_page
 
@@ -149,7 +149,9 @@ def _predictions(
     models = {name: Model.load(None if name == BUNDLED else name) for name in distinct if name not in tables}
     for model in models.values():
         reading = with_separator(reading, model)
-    data: LabelledData | None = read_labelled([last], reading, run.reporter.note) if is_data else None
+    data: LabelledData | None = None
+    if is_data:
+        data = read_labelled([last], reading, run.reporter.note, check_map=not tables)
     if data is None and not tables:
         raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
     found = {}

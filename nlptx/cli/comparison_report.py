@@ -114,7 +114,7 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
             reporter.table(title, ("label", "wrong prediction", "confidence", "text"), rows)
 
 
-def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -> None:
+def write_disagreements(path: str, predictions: Sequence[LabelledPredictions], separator: str | None) -> None:
     """Write the texts for which the models give different predictions to a .csv, .tsv or .jsonl file.
 
     Raises:
@@ -124,5 +124,5 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions]) -
     from nlptx.evaluation.verdict import disagreement_columns, disagreements
 
     with open_table(path, format_of_table(path), disagreement_columns(predictions)) as table:
-        for row in disagreements(predictions):
+        for row in disagreements(predictions, separator or "; "):
             table.write(row)

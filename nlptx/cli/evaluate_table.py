@@ -60,7 +60,7 @@ def evaluate_table(
 
     if abstention.is_given:
         raise click.UsageError("--abstain and --max-error need a model, but -m is a table of predictions.")
-    read = read_labelled(data, reading, run.reporter.note) if data else None
+    read = read_labelled(data, reading, run.reporter.note, check_map=False) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
     notes = []
     if (texts := texts_of_seeds(found.documents)) is not None:

@@ -14,7 +14,7 @@ from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import Run, effort_option, preset_option, seed_option, settings_options
-from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.start import load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import SPLITS
@@ -121,11 +121,12 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
     with run.reporter.meter("reading") as meter:
         vectors = load_vectors(given.embeddings) if given.embeddings else None
         start = load_start(given.start, given.settings) if given.start else None
+        reading = given.reading if start is None else with_separator(given.reading, start)
         found = read_training_data(
             given.data,
             given.unlabelled,
             (),
-            given.reading,
+            reading,
             on_document=lambda documents: meter(None, f"{documents:,} texts"),
             on_note=run.reporter.note,
             keep_documents=True,
@@ -147,6 +148,6 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         weights=None if found.weights is None else [document.weight for document in documents],
         unlabelled=found.unlabelled,
         lexicon=lexicon,
-        separator=given.reading.label_separator,
+        separator=reading.label_separator,
     )
     return experiment, Recipe(given.settings, made, start), documents

@@ -26,7 +26,7 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
-from nlptx.cli.reading_options import reading_options
+from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.start import file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopSignal, Terminated
@@ -165,6 +165,7 @@ def train(
                 meter(None, "word vectors" if embeddings else "")
                 vectors = load_vectors(embeddings) if embeddings else None
                 model_before = load_start(start, settings) if start else None
+                reading = reading if model_before is None else with_separator(reading, model_before)
                 found = read_training_data(
                     data,
                     unlabelled,

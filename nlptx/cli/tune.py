@@ -137,7 +137,7 @@ def tune(
             if journal.is_there and journal.path is not None:
                 error.add_note(f"--resume continues from {journal.path.name}")
             raise
-        write_settings(output, non_default(result.best.values), _comments(result))
+        write_settings(output, non_default(result.best.values) | _inputs(given), _comments(result))
     if not result.compared:
         run.reporter.note(
             f"the time was too short to compare any other settings; {output} contains the starting settings"
@@ -147,6 +147,17 @@ def tune(
         print_json({"output": output, **_as_json(result), **cost})
     elif result.compared:
         _draw(result, output, run.reporter)
+
+
+def _inputs(given: Given) -> dict[str, str]:
+    """Return the options of ``nlptx train`` that belong to the settings, because they determine what is trained."""
+    options = {
+        "embeddings": given.embeddings,
+        "start": given.start,
+        "lexicon": given.lexicon,
+        "label_separator": given.reading.label_separator,
+    }
+    return {f"train.{name}": value for name, value in options.items() if value is not None}
 
 
 def _fixed() -> list[str]:

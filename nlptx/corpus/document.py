@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -96,6 +97,17 @@ class ReadOptions:
             )
         if self.label_separator is not None:
             check_separator(self.label_separator)
+
+
+def label_name(text: str) -> str:
+    r"""Return a label as written in a cell or in the name of a folder, without line breaks and repeated spaces.
+
+    Characters are composed (NFC), because file systems and programs differ in how they write accents.
+
+    >>> label_name(" very\n good "), len(label_name("e\u0301"))
+    ('very good', 1)
+    """
+    return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
 def check_separator(separator: str) -> None:

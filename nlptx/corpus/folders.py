@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nlptx.corpus.archive_members import read_members
 from nlptx.corpus.compression import is_packed
-from nlptx.corpus.document import SPLITS, ReadOptions
+from nlptx.corpus.document import SPLITS, ReadOptions, label_name
 from nlptx.corpus.source import LONGEST_PACKED, Source, format_by_name, is_archive
 from nlptx.errors import DataError
 from nlptx.io.whole_file import open_whole
@@ -129,7 +129,7 @@ class _Skipped:
             on_note(where, f"{_counted(self._files)} not read, because {advice}")
         if self._links:
             advice = "because it is a link" if len(self._links) == 1 else "because they are links"
-            on_note(where, f"{_counted(self._links)} not read, {advice}; tar --hard-dereference -h packs files instead")
+            on_note(where, f"{_counted(self._links)} not read, {advice}; pack files instead of links")
         if self._unnoticed:
             advice = "`splits=()` reads all splits"
             on_note(where, f"{_counted(self._unnoticed)} not read, because they are in another split; {advice}")
@@ -196,5 +196,5 @@ def _location_of(folders: str) -> _Location:
     if split is None:
         outer = [part.lower() for part in inside[:-1]]
         split = next((_SPLIT_NAMES[part] for part in reversed(outer) if part in _SPLIT_NAMES), None)
-    label = " ".join(inside[-1].split()) if inside else ""  # a label must not contain line breaks
+    label = label_name(inside[-1]) if inside else ""
     return _Location(None if label in (*SPLITS, "", "..") else label, split)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+import os
 
-from nlptx.errors import DataError
+from nlptx.errors import DataError, SettingsError
 from nlptx.io.paths import FilePath, file_name
 
 
 def read_lexicon(path: FilePath) -> dict[str, float]:
     """Read a lexicon: a tab-separated UTF-8 table with a word or phrase and its value in the first two columns.
 
-    The first line may be a header. Empty lines and further columns are ignored. If a word occurs more than once, its
-    last value is used.
+    The first line may be a header, whose second column is neither a number nor a number with a comma. Empty lines and
+    further columns are ignored. If a word occurs more than once, its last value is used.
 
     Raises:
         DataError: a line has no second column or its value is not a finite number, or the lexicon has no entry.
         OSError: the file cannot be read.
+        SettingsError: there is no such file.
     """
     entries: dict[str, float] = {}
+    if not os.path.exists(path):
+        raise SettingsError(f"{file_name(path)}: no such file")
     with open(path, encoding="utf-8-sig", errors="strict") as file:
         try:
             for number, line in enumerate(file, 1):
@@ -28,7 +32,7 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
                 value = _number(rest.split("\t")[0])
                 if value is not None and word.strip():
                     entries[word.strip()] = value
-                elif number > 1 or not rest:
+                elif number > 1 or not rest or _number(rest.replace(",", ".")) is not None:
                     raise DataError(
                         f"{line.strip()[:60]!r} is not an entry in a lexicon; expected a word, a tab and a number",
                         where=f"{file_name(path)}:{number}",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from nlptx.corpus.columns import Columns
 from nlptx.corpus.delimiters import delimiter_name, detect_delimiter, named_delimiter
-from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions
+from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions, label_name
 from nlptx.corpus.formats import read_lines
 from nlptx.corpus.parquet import parquet_rows
 from nlptx.corpus.source import Source
@@ -115,7 +115,7 @@ def _label(value: Any, where: str, separator: str | None = None) -> str | None:
         return repr(float(value)).removesuffix(".0")  # keeps all digits, because rounding could make two labels equal
     if isinstance(value, bool):
         return "true" if value else "false"  # as in JSON
-    return " ".join(str(value).split()) or None
+    return label_name(str(value)) or None
 
 
 def _joined(values: list[Any], where: str, separator: str) -> str | None:

@@ -64,7 +64,8 @@ def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
                 other = next(one for one in group if rows.labels[one] != rows.labels[row])
                 found.append((row, other, ""))
             elif rows.labels[row] != best:
-                found.append((row, next(one for one in group if rows.labels[one] == best), joined(best)))
+                other = next(one for one in group if rows.labels[one] == best)
+                found.append((row, other, rows.joined(other)))
     found.sort()
     indices = np.array([row for row, _, _ in found], np.int64)
     others = np.array([other for _, other, _ in found], np.int64)
@@ -102,8 +103,3 @@ def _strongest(
     rows, others, similarity = rows[order], others[order], similarity[order]
     chosen = np.flatnonzero(np.diff(rows, prepend=-1))
     return Finding(kind, rows[chosen], others[chosen], similarity[chosen])
-
-
-def joined(labels: Labels | None) -> str:
-    """Return the labels of a text as one string; "" if there are none."""
-    return ";".join(labels or ())

@@ -34,7 +34,7 @@ class LabelledRows:
         indices = [row for row, (text, labels) in enumerate(pairs) if labels is not None and text.strip()]
         labels = [rows.labels[row] or () for row in indices]
         names = sorted({label for each in labels for label in each})
-        if rows.sets:
+        if rows.separator is not None:
             return cls(np.array(indices, np.int64), find_label_sets(labels, names), names)
         number = {name: index for index, name in enumerate(names)}
         return cls(np.array(indices, np.int64), np.array([number[each[0]] for each in labels], np.int64), names)
@@ -56,4 +56,4 @@ class LabelledRows:
         documents = [rows.documents[row] for row in indices]
         sets = [rows.labels[row] or () for row in indices]
         names = [name for labels in sets for name in labels]  # for single-label data: one name per row
-        return LabelledData(documents, sets if rows.sets else names, rows.sha256)
+        return LabelledData(documents, names if rows.separator is None else sets, rows.sha256)

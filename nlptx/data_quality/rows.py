@@ -26,7 +26,7 @@ class Rows:
         columns: names of all columns, in order of first occurrence; empty for plain text.
         unreadable: number of rows that could not be read; they are left out.
         first_unreadable: position of the first of these rows, or "".
-        sets: whether the data is multi-label.
+        separator: for multi-label data, the string between the labels of a text; otherwise None.
         sha256: SHA-256 of the data, as in :class:`.Corpus`.
     """
 
@@ -35,8 +35,12 @@ class Rows:
     columns: list[str] = field(default_factory=list)
     unreadable: int = 0
     first_unreadable: str = ""
-    sets: bool = False
+    separator: str | None = None
     sha256: str = ""
+
+    def joined(self, row: int) -> str:
+        """Return the labels of a row as one string; "" if there are none."""
+        return (self.separator or "").join(self.labels[row] or ())
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -105,4 +109,4 @@ def read_rows(
     for row, label in zip(labelled, found_labels, strict=True):
         labels[row] = (label,) if isinstance(label, str) else tuple(label)
     first = corpus.left_out.first if unreadable else ""
-    return Rows(documents, labels, list(columns), unreadable, first, separator is not None, corpus.sha256)
+    return Rows(documents, labels, list(columns), unreadable, first, separator, corpus.sha256)

@@ -7,7 +7,6 @@ from typing import Any
 
 from nlptx.corpus.exclusion import quoted
 from nlptx.data_quality.check import Check
-from nlptx.data_quality.copies import joined
 
 # Columns of the table.
 COLUMNS = ("file", "line", "text", "label", "suggested", "reason", "other", "score")
@@ -37,7 +36,7 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
             "file": document.source,
             "line": document.line,
             "text": quoted(document.text),
-            "label": joined(result.rows.labels[row]),
+            "label": result.rows.joined(row),
             "suggested": next((suggested for *_, suggested in faults[row] if suggested), ""),
             "reason": ", ".join(kind for _, kind, _, _ in faults[row]),
             "other": next(others, ""),

@@ -54,15 +54,16 @@ def align(
     return [replace(other, documents=first.documents) for other in result]
 
 
-def label_text(predictions: LabelledPredictions, row: NDArray | int) -> str:
-    """Return the label of a text as a str: several labels are separated by semicolons, and ``?`` means no answer.
+def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: str = "; ") -> str:
+    """Return the label of a text as a str; ``?`` means no answer.
 
     Args:
         predictions: the predictions to which the label belongs.
         row: class of the text, or its set of classes as (C,) bool.
+        separator: string between several labels.
     """
     if np.ndim(row):
-        return "; ".join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
+        return separator.join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
     return "?" if row == NO_ANSWER else predictions.label_names[int(row)]
 
 

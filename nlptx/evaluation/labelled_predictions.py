@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Self
 
@@ -16,7 +16,7 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored, score_texts
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
-from nlptx.corpus.label_sets import read_labels
+from nlptx.corpus.label_sets import read_labels, split_cells
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
@@ -112,18 +112,33 @@ class LabelledData:
         labels: their labels.
         sha256: SHA-256 of the corpus.
         left_out: texts of the documents that the reading options left out.
+        label_map: label map that was applied to the labels.
+        replaced: labels that the label map replaced.
     """
 
     documents: list[Document]
     labels: list[str] | list[tuple[str, ...]]
     sha256: str
     left_out: Sequence[str] = ()
+    label_map: Mapping[str, str] = field(default_factory=dict)
+    replaced: Collection[str] = ()
 
 
 def read_labelled(
-    paths: Sequence[str], reading: ReadOptions, on_note: Callable[[str], None] = lambda note: None
+    paths: Sequence[str],
+    reading: ReadOptions,
+    on_note: Callable[[str], None] = lambda note: None,
+    *,
+    check_map: bool = True,
 ) -> LabelledData:
     """Read all documents of a labelled corpus, and replace labels according to the label map of ``reading``.
+
+    Args:
+        paths: files, folders and archives.
+        reading: options for reading.
+        on_note: called with notes about the inputs.
+        check_map: whether at least one of the labels to replace must occur. If not, the label map may concern only the
+            labels in a table of predictions.
 
     Raises:
         DataError: there is no text, a text has no label, or the corpus cannot be read.
@@ -133,8 +148,12 @@ def read_labelled(
     documents = list(labelled)
     if not documents:
         raise DataError("there is nothing to evaluate: no text was found")
-    labels = read_labels([document.label or "" for document in documents], reading, on_note)
-    return LabelledData(documents, labels, corpus.sha256, labelled.left_out)
+    cells = [document.label or "" for document in documents]
+    labels = read_labels(cells, reading, on_note, check_map=check_map)
+    separator = reading.label_separator
+    found = set(cells) if separator is None else set(chain.from_iterable(split_cells(cells, separator)))
+    replaced = found & reading.label_map.keys()
+    return LabelledData(documents, labels, corpus.sha256, labelled.left_out, reading.label_map, replaced)
 
 
 def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
@@ -165,7 +184,7 @@ def predict_labelled(
         ArtifactError: the model's weights are so large that a probability is not a number.
     """
     positions = [document.where for document in data.documents]
-    targets = find_targets(data.labels, model, positions, on_note)
+    targets = find_targets(data.labels, model, positions, on_note, data.label_map)
     rows: list[Scored] = []
     for where, scored in zip(positions, score_all([document.text for document in data.documents]), strict=True):
         on_scored(where, scored)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.corpus.columns import matching_columns
-from nlptx.corpus.document import Document
+from nlptx.corpus.document import Document, label_name
 from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
@@ -88,7 +88,7 @@ def _label(value: Any, column: str, where: str) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = repr(float(value)).removesuffix(".0") if isinstance(value, float) else " ".join(str(value).split())
+    text = repr(float(value)).removesuffix(".0") if isinstance(value, float) else label_name(str(value))
     return None if text in _NO_ANSWER else text
 
 
@@ -97,7 +97,7 @@ def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
     found = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
     # Of several columns for a label, the one with the longest name is used, because it was written last.
-    return {" ".join(match[2].split()): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
+    return {label_name(match[2]): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
 
 
 def read_probabilities(
@@ -125,7 +125,8 @@ def read_probabilities(
         raise DataError(
             f"the probabilities sum to {sums[row]:.4g}; expected 1",
             where=documents[row].where,
-            hint=f"Add one column {PROBABILITY_PREFIX}LABEL for each label, with probabilities rather than scores.",
+            hint=f"Add one column {PROBABILITY_PREFIX}LABEL for each label, with probabilities rather than scores;"
+            " or, if a text can have several labels, set `label_separator`.",
         )
     if changed := int((off > _EXACT).sum()):
         on_note(

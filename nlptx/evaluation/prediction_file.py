@@ -167,12 +167,9 @@ def _read_cells(
             "there is no column 'predicted', and probabilities alone do not determine the labels of a text", where=path
         )
     if column is not None and reading.label_separator is not None:
-        for document in documents:
-            if (document.fields or {}).get(column) == "?":
-                raise DataError(
-                    f"column {column!r} contains '?'; expected labels, or an empty cell if the text has no label",
-                    where=document.where,
-                )
+        unanswered = sum((document.fields or {}).get(column) == "?" for document in documents)
+        if unanswered:
+            on_note(f"{path}: {unanswered:,} of {len(documents):,} texts have no answer, which counts as no label")
     predicted = None if column is None else read_predicted(documents, column, reading.label_separator)
     return _Cells(predicted, columns)
 
@@ -198,6 +195,9 @@ def _true_and_predicted(
     ]
     named = [None if labels is None else mapped(labels) for labels in predicted]
     if data is not None:
+        of_table = [*chain(*filter(None, predicted)), *cells.probability_columns, *data.replaced]
+        for note in label_map_notes(reading.label_map, of_table):
+            on_note(note)
         return [(label,) if isinstance(label, str) else label for label in data.labels], named
     written = [split(document.label or "") for document in documents]
     for note in label_map_notes(

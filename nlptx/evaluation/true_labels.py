@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from numpy.typing import NDArray
 
@@ -23,6 +23,7 @@ def find_targets(
     model: Model,
     positions: Sequence[str],
     on_note: Callable[[str], None],
+    label_map: Mapping[str, str] | None = None,
 ) -> NDArray:
     """Return the class of each text, (texts,) int64, or, for a multi-label model, all its classes, (texts, C) bool.
 
@@ -33,18 +34,33 @@ def find_targets(
         model: the classifier.
         positions: position of each text in the input.
         on_note: called with the note.
+        label_map: label map that was applied to the labels.
 
     Raises:
-        LabelError: a label of the data is not a label of the model.
+        LabelError: a label of the data is not a label of the model, the label map contradicts the spelling of a label,
+            or a text has several labels or none, but the model is not multi-label.
     """
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names
+    unfit = [row for row, each in enumerate(sets) if len(each) != 1]
+    if unfit and model.label_sets is None:
+        raise LabelError(
+            f"this text has {len(sets[unfit[0]])} labels, but the model predicts exactly one label for each text",
+            where=positions[unfit[0]],
+            hint="Leave `label_separator` out, or use a multi-label model.",
+        )
     distinct = list(dict.fromkeys(label for each in sets for label in each))
     matches = match_labels(distinct, known)
     if matches is None:
         unknown = _unknown(distinct, known)
         row = next(row for row, each in enumerate(sets) if unknown[0] in each)
         raise _unknown_labels(unknown, known, positions[row])
+    for old, new in (label_map or {}).items():
+        if old in known and matches.get(new, old) != old:
+            raise LabelError(
+                f"`label_map` replaces {old!r} with {new!r}, but {new!r} is read as the model's label {matches[new]!r}",
+                hint="Map the other labels to those of the model instead.",
+            )
     understood = {old: new for old, new in matches.items() if old != new}
     if understood:
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]

@@ -67,21 +67,22 @@ def disagreement_columns(predictions: Sequence[LabelledPredictions]) -> list[str
     return columns
 
 
-def disagreements(predictions: Sequence[LabelledPredictions]) -> Iterator[dict[str, Any]]:
+def disagreements(predictions: Sequence[LabelledPredictions], separator: str = "; ") -> Iterator[dict[str, Any]]:
     """Yield a row for each text for which the predictions differ: position, text, true label, and all predictions.
 
     Args:
         predictions: aligned predictions of two or more models.
+        separator: string between several labels of a text.
     """
     first = predictions[0]
     for row, document in enumerate(first.documents):
-        labels = [label_text(each, each.predicted[row]) for each in predictions]
+        labels = [label_text(each, each.predicted[row], separator) for each in predictions]
         if len(set(labels)) == 1:
             continue
         fields: dict[str, Any] = {
             "where": document.where,
             "text": document.text,
-            "label": label_text(first, first.targets[row]),
+            "label": label_text(first, first.targets[row], separator),
         }
         for number, (each, label) in enumerate(zip(predictions, labels, strict=True), start=1):
             fields[f"predicted_{number}"] = label

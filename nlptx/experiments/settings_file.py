@@ -11,6 +11,9 @@ from nlptx.experiments.search_space import Values, values_of
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.paths import FilePath
 
+# The stages, in the order of their sections.
+STAGES = ("cooccur", "pca", "train")
+
 
 def non_default(values: Values) -> Values:
     """Return the settings that differ from the defaults of their stage (``cooccur``, ``pca`` or ``train``)."""
@@ -23,7 +26,7 @@ def write_settings(path: FilePath, values: Values, comments: Sequence[str] = ())
 
     Args:
         path: path of the file.
-        values: settings, as ``stage.setting`` -> value.
+        values: settings, and other options of a stage, as ``stage.setting`` -> value.
         comments: lines of text to write as comments at the beginning of the file.
 
     Raises:
@@ -31,7 +34,7 @@ def write_settings(path: FilePath, values: Values, comments: Sequence[str] = ())
     """
     lines = [f"# {line}" for line in comments]
     section = ""
-    for name, value in values.items():
+    for name, value in sorted(values.items(), key=lambda item: STAGES.index(item[0].partition(".")[0])):
         stage, _, setting = name.partition(".")
         if stage != section:
             section = stage

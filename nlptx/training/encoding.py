@@ -109,6 +109,12 @@ def encode(
     held_out = None
     if given.valid is not None:
         held_out = known_ids(read(valid_texts, len(texts))), encode_targets(valid_names, names, given.separator)
+    lexicon = LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None
+    if given.lexicon and lexicon is None:
+        context.on_note(
+            "warning: the lexicon has no effect, because each of its entries has the value 0, contains an unknown word,"
+            f" or has more than {settings.ngrams} words (`ngrams`)"
+        )
     return EncodedTexts(
         vocabulary=vocabulary,
         vectors=vectors,
@@ -119,7 +125,7 @@ def encode(
         weights=given.weights,
         valid=held_out,
         unlabelled=known_ids(read(unlabelled, len(texts) + len(valid_texts))),
-        lexicon=LexiconPrior.of(given.lexicon, vocabulary, settings.ngrams) if given.lexicon else None,
+        lexicon=lexicon,
     )
 
 

@@ -320,3 +320,24 @@ def test_several_labels_per_text(tmp_path, monkeypatch):
     assert {label["label"] for label in by_model["profile"]["labels"]} == {"good", "plot"}
     assert len(by_model["suggested"]) == 2
     assert "delete the lines that you do not label" in call(*words, "--to-label", "next.csv").stderr
+
+
+def test_labels_that_differ_only_in_case_and_labels_for_missing_values_are_noted(tmp_path):
+    rows = "".join(f"good film {number},{('pos', 'POS', 'neg', '?')[number % 4]}\n" for number in range(40))
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
+    notes = call("check", tmp_path / "a.csv", "-j", "1", code=None).stderr
+    assert "labels 'POS' (10 texts) and 'pos' (10 texts) are read as different labels" in notes
+    assert "label '?' (10 texts) is treated like any other label" in notes
+
+
+def test_a_label_map_need_not_apply_to_the_test_data(tmp_path):
+    (tmp_path / "a.csv").write_text("text;label\n" + "".join(f"film {n};{n % 2}\n" for n in range(20)))
+    (tmp_path / "b.jsonl").write_text('{"text": "film 3", "label": "pos"}\n')
+    words = ("--against", tmp_path / "b.jsonl", "--map", "1=pos", "--map", "0=neg", "--delimiter", ";")
+    report = call("check", tmp_path / "a.csv", *words, "-j", "1", "--json").json
+    assert report["faults"]["overlap"]["count"] == 1
+
+
+@pytest.mark.parametrize("words", [("check", "--similarity"), ("evaluate", "--min-accuracy")])
+def test_nan_is_in_no_range(words, work):
+    assert "nan is not a number" in failure(words[0], work / "test.tsv", words[1], "nan")[1]

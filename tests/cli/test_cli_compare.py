@@ -128,6 +128,21 @@ def test_labelled_texts_with_predictions_are_noted(folder):
         assert note not in run("compare", *words, "--json", cwd=folder).stderr
 
 
+def test_the_map_applies_to_labels_that_only_a_table_has(folder, tmp_path):
+    """In this table, 0 means positive, and every prediction is right."""
+    rows = [f"{text} {number},{int(label == 'neg')}\n" for number, (text, label) in enumerate(TEXTS)]
+    (tmp_path / "numbers.csv").write_text("text,predicted\n" + "".join(rows))
+    words = (tmp_path / "numbers.csv", "bundled", folder / "data.tsv", "--json")
+    assert run("compare", *words).json["candidates"][0]["accuracy"] == 0
+    mapped = ("--map", "1=neg", "--map", "0=pos")
+    assert run("compare", *words, *mapped).json["candidates"][0]["accuracy"] == 1
+    table = run("evaluate", folder / "data.tsv", "-m", tmp_path / "numbers.csv", *mapped, "--json").json
+    assert table["accuracy"] == 1
+    message = refused("compare", *words, "--map", "neg=1", "--map", "pos=0", code=3).stderr
+    assert "--map replaces 'neg' with '1', but '1' is read as the model's label 'pos'" in message
+    assert "but the data has only the labels" in refused("compare", *words, "--map", "2=pos", code=3).stderr
+
+
 def test_data_from_a_pipe(folder):
     data = (folder / "data.tsv").read_text()
     words = ("compare", "bad.csv", "good.jsonl", "-", "--input-format", "tsv", "--json")

@@ -234,6 +234,34 @@ def test_an_unknown_label_is_an_error_and_can_be_mapped(model, tmp_path):
     assert report["texts"] == 3
 
 
+def test_a_model_with_one_label_per_text_needs_data_with_one_label_per_text(table):
+    code, message = failure("evaluate", table, "--label-separator", ";", "-j", "1")
+    assert code == 3
+    assert "but the model predicts exactly one label for each text" in message
+
+
+def test_the_output_of_predict_can_be_evaluated(model, table, tmp_path):
+    table.write_text(table.read_text() + "zzzz\tred\n")
+    call("predict", table, "-m", model, "-q", "-o", tmp_path / "p.csv")
+    result = call("evaluate", "-m", tmp_path / "p.csv", "--label-separator", ";", "--json")
+    assert result.json["texts"] == 61
+    assert "1 of 61 texts have no answer, which counts as no label" in result.stderr
+
+
+def test_training_from_a_multi_label_model_needs_no_separator(model, table, tmp_path):
+    call("train", table, "--start", model, "--epochs", "0", "-q", "-o", tmp_path / "m.npz")
+    assert nlptx.Model.load(tmp_path / "m.npz").label_names == LABELS
+
+
+def test_tables_that_are_written_have_the_separator_of_the_data(table, tmp_path):
+    text = table.read_text().replace(";", "|")
+    table.write_text(text + "\n".join(text.splitlines()[1:3]) + "\n")
+    call("check", table, "--label-separator", "|", "--bad-rows", tmp_path / "bad.tsv", "-j", "1", code=None)
+    rows = list(csv.DictReader((tmp_path / "bad.tsv").read_text().splitlines(), delimiter="\t"))
+    assert rows
+    assert all(";" not in row["label"] for row in rows)
+
+
 def test_abstention_applies_to_whole_sets(model, table):
     report = call("evaluate", table, "-m", model, "--abstain", "0.5", "--json", "-j", "1").json
     assert 0 < report["coverage"] <= 1

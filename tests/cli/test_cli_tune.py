@@ -29,6 +29,17 @@ def test_the_settings_file_is_accepted_by_train(here):
     assert header_of("m.npz")["settings"]["epochs"] == 1
 
 
+def test_the_settings_file_names_the_lexicon_and_the_model(here, tmp_path):
+    (tmp_path / "l.tsv").write_text("good\t1\nbad\t-1\n")
+    call("tune", here / "train.tsv", "--folds", "2", "--rounds", "1", "--epochs", "0", "--lexicon", "l.tsv", "-q")
+    with open("tuned.toml", "rb") as file:
+        assert tomllib.load(file)["train"]["lexicon"] == "l.tsv"
+    words = ("--folds", "2", "--rounds", "1", "--epochs", "0", "--start", here / "model.npz", "-q")
+    call("tune", here / "train.tsv", *words, "-o", "s.toml")
+    with open("s.toml", "rb") as file:
+        assert tomllib.load(file)["train"]["start"] == str(here / "model.npz")
+
+
 def test_json_and_given_settings_are_not_changed(here):
     words = ("--folds", "2", "--rounds", "1", "--epochs", "1", "--measure", "accuracy")
     report = call("tune", here / "train.tsv", *words, "--json", "-q").json

@@ -60,3 +60,12 @@ def test_invalid_maps_are_rejected(words, says):
 
 def test_surrounding_spaces_are_ignored_and_equals_signs_can_be_escaped():
     assert parse_label_map([" New  York = city ", r"a\=b=c=d"]) == {"New York": "city", "a=b": "c=d"}
+
+
+def test_accents_may_be_composed_or_not(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\nx,cafe\u0301\ny,caf\u00e9\nz,bar\n")
+    assert read_training_data(path).labels == ["caf\u00e9", "caf\u00e9", "bar"]
+    options = ReadOptions(label_map=parse_label_map(["cafe\u0301=bar"]))
+    assert read_training_data(path, options=options).labels == ["bar"] * 3
+    write(tmp_path / "folder/cafe\u0301/a.txt", "x")
+    assert read_training_data(tmp_path / "folder").labels == ["caf\u00e9"]

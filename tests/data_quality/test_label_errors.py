@@ -14,7 +14,9 @@ POSITIVE, NEGATIVE = ["good", "great", "lovely", "fine", "superb"], ["bad", "awf
 
 def rows_of(texts, labels, sets=False):
     documents = [Document(text, "", "d.tsv", line) for line, text in enumerate(texts, start=2)]
-    return Rows(documents, [(label,) if isinstance(label, str) else label for label in labels], sets=sets)
+    return Rows(
+        documents, [(label,) if isinstance(label, str) else label for label in labels], separator=";" if sets else None
+    )
 
 
 def reviews(count, rng):

@@ -20,7 +20,7 @@ LABELLED = [("a great film", "pos"), ("great and good", "pos"), ("an awful film"
 def rows_of(pairs, source="data.csv", sets=False):
     documents = [Document(text, source, line) for line, (text, _) in enumerate(pairs, start=2)]
     labels = [None if label is None else (label,) if isinstance(label, str) else label for _, label in pairs]
-    return Rows(documents, labels, sets=sets)
+    return Rows(documents, labels, separator=";" if sets else None)
 
 
 def suggested(unlabelled, count=9, labelled=LABELLED, jobs=1, **more):

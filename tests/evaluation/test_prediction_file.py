@@ -312,10 +312,19 @@ def test_texts_without_a_row_are_left_out_if_the_table_may_be_incomplete(tmp_pat
             read_predictions(written(tmp_path, table), data=data, complete=False)
 
 
-def test_no_answer_is_not_a_set_of_labels(tmp_path):
-    path = written(tmp_path, "text,label,predicted\nx,a;b,a\ny,,?\n")
-    with pytest.raises(DataError, match=r"a\.csv:3: column 'predicted' contains '\?'"):
-        read_predictions(path, ReadOptions(label_separator=";"))
+def test_no_answer_counts_as_no_label_of_several(tmp_path):
+    path = written(tmp_path, "text,label,predicted\nx,a;b,a\ny,b,?\nz,,?\n")
+    notes = []
+    found = read_predictions(path, ReadOptions(label_separator=";"), notes.append)
+    assert found.correct.tolist() == [False, False, True]
+    assert notes == [f"{path}: 2 of 3 texts have no answer, which counts as no label"]
+
+
+def test_probabilities_of_several_labels_need_the_separator(tmp_path):
+    path = written(tmp_path, "text,label,predicted,prob_a,prob_b\nx,a,a,0.9,0.8\ny,b,b,0.9,0.8\n")
+    with pytest.raises(DataError) as caught:
+        read_predictions(path)
+    assert "`label_separator`" in caught.value.hint
 
 
 def test_a_model_is_not_a_table(tmp_path):

@@ -131,3 +131,23 @@ def test_a_damaged_file_is_an_error_that_names_the_line(tmp_path, text, message)
     (tmp_path / "a.tsv").write_text(text, errors="surrogateescape")
     with pytest.raises(DataError, match=message):
         read_lexicon(tmp_path / "a.tsv")
+
+
+def test_a_lexicon_that_has_no_effect_causes_a_warning():
+    texts, labels = ["a good film", "a bad film"] * 10, ["pos", "neg"] * 10
+    notes = []
+    settings = nlptx.TrainSettings(epochs=0, lsa_components=0)
+    nlptx.fit(texts, labels, settings=settings, lexicon={"not at all good": 1.0}, on_note=notes.append)
+    assert any(note.startswith("warning: the lexicon has no effect") for note in notes)
+
+
+@pytest.mark.parametrize("content", ["good\t1,5\nbad\t-2\n", "good 1\n"])
+def test_a_first_line_that_is_not_a_header_is_refused(tmp_path, content):
+    (tmp_path / "l.tsv").write_text(content)
+    with pytest.raises(DataError, match=r"l\.tsv:1"):
+        read_lexicon(tmp_path / "l.tsv")
+
+
+def test_a_missing_lexicon_is_a_usage_error(tmp_path):
+    with pytest.raises(SettingsError, match="no such file"):
+        read_lexicon(tmp_path / "l.tsv")
