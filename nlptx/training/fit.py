@@ -31,7 +31,7 @@ from nlptx.training.initialization import initial_model
 from nlptx.training.label_set_settings import fitting_loss, initial_label_sets
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import check_several
-from nlptx.training.linear_combination import combine_linear_models
+from nlptx.training.linear_combination import combine_linear_models, start_from_linear_models
 from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.own_embeddings import OwnEmbeddings
@@ -177,6 +177,8 @@ def fit(
                     ngram_features,
                     label_sets,
                 )
+            if has_network and start is None:
+                start_from_linear_models(model, data.train)
             if has_network:
                 model.history = _train_network(model, data, context)
             else:

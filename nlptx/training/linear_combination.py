@@ -1,4 +1,4 @@
-"""Training without a network (``--epochs 0``): the outputs of the linear n-gram models are added with fitted weights.
+"""Adds the outputs of the linear n-gram models, with fitted weights. This is where training starts.
 
 With the outputs x_nmc of model m for text n and class c, the outputs of the classifier are
 
@@ -6,8 +6,12 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
 
 The weights a_m >= 0 and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
 fold, plus half of the sum of (a_m - 1/M)^2. This prior matters only in a small training set, where the features may by
-chance separate the classes perfectly, or in the wrong direction. The classifier still has a network, so that it can be
-used like any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
+chance separate the classes perfectly, or in the wrong direction.
+
+Training without a network (``--epochs 0``) ends here. The classifier still has a network, so that it can be used like
+any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0. With a network, only
+the weights of its head start at 0. The outputs are then those of the linear models before the first step, so a network
+that is trained on few texts, for a few steps, does not make them worse.
 """
 
 from __future__ import annotations
@@ -53,9 +57,11 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
             hint="Set `epochs` to 1 or more.",
         )
     context.report("combining linear models", 0)
-    train, is_balanced = data.train, model.settings.class_weight == "balanced"
-    class_weights = balanced_weights(train.targets, len(model.labels), train.weights) if is_balanced else None
-    loss, accuracy = _fit(model, train, 1 if model.ngram_features.latent is None else 2, class_weights)
+    for name, parameter in model.network.parameters():
+        if not name.startswith("text_projection."):
+            parameter.value[...] = 0
+    class_weights = _class_weights(model, data.train)
+    loss, accuracy = _fit(model, data.train, class_weights)
     record = {"epoch": 1, "step": 0, "loss": round(loss, 5), "accuracy": round(accuracy, 5)}
     if len(data.valid):
         loss, accuracy = validate(model, data.valid, context.workers, class_weights)
@@ -75,17 +81,31 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
     }
 
 
-def _fit(model: Model, train: Examples, models: int, class_weights: NDArray[np.float32] | None) -> tuple[float, float]:
-    """Set the parameters of the model. Return the out-of-fold loss and accuracy on the training texts."""
+def start_from_linear_models(model: Model, train: Examples) -> None:
+    """Set the parameters of an untrained model so that its outputs are those of the linear models.
+
+    Do nothing if there are no n-gram features, or if the outputs have no bias.
+    """
+    if train.ngram_features is not None and model.network.head.bias is not None:
+        _fit(model, train, _class_weights(model, train))
+        model.network.head.weight.value[...] = 0
+
+
+def _class_weights(model: Model, train: Examples) -> NDArray[np.float32] | None:
+    if model.settings.class_weight == "none":
+        return None
+    return balanced_weights(train.targets, len(model.labels), train.weights)
+
+
+def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | None) -> tuple[float, float]:
+    """Fit a_m and b_c. Return the out-of-fold loss and accuracy on the training texts."""
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     network, features = model.network, train.ngram_features
     projection, bias = network.text_projection, network.head.bias
-    if projection is None or features is None or bias is None:
+    if projection is None or features is None or bias is None or model.ngram_features is None:
         raise ValueError("the model has no n-gram features")
-    for _, parameter in network.parameters():
-        if parameter is not projection.weight:
-            parameter.value[...] = 0
+    models = 1 if model.ngram_features.latent is None else 2
     text_features = features.text_features()
     of_text = np.ones(len(train)) if train.weights is None else train.weights
     total_weight = of_text.sum()

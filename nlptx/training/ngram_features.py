@@ -25,8 +25,9 @@ from nlptx.training.targets import count_labels
 
 # Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
-# Default of ``--ngram-min-texts``.
-_MIN_TEXTS = 2
+# If ``--ngram-min-texts`` is automatic, n-grams must be found in this number of texts. If there is a network, and the
+# texts have few words, n-grams in a single text are used too, which lowers the log-loss.
+_MIN_TEXTS, _FEW_WORDS = 2, 250_000
 
 
 def add_ngram_features(
@@ -48,7 +49,7 @@ def add_ngram_features(
         classes=len(encoded.labels),
         order=settings.ngrams,
         words=len(encoded.vocabulary),
-        min_texts=settings.ngram_min_texts or _MIN_TEXTS,
+        min_texts=settings.ngram_min_texts or _automatic_min_texts(texts, settings, len(encoded.labels)),
         components=settings.lsa_components,
         folds=FOLDS if settings.epochs else linear_combination.number_of_folds(len(texts)),
         of_tokens=settings.epochs > 0,
@@ -65,6 +66,11 @@ def add_ngram_features(
 
     ngram_features, of_examples = context.feature_cache.get((*inputs, encoded.lexicon), fit)
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
+
+
+def _automatic_min_texts(texts: Examples, settings: TrainSettings, labels: int) -> int:
+    few = settings.epochs and labels <= MAX_LABELS and int(texts.ids.lengths.sum(dtype=np.int64)) <= _FEW_WORDS
+    return 1 if few else _MIN_TEXTS
 
 
 def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Model | None) -> None:

@@ -29,7 +29,7 @@ def stored_settings(files, stage):
 def check_improvement(model):
     epochs = model.history["epochs"]
     assert epochs[-1]["loss"] < epochs[0]["loss"]
-    assert epochs[-1]["accuracy"] >= epochs[0]["accuracy"]
+    assert epochs[-1]["accuracy"] >= epochs[0]["accuracy"] - 0.02  # words are dropped at random
     assert model.history["best_epoch"] > 1  # the best epoch is chosen by the validation loss
 
 

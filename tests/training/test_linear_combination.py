@@ -184,3 +184,15 @@ def test_texts_sorted_by_label_are_learned_as_well_as_others():
         return accuracy(model, *map(list, zip(*test, strict=True)))
 
     assert learned(sorted(rows, key=lambda row: row[1])) > learned(rows) - 0.05 > 0.6
+
+
+def test_with_a_network_the_outputs_before_the_first_step_are_those_of_the_linear_models():
+    settings = TrainSettings(epochs=1, lr=0.0, lsa_components=4, calibrate=False, ngram_min_texts=2)
+    network = nlptx.fit(TEXTS, LABELS, settings=settings)
+    alone = nlptx.fit(
+        TEXTS, LABELS, settings=TrainSettings(epochs=0, lsa_components=4, calibrate=False, ngram_min_texts=2)
+    )
+    rows = [network.encode(text) for text in TEXTS[:20]]
+    found = network.probabilities(rows)
+    assert_allclose(found, alone.probabilities([alone.encode(text) for text in TEXTS[:20]]), atol=0.02)
+    assert np.ptp(found[:, 0]) > 0.5
