@@ -172,7 +172,7 @@ def test_invalid_values_are_value_errors():
         with pytest.raises(ValueError, match=f"`jobs` is {jobs!r}; expected an int of at least 1"):
             nlptx.count(TEXTS, COUNT, jobs)
     with pytest.raises(ValueError, match="Set `components` to 2"):
-        nlptx.fit_pca(nlptx.count(["a b"], COUNT, 1))
+        nlptx.fit_pca(nlptx.count(["a b"], COUNT, 1), nlptx.PcaSettings(components=3))
     with pytest.raises(ValueError, match="`texts` is empty"):
         nlptx.evaluate(fit(), [], [])
 

@@ -1,4 +1,4 @@
-"""Adds the outputs of the linear n-gram models, with fitted weights. This is where training starts.
+"""Adds the outputs of the linear n-gram models, with fitted weights.
 
 With the outputs x_nmc of model m for text n and class c, the outputs of the classifier are
 
@@ -9,9 +9,11 @@ fold, plus half of the sum of (a_m - 1/M)^2. This prior matters only in a small 
 chance separate the classes perfectly, or in the wrong direction.
 
 Training without a network (``--epochs 0``) ends here. The classifier still has a network, so that it can be used like
-any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0. With a network, only
-the weights of its head start at 0. The outputs are then those of the linear models before the first step, so a network
-that is trained on few texts, for a few steps, does not make them worse.
+any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
+
+With a network and few texts, training starts here: only the weights of the head start at 0, so before the first step,
+the outputs are those of the linear models. Otherwise, a network that is trained for so few steps would make them worse.
+With many texts, a_m = 1/M and random weights are a better start, because the network then has more to learn.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from nlptx.training.loss import balanced_weights, validate
 # enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
 # texts are too weak.
 _FOLDS, _FOLDS_OF_FEW, _FEW_TEXTS = 2, 5, 10_000
+# With fewer texts than this number, training a network starts from the fitted weights.
+_FEW_TEXTS_OF_NETWORK = 2000
 # Number of texts whose outputs are in memory at the same time.
 _TOGETHER = 1 << 17
 
@@ -84,9 +88,10 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
 def start_from_linear_models(model: Model, train: Examples) -> None:
     """Set the parameters of an untrained model so that its outputs are those of the linear models.
 
-    Do nothing if there are no n-gram features, or if the outputs have no bias.
+    Do nothing if there are many texts, if there are no n-gram features, or if the outputs have no bias.
     """
-    if train.ngram_features is not None and model.network.head.bias is not None:
+    few = len(train.texts()) < _FEW_TEXTS_OF_NETWORK
+    if few and train.ngram_features is not None and model.network.head.bias is not None:
         _fit(model, train, _class_weights(model, train))
         model.network.head.weight.value[...] = 0
 

@@ -82,7 +82,8 @@ def test_a_closed_pipe_ends_a_command_silently(words, work):
 def diverged(work, tmp_path_factory):
     """The result of a training run with a learning rate that is far too high, and the files that it leaves behind."""
     folder = tmp_path_factory.mktemp("diverged")
-    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--lr", "1e30", "-q", "-o", "out.npz")
+    words = ("train", work / "train.tsv", "-e", work / "embeddings.npz", *TRAIN, "--ngrams", "0", "--lr", "1e30")
+    words = (*words, "-q", "-o", "out.npz")
     return run(*last_of_each(*words), code=1, cwd=folder), contents(folder)
 
 
@@ -101,7 +102,9 @@ def test_the_message_about_divergence_is_short(diverged):
 @pytest.mark.parametrize("held_out", ["0.1", "0"])
 def test_divergence_at_the_last_step_is_detected(held_out, work, tmp_path):
     """No later step could reveal this divergence. No model is saved, and no interruption is reported."""
-    words = one_step(work, "--lr", "1e30", "--warmup", "0", "--weight-averaging", "0", "--valid-share", held_out)
+    words = one_step(
+        work, "--ngrams", "0", "--lr", "1e30", "--warmup", "0", "--weight-averaging", "0", "--valid-share", held_out
+    )
     result = run(*words, "-o", "out.npz", code=1, cwd=tmp_path)
     assert "diverged" in result.stderr
     assert contents(tmp_path) == {}

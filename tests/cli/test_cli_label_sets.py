@@ -218,6 +218,7 @@ def test_the_order_of_labels_does_not_matter(model, tmp_path):
 
 
 def test_the_minimum_accuracy_is_that_of_the_sets(model, table):
+    table.write_text(table.read_text().replace("\tred\n", "\tblue\n", 1))  # so that not all predictions are correct
     accuracy = call("evaluate", table, "-m", model, "--json", "-j", "1").json["accuracy"]
     call("evaluate", table, "-m", model, "--min-accuracy", accuracy - 0.01, "-j", "1")
     assert failure("evaluate", table, "-m", model, "--min-accuracy", 1, "-j", "1")[0] == 5

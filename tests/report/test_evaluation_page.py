@@ -183,10 +183,11 @@ def test_large_data_gives_a_small_page(work, model, tmp_path):
 
 
 def test_with_many_labels_confusions_are_listed_and_six_curves_are_drawn(work, tmp_path):
-    rows = make_rows(tuple(LABEL_WORDS), 60, seed=1)
-    write_tsv(tmp_path / "d.tsv", [(text, f"{label} {n % 4}") for n, (text, label) in enumerate(rows)])
+    for seed, name in enumerate(("train.tsv", "d.tsv"), start=1):
+        rows = make_rows(tuple(LABEL_WORDS), 60, seed=seed)
+        write_tsv(tmp_path / name, [(text, f"{label} {n % 4}") for n, (text, label) in enumerate(rows)])
     words = last_of_each(*TRAIN, "--width", "64")
-    run("train", "d.tsv", "-e", work / "embeddings.npz", *words, "-q", "-o", "m.npz", cwd=tmp_path)
+    run("train", "train.tsv", "-e", work / "embeddings.npz", *words, "-q", "-o", "m.npz", cwd=tmp_path)
     call("evaluate", tmp_path / "d.tsv", "-m", tmp_path / "m.npz", "-q", "--report", tmp_path / "r.html")
     page = page_of(tmp_path / "r.html")
     assert not page.find("table", class_="matrix")
