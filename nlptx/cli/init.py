@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
-from nlptx.cli.reading_options import label_map_option
+from nlptx.cli.reading_options import label_map_option, label_separator_option
+
+if TYPE_CHECKING:
+    from nlptx.corpus.document import ReadOptions
 
 
 @command()
@@ -17,9 +24,17 @@ from nlptx.cli.reading_options import label_map_option
 @option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
 @option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
 @label_map_option
+@label_separator_option
 @run_options(json_help="Print the names of the files as one JSON object.", computes=False)
 def init(
-    folder: str, train: str, test: str, text_column: str, label_column: str, map: tuple[str, ...], run: Run
+    folder: str,
+    train: str,
+    test: str,
+    text_column: str,
+    label_column: str,
+    map: tuple[str, ...],
+    label_separator: str | None,
+    run: Run,
 ) -> None:
     """Create an experiment: a folder with a Makefile and settings files.
 
@@ -36,16 +51,37 @@ def init(
     from nlptx.cli.reporter import print_json
     from nlptx.corpus.document import ReadOptions
     from nlptx.corpus.label_map import parse_label_map
+    from nlptx.corpus.source import is_archive
+    from nlptx.corpus.training_data import SPLITS
     from nlptx.experiments.new_experiment import write_experiment
 
     check_names(folder, train, test)
-    parse_label_map(map)
+    options = ReadOptions(
+        text_column=text_column,
+        label_column=label_column,
+        label_map=parse_label_map(map),
+        label_separator=label_separator,
+    )
+    if train == test and os.path.isfile(train) and not is_archive(train):
+        run.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too good")
+    for name, splits in ((train, SPLITS), (test, ("test",))):
+        _check_first_row(name, replace(options, splits=splits))
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
     reading += [word for pair in map for word in ("--map", pair)]
+    reading += [] if label_separator is None else ["--label-separator", label_separator]
     paths = [str(path) for path in write_experiment(folder, train, test, reading, run.jobs)]
     if run.json:
         print_json({"output": folder, "files": paths})
         return
     run.reporter.note(f"wrote {', '.join(paths)}")
     run.reporter.note(f"next: edit {folder}/settings/candidate.toml, then run make -C {folder}")
+
+
+def _check_first_row(path: str, reading: ReadOptions) -> None:
+    """Read the first labelled text, so that wrong column names are found now. Raises the same errors as training."""
+    from nlptx.corpus.corpus import Corpus
+    from nlptx.corpus.labelled import LabelledDocuments
+
+    if os.path.exists(path):  # a missing file is reported when the experiment is written
+        next(iter(LabelledDocuments(Corpus([path], reading), "unsup")), None)

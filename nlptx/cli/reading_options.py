@@ -45,7 +45,7 @@ _exclude = option(
     group="Data",
     help="Table of rows to leave out, as written by nlptx check.",
 )
-_label_separator = option(
+label_separator_option = option(
     "--label-separator", metavar="CHAR", group="Data", help="Read several labels per text, separated by CHAR."
 )
 
@@ -154,7 +154,7 @@ def reading_options(
 
         result: Function = wrapped
         for enabled, add in (
-            (training or separator, _label_separator),
+            (training or separator, label_separator_option),
             (training, _weight_column),
             (labelled, label_map_option),
             (exclude, _exclude),

@@ -1,6 +1,6 @@
 """Reads folders and archives, in which every .txt file is one document.
 
-So is every file whose name is a number, as in the 20 Newsgroups corpus.
+Files whose names are numbers are documents too, because this is their form in the 20 Newsgroups corpus.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class _Skipped:
         self._files: list[str] = []
         self._links: list[str] = []
         self._in_other_splits = 0
-        self._unnoticed: list[str] = []  # files in other splits, if the folder has a name that does not tell
+        # Files in splits with another name, such as val/. The user may not know that these folders are splits.
+        self._in_renamed_splits: list[str] = []
 
     def add(self, path: str) -> None:
         """Add a file that was not read; ``path`` is relative to the folder or archive."""
@@ -114,7 +115,7 @@ class _Skipped:
             if _is_text(name):
                 self._in_other_splits += 1
                 if location.split not in above.split("/"):
-                    self._unnoticed.append(path)
+                    self._in_renamed_splits.append(path)
         elif location.label is not None or format_by_name(name) != "text" or is_packed(name) or is_archive(name):
             self._files.append(path)
 
@@ -130,9 +131,9 @@ class _Skipped:
         if self._links:
             advice = "because it is a link" if len(self._links) == 1 else "because they are links"
             on_note(where, f"{_counted(self._links)} not read, {advice}; pack files instead of links")
-        if self._unnoticed:
+        if self._in_renamed_splits:
             advice = "`splits=()` reads all splits"
-            on_note(where, f"{_counted(self._unnoticed)} not read, because they are in another split; {advice}")
+            on_note(where, f"{_counted(self._in_renamed_splits)} not read, because they are in another split; {advice}")
 
     def nothing_in(self, where: str) -> DataError:
         """Return the error for a folder or archive in which no file was read."""

@@ -68,5 +68,8 @@ def _relative(path: str | Path, folder: Path) -> str:
         raise DataError("there is no such file", where=str(path))
     name = os.path.relpath(path, folder)
     if not _PLAIN.fullmatch(name):
-        raise SettingsError(f"{name!r} cannot be used in a Makefile; expected no spaces or special characters")
+        raise SettingsError(
+            f"{name!r} cannot be used in a Makefile; expected no spaces or special characters",
+            hint="Rename the file, or make a link to it.",
+        )
     return name

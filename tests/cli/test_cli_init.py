@@ -55,6 +55,21 @@ def test_the_files_and_what_to_do_next(work, tmp_path):
     assert found == {"output": "c", "files": ["c/Makefile", "c/settings/base.toml", "c/settings/candidate.toml"]}
 
 
+def test_columns_are_checked_before_anything_is_written(work, tmp_path):
+    shutil.copy(work / "train.tsv", tmp_path)
+    result = refused("init", "a", "train.tsv", "train.tsv", "--text-column", "Nope", code=3, cwd=tmp_path)
+    assert "no column 'Nope'" in result.stderr
+    assert "TRAIN and TEST are the same file" in result.stderr
+    assert not (tmp_path / "a").exists()
+
+
+def test_several_labels_per_text(tmp_path):
+    (tmp_path / "d.csv").write_text("text,label\na,x|y\nb,\n")
+    (tmp_path / "t.csv").write_text("text,label\na,x|y\nb,\n")
+    run("init", "a", "d.csv", "t.csv", "--label-separator", "|", cwd=tmp_path)
+    assert "--label-separator '|'" in (tmp_path / "a/Makefile").read_text()
+
+
 def test_other_columns_and_labels(work, tmp_path):
     shutil.copy(work / "train.tsv", tmp_path)
     options = "--text-column", "My $text", "--label-column", "stars", "--map", "1=neg"
