@@ -70,8 +70,8 @@ def test_several_labels_per_text(tmp_path):
     assert "--label-separator '|'" in (tmp_path / "a/Makefile").read_text()
 
 
-def test_other_columns_and_labels(work, tmp_path):
-    shutil.copy(work / "train.tsv", tmp_path)
+def test_other_columns_and_labels(tmp_path):
+    (tmp_path / "train.tsv").write_text("My $text\tstars\na good film\t1\n")
     options = "--text-column", "My $text", "--label-column", "stars", "--map", "1=neg"
     run("init", "exp", "train.tsv", "train.tsv", *options, cwd=tmp_path)
     written = "--text-column 'My $text' --label-column stars --map 1=neg"
