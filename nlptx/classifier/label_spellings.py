@@ -5,6 +5,7 @@ Two labels match if they differ only in case, or if both mean negative or both m
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Sequence
 
 from nlptx.classifier.label_types import as_number
@@ -35,12 +36,17 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
     """
     by_case: dict[str, list[str]] = {}
     for label in known:
-        by_case.setdefault(label.casefold(), []).append(label)
-    candidates = {label: [label] if label in known else by_case.get(label.casefold(), []) for label in found}
+        by_case.setdefault(_folded(label), []).append(label)
+    candidates = {label: [label] if label in known else by_case.get(_folded(label), []) for label in found}
     if all(len(labels) == 1 for labels in candidates.values()):
         return {label: labels[0] for label, labels in candidates.items()}
     pair = _sorted_pair(known)
     return None if pair is None else _as_pair(found, pair)
+
+
+def _folded(label: str) -> str:
+    """Return a label in lower case and composed form (NFC), because a model may have labels in another form."""
+    return unicodedata.normalize("NFC", label).casefold()
 
 
 def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,7 +91,7 @@ def compare(
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
-    found, seen = _predictions(inputs, reading, run)
+    found, seen, reading = _predictions(inputs, reading, run)
     predictions = align(found, run.reporter.note)
     note = run.reporter.note
     names = (
@@ -122,9 +123,13 @@ def compare(
 
 def _predictions(
     inputs: tuple[str, ...], reading: ReadOptions, run: Run
-) -> tuple[list[LabelledPredictions], dict[str, str | None]]:
-    """Return the predictions of each model, and whether each nlptx model was trained or validated on the data."""
+) -> tuple[list[LabelledPredictions], dict[str, str | None], ReadOptions]:
+    """Return the predictions of each model, and whether each nlptx model was trained or validated on the data.
+
+    The third item is ``reading``, with the label separator of a multi-label model.
+    """
     from nlptx.classifier.model import Model
+    from nlptx.corpus.label_map import label_map_notes
     from nlptx.evaluation.file_kind import has_predictions, has_true_labels, is_table
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
     from nlptx.evaluation.prediction_file import read_predictions
@@ -154,19 +159,23 @@ def _predictions(
         data = read_labelled([last], reading, run.reporter.note, check_map=not tables)
     if data is None and not tables:
         raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
-    found = {}
+    found, found_labels = {}, set[str]()
+    read = partial(read_predictions, reading=reading, on_note=run.reporter.note, found_labels=found_labels)
     if data is None:  # use the texts of the first table with true labels; other tables may lack labels
         labelled = [name for name in tables if has_true_labels(name, reading)] or tables
-        found = {name: read_predictions(name, reading, run.reporter.note) for name in labelled}
+        found = {name: read(name) for name in labelled}
         data = _as_data(found[labelled[0]])
     for name in tables:
         if name not in found:
-            found[name] = read_predictions(name, reading, run.reporter.note, data)
+            found[name] = read(name, data=data)
+    if tables:
+        for note in label_map_notes(reading.label_map, found_labels | set(data.replaced)):
+            run.reporter.note(note)
     seen = {name: seen_in(model, data.sha256) for name, model in models.items()}
     with Workers(run.jobs, processes=True) as workers:
         for name, model in models.items():
             found[name] = predict_labelled(model, name, data, scorer(model, workers), run.reporter.note)
-    return [found[name] for name in sources], seen
+    return [found[name] for name in sources], seen, reading
 
 
 def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_data: bool, reading: ReadOptions) -> None:

@@ -126,7 +126,7 @@ class _Skipped:
     def report(self, where: str, on_note: OnNote) -> None:
         """Call ``on_note`` with the number of files and the reason why they were not read, unless there are none."""
         if self._files:
-            advice = "only .txt files are read from folders and archives; rename documents, and pass tables by name"
+            advice = "only .txt files and files named by a number are read; rename documents, and pass tables by name"
             on_note(where, f"{_counted(self._files)} not read, because {advice}")
         if self._links:
             advice = "because it is a link" if len(self._links) == 1 else "because they are links"
@@ -141,6 +141,8 @@ class _Skipped:
         if self._in_other_splits:
             selected = f" in split {' or '.join(self._options.splits)}"
             advice = f" Other splits contain {self._in_other_splits:,} of them; `splits=()` reads all splits."
+        elif self._links:
+            advice = f" {_counted(self._links)} not read, because links are not followed; pack files instead."
         elif self._files:
             advice = f" Rename documents such as {self._files[0]}."
         return DataError(

@@ -37,7 +37,8 @@ def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Fi
 def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each text, the first equal text without a conflicting label; if all have one, the first equal text.
 
-    Thus, if the rows with conflicting labels and all copies are left out, one row of the text remains.
+    Thus, if the rows with conflicting labels and all copies are left out, one row of the text remains, provided that
+    one of its labels is more frequent than the others. If none is, the right label is unknown, and no row remains.
     """
     kept = np.arange(len(first))
     # The rows are assigned from the last to the first, so the first one remains.

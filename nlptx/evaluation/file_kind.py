@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import islice
 
 from nlptx.corpus.compression import is_packed, open_by_name
 from nlptx.corpus.content import HEAD, not_text
@@ -13,6 +14,8 @@ from nlptx.corpus.opening import STDIN
 from nlptx.corpus.source import format_by_name
 from nlptx.evaluation.prediction_cells import find_column, predicted_column, probability_columns
 
+# Number of rows in which columns are looked for.
+_ROWS = 1000
 _PARQUET = b"PAR1"
 _DELIMITERS = (b"\t", b",", b";", b"|")
 
@@ -32,14 +35,13 @@ def is_table(path: str) -> bool:
 
 def has_predictions(path: str, reading: ReadOptions) -> bool:
     """Return whether a file is a table that has predictions, in columns that have the expected names."""
-    first = _first_row(path, reading) if is_table(path) else None
-    return first is not None and bool(predicted_column([first]) or probability_columns([first]))
+    rows = _first_rows(path, reading) if is_table(path) else []
+    return bool(predicted_column(rows) or probability_columns(rows))
 
 
 def has_true_labels(path: str, reading: ReadOptions) -> bool:
     """Return whether a table has a column with the true labels."""
-    first = _first_row(path, reading)
-    return first is not None and find_column([first], reading.label_column) is not None
+    return find_column(_first_rows(path, reading), reading.label_column) is not None
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
@@ -52,8 +54,9 @@ def with_format(path: str, reading: ReadOptions) -> ReadOptions:
     return replace(reading, format=format, delimiter=None)
 
 
-def _first_row(path: str, reading: ReadOptions) -> Document | None:
-    return next(iter(Corpus([path], with_format(path, reading))), None)
+def _first_rows(path: str, reading: ReadOptions) -> list[Document]:
+    """Return the first rows of a table. Rows of JSON lines may have different columns."""
+    return list(islice(Corpus([path], with_format(path, reading)), _ROWS))
 
 
 def _head(path: str) -> bytes:

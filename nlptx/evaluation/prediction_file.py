@@ -50,6 +50,7 @@ def read_predictions(
     on_note: Callable[[str], None] = lambda note: None,
     data: LabelledData | None = None,
     complete: bool = True,
+    found_labels: set[str] | None = None,
 ) -> LabelledPredictions:
     """Read predictions from a table that any program may have written.
 
@@ -63,6 +64,8 @@ def read_predictions(
             column is read as the prediction.
         complete: whether the table must have a row for each text of ``data``. If False, texts without a row are left
             out, and a note gives their number.
+        found_labels: set to which the labels in the table are added, before the label map is applied. If it is given,
+            it is not checked whether the label map applies to any of them.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
@@ -81,7 +84,12 @@ def read_predictions(
         data = repeated_for_seeds(data, len(documents))
         documents = [documents[row] for row in match_rows(documents, data.documents)]
     cells = _read_cells(path, documents, reading, data, on_note)
-    labels, named = _true_and_predicted(cells, documents, reading, data, on_note)
+    labels, named, found = _true_and_predicted(cells, documents, reading, data)
+    if found_labels is None:
+        for note in label_map_notes(reading.label_map, found):
+            on_note(note)
+    else:
+        found_labels |= found
     of_columns = map_labels(cells.probability_columns, reading.label_map)
     spelling, names, is_ordered = unite_labels(
         (label for each in labels for label in each),
@@ -179,9 +187,11 @@ def _true_and_predicted(
     documents: Sequence[Document],
     reading: ReadOptions,
     data: LabelledData | None,
-    on_note: Callable[[str], None],
-) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None]]:
-    """Return the true labels and the predicted labels of each text; a prediction is None if there is no answer."""
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None], set[str]]:
+    """Return the true labels and the predicted labels of each text; a prediction is None if there is no answer.
+
+    The third item is the set of all labels before the label map was applied.
+    """
     separator = reading.label_separator
 
     def split(cell: str) -> list[str]:
@@ -194,17 +204,12 @@ def _true_and_predicted(
         split(cell or "") if cell or separator else None for cell in cells.predicted or [None] * len(documents)
     ]
     named = [None if labels is None else mapped(labels) for labels in predicted]
+    found = {*chain(*filter(None, predicted)), *cells.probability_columns}
     if data is not None:
-        of_table = [*chain(*filter(None, predicted)), *cells.probability_columns, *data.replaced]
-        for note in label_map_notes(reading.label_map, of_table):
-            on_note(note)
-        return [(label,) if isinstance(label, str) else label for label in data.labels], named
+        true = [(label,) if isinstance(label, str) else label for label in data.labels]
+        return true, named, found | set(data.replaced)
     written = [split(document.label or "") for document in documents]
-    for note in label_map_notes(
-        reading.label_map, chain(*written, *filter(None, predicted), cells.probability_columns)
-    ):
-        on_note(note)
-    return [mapped(labels) for labels in written], named
+    return [mapped(labels) for labels in written], named, found | set(chain(*written))
 
 
 def _confidence(

@@ -52,13 +52,17 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[
 def without_left_out(found: list[Document], data: LabelledData) -> list[Document]:
     """Return the rows of a table without those for texts that were left out of the data.
 
-    A row is dropped only if the data, too, contains its text less often than the table. The table may have several rows
+    A row is dropped only if its text occurs less often in the data than in the table. The table may have several rows
     per text, one for each seed.
     """
+    if not data.left_out:
+        return found
+    texts, rows = Counter(map(_key, data.documents)), Counter(map(_key, found))
+    if len({rows[key] / count for key, count in texts.items()}) == 1 and rows.keys() == texts.keys():
+        return found  # the table contains exactly the texts of the data, once or for several seeds
     seeds, rest = divmod(len(found), len(data.documents) + len(data.left_out))
     seeds = seeds if seeds and not rest else 1
-    spare = Counter(map(_key, found))
-    spare.subtract(Counter(_key(document) for document in data.documents for _ in range(seeds)))
+    spare = Counter({key: count - seeds * texts[key] for key, count in rows.items()})
     left_out = Counter(_normalized(text) for text in data.left_out for _ in range(seeds))
     kept = []
     for document in reversed(found):

@@ -56,7 +56,7 @@ def find_targets(
         row = next(row for row, each in enumerate(sets) if unknown[0] in each)
         raise _unknown_labels(unknown, known, positions[row])
     for old, new in (label_map or {}).items():
-        if old in known and matches.get(new, old) != old:
+        if old in known and new not in known and matches.get(new, old) != old:
             raise LabelError(
                 f"`label_map` replaces {old!r} with {new!r}, but {new!r} is read as the model's label {matches[new]!r}",
                 hint="Map the other labels to those of the model instead.",

@@ -115,8 +115,11 @@ class Experiment:
         stratum, rng = strata(self.targets, 1 / self.folds), np.random.default_rng(seed)
         if self.groups is not None:
             return grouped_folds(stratum, self.groups, self.folds, rng)
-        first = first_copies(text.encode("utf-8", "replace") for text in self.texts)
-        return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle, first=first)
+        return stratified_folds(stratum, self.folds, rng, shuffle=self.shuffle, first=self._first_copies)
+
+    @cached_property
+    def _first_copies(self) -> NDArray[np.int64]:
+        return first_copies(text.encode("utf-8", "replace") for text in self.texts)
 
     def sample(self, count: int, seed: int) -> Experiment:
         """Return an experiment with about ``count`` of the texts, and with about the same label frequencies.

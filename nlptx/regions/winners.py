@@ -20,7 +20,7 @@ class WordGradient(NamedTuple):
     values: NDArray
 
 
-# For texts of at most this mean length, and at most this number of filters, no loop over the texts is faster.
+# Up to this mean length of the texts and this number of filters, it is faster to avoid a loop over the texts.
 _SHORT, _FEW_FILTERS = 32, 128
 
 

@@ -13,8 +13,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-# A text occurs very often if more than this fraction of all texts are its copies. Up to a number of copies, a larger
-# fraction is still not very often, because a small corpus may contain a file several times.
+# A text occurs very often if more than this fraction of all texts are its copies. In a small corpus, up to ten copies
+# (but at most a tenth of all texts) are not very often, because it may contain a file several times.
 _OFTEN, _FEW_COPIES, _OFTEN_IF_FEW = 0.001, 10, 0.1
 
 
@@ -29,8 +29,13 @@ def first_copies(texts: Iterable[bytes | NDArray]) -> NDArray[np.int64]:
     # The digest of an empty text is replaced with 0, so that empty texts can be told apart from the others.
     digests = (int.from_bytes(blake2b(bytes(text), digest_size=8).digest()) if len(text) else 0 for text in texts)
     keys: NDArray[np.uint64] = np.fromiter(digests, np.uint64)
-    _, index, group, count = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    itself = np.arange(len(keys))
+    order = np.argsort(keys, kind="stable")  # np.unique would need about twice as much memory
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else order
+    counts = np.diff(starts, append=len(keys))
     most = max(_OFTEN * len(keys), min(_FEW_COPIES, _OFTEN_IF_FEW * len(keys)))
-    follows = (keys != 0) & (count[group] <= most)
-    return np.where(follows, index[group], itself)
+    follow = (keys[starts] != 0) & (counts <= most)
+    leader = np.repeat(np.where(follow, order[starts], -1), counts)
+    first = np.empty(len(keys), np.int64)
+    first[order] = np.where(leader >= 0, leader, order)
+    return first

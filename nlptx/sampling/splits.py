@@ -43,6 +43,8 @@ def stratified_split(
         order = np.argsort(shuffled_runs(len(indices), share, rng), kind="stable")
         held_out[indices[order[:count]]] = True
     held_out = held_out[first]
+    for label in np.setdiff1d(targets, targets[~held_out]):  # its only texts are copies of texts with other labels
+        held_out[first == first[np.flatnonzero(targets == label)[0]]] = False
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
@@ -54,8 +56,8 @@ def assign_folds(
     Runs are shuffled, and the runs with the same most frequent label are assigned to the folds in turn. If the
     proportions of the labels differed between the folds, a model fitted without a fold would predict too low
     probabilities for exactly those labels that are frequent in the fold, and features computed out of fold would be
-    misleading. This effect would be largest for texts that are sorted by label. The texts of a rare label may then be
-    in one or two runs. If so, they are divided into as many parts as there are folds.
+    misleading. This effect would be largest for texts that are sorted by label. All texts of a rare label may then be
+    in one or two runs; if so, they are divided evenly among the folds instead.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.

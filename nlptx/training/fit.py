@@ -142,10 +142,10 @@ def fit(
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
             start, settings = without_regions(start, settings, on_note)
-        for note in unused_notes(settings, started=start is not None, unlabelled=bool(given.unlabelled)):
-            on_note(note)
         if isinstance(vectors, OwnEmbeddings):
             vectors, settings = vectors.make(given, settings, seed, workers, on_progress, on_note)
+        for note in unused_notes(settings, started=start is not None, unlabelled=bool(given.unlabelled)):
+            on_note(note)
         has_network = start is not None or settings.epochs > 0
         if not has_network:
             settings = without_network(settings)

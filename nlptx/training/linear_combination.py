@@ -12,8 +12,9 @@ Training without a network (``--epochs 0``) ends here. The classifier still has 
 any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
 
 With a network and few texts, training starts here: only the weights of the head start at 0, so before the first step,
-the outputs are those of the linear models. Otherwise, a network that is trained for so few steps would make them worse.
-With many texts, a_m = 1/M and random weights are a better start, because the network then has more to learn.
+the outputs are those of the linear models. Otherwise the network, which is trained for only a few steps, would make
+them worse. With many texts, a_m = 1/M and random weights are a better start, because the network then has more to
+learn.
 """
 
 from __future__ import annotations

@@ -143,6 +143,20 @@ def test_the_map_applies_to_labels_that_only_a_table_has(folder, tmp_path):
     assert "but the data has only the labels" in refused("compare", *words, "--map", "2=pos", code=3).stderr
 
 
+def test_the_map_may_apply_to_one_of_the_tables_only(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label,predicted\nx,pos,1\ny,neg,neg\n")
+    (tmp_path / "b.csv").write_text("text,predicted\nx,pos\ny,pos\n")
+    result = run("compare", "a.csv", "b.csv", "--map", "1=pos", "--json", cwd=tmp_path).json
+    assert [each["accuracy"] for each in result["candidates"]] == [1, 0.5]
+
+
+def test_the_first_row_of_a_table_may_lack_the_prediction(tmp_path):
+    rows = [{"text": "x", "label": "pos"}, {"text": "y", "label": "neg", "predicted": "neg"}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("compare", "a.jsonl", "a.jsonl", "--json", cwd=tmp_path).json
+    assert result["candidates"][0]["accuracy"] == 0.5
+
+
 def test_data_from_a_pipe(folder):
     data = (folder / "data.tsv").read_text()
     words = ("compare", "bad.csv", "good.jsonl", "-", "--input-format", "tsv", "--json")

@@ -9,6 +9,7 @@ from calling import call, failure
 from reviews import make_reviews
 from sample_data import make_rows, one_step
 
+import nlptx
 from nlptx.artifacts import container
 
 MIXED = 'id|Text|Stars\n1|"good | film"|1\n2|bad film|0\n'
@@ -287,3 +288,18 @@ def test_one_command_and_three_yield_the_same_model_with_weights_and_a_map(tmp_p
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "three.npz").read_bytes()
     (recipe,) = call("info", "one.npz", "--json").json["commands"]
     assert "--weight-column n" in recipe
+
+
+def test_two_labels_of_a_model_can_be_merged(tmp_path):
+    model = nlptx.fit(["good one", "bad one", "fair one"] * 10, ["pos", "neg", "neutral"] * 10)
+    model.save(tmp_path / "m.npz")
+    data = table(tmp_path, "a.csv", [("good one", "pos"), ("fair one", "neutral")])
+    result = call("evaluate", data, "-m", tmp_path / "m.npz", "-j", "1", "--json", "--map", "neutral=neg").json
+    assert result["texts"] == 2
+
+
+def test_a_model_with_labels_in_another_unicode_form_still_fits(tmp_path):
+    model = nlptx.fit(["good one", "bad one"] * 10, ["e\u0301t\u00e9", "hiver"] * 10)
+    model.save(tmp_path / "m.npz")
+    data = table(tmp_path, "a.csv", [("good one", "\u00e9t\u00e9"), ("bad one", "hiver")])
+    assert call("evaluate", data, "-m", tmp_path / "m.npz", "-j", "1", "--json").json["accuracy"] == 1

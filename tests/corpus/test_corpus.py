@@ -164,7 +164,7 @@ def test_files_in_a_folder_that_could_be_read_but_are_not_earn_a_note(tmp_path, 
     notes: list[str] = []
     corpus = Corpus([path], on_note=notes.append)
     assert len(list(corpus)) == 2
-    advice = "because only .txt files are read from folders and archives; rename documents, and pass tables by name"
+    advice = "because only .txt files and files named by a number are read; rename documents, and pass tables by name"
     assert notes == [f"{path}: 3 files (neg/e, ...) were not read, {advice}"]
 
 

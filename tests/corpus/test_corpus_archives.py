@@ -326,5 +326,8 @@ def test_links_in_an_archive_are_not_read_and_earn_a_note(tmp_path):
             archive.addfile(link)
     notes: list[str] = []
     assert [document.text for document in Corpus([str(path)], on_note=notes.append)] == ["good"]
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(link)
+    refused(path, str(path), "contains no .txt file")
     reason = "because they are links; pack files instead of links"
     assert notes == [f"{path}: 2 files (pos/2.txt, ...) were not read, {reason}"]

@@ -131,6 +131,15 @@ def test_rows_for_texts_that_the_data_leaves_out_are_dropped(tmp_path):
         assert (found.texts, found.predicted.tolist()) == (["a", "c"] * seeds, [0, 0] * seeds)
 
 
+def test_rows_for_the_kept_texts_alone_are_all_used(tmp_path):
+    """The texts that are left out are copies of kept texts, and the table has rows for four seeds."""
+    rows = "".join(f"t{number},x\n" for number in range(6)) + "t0,\nt1,\n"
+    data = read_labelled([written(tmp_path, f"text,label\n{rows}", "data.csv")], ReadOptions(skip_bad=True))
+    table = "".join(f"t{number},x\n" for number in range(6)) * 4
+    found = read_predictions(written(tmp_path, f"text,predicted\n{table}"), None, data=data)
+    assert len(found) == 24
+
+
 def test_the_delimiter_of_the_data_does_not_apply_to_the_table(tmp_path):
     data = read_labelled([written(tmp_path, "text;label\na;x\nb;y\n")], ReadOptions(delimiter=";"))
     table = written(tmp_path, "text,predicted\na,x\nb,x\n", "b.csv")

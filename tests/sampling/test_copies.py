@@ -20,6 +20,7 @@ def test_a_text_that_occurs_very_often_is_no_copy():
     assert_array_equal(first_copies([b"yes"] * 11 + [bytes([n]) for n in range(189)]), np.arange(200))
     assert first_copies([b"yes"] * 10 + [bytes([n]) for n in range(190)])[:10].tolist() == [0] * 10
     assert_array_equal(first_copies([b"a", b"b", b"a", b"b"]), np.arange(4))
+    assert len(first_copies([])) == 0
 
 
 def test_copies_are_held_out_together_and_no_label_is_held_out_as_a_whole():
@@ -30,6 +31,12 @@ def test_copies_are_held_out_together_and_no_label_is_held_out_as_a_whole():
         assert not set(first[train]) & set(first[held_out])
         assert len(held_out) == 4 * (3 + 2)
         assert set(targets[train]) == {0, 1, 2}
+
+
+def test_a_label_whose_only_text_is_a_copy_stays_in_the_training_part():
+    first = np.append(np.arange(60), 7)
+    targets = np.append(np.zeros(60, np.int64), 1)
+    assert all(1 in targets[stratified_split(targets, 0.1, RNG(seed), first)[0]] for seed in range(60))
 
 
 def test_copies_are_in_the_same_fold():
