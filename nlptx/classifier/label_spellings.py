@@ -45,7 +45,10 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
 
 
 def _folded(label: str) -> str:
-    """Return a label in lower case and composed form (NFC), because a model may have labels in another form."""
+    """Return the form in which spellings are compared: lower case, with composed characters (NFC).
+
+    Labels in tables are composed when they are read, but labels that were passed in Python may not be.
+    """
     return unicodedata.normalize("NFC", label).casefold()
 
 

@@ -48,12 +48,12 @@ def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any
     for index, row in enumerate(finding.rows[:count].tolist()):
         example: dict[str, Any] = {"where": documents[row].where, "text": quoted(documents[row].text)}
         if labels[row] is not None:
-            example["label"] = result.rows.joined(row)
+            example["label"] = result.rows.joined(labels[row])
         if finding.others is not None:
             other = int(finding.others[index])
             example["other"] = documents[other].where
             if labels[other] is not None:
-                example["other_label"] = result.rows.joined(other)
+                example["other_label"] = result.rows.joined(labels[other])
         if finding.suggested is not None:
             example["suggested"] = finding.suggested[index]
         if finding.scores is not None:

@@ -25,7 +25,7 @@ def suggested_as_json(suggested: SuggestedTexts | None, rows: Rows) -> dict[str,
             {
                 "where": rows.documents[row].where,
                 "text": rows.documents[row].text,
-                "probable_label": (rows.separator or "").join(labels),
+                "probable_label": rows.joined(labels),
                 "probability": round(probability, _DIGITS),
             }
             for row, labels, probability in listed

@@ -21,7 +21,8 @@ from nlptx.io.whole_file import open_whole
 # A function that is called with the name of an input and a note about it.
 OnNote = Callable[[str, str], None]
 
-# Names of splits, in lower case, with other spellings. The split "valid" is read only if all splits are read.
+# Name of a folder, in lower case -> name of the split. No command selects "valid" by default, and ``--split`` cannot
+# name it, so that validation texts are never trained or tested on by accident.
 _SPLIT_NAMES = dict(zip(SPLITS, SPLITS, strict=True)) | {"training": "train", "testing": "test"}
 _SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
 
@@ -81,13 +82,13 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     found, skipped = False, _Skipped("", options)
     for path, stream in read_members(name, LONGEST_PACKED + 1):
         location = _locate(path, "", options)
-        if location is not None and stream is None:
+        if location is None:
+            skipped.add(path)
+        elif stream is None:
             skipped.add_link(path)
-        elif location is not None and stream is not None:
+        else:
             found = True
             yield Source(f"{name}:{path}", stream, "document", location.label, location.split, packed=True)
-        else:
-            skipped.add(path)
     if not found:
         raise skipped.nothing_in(name)
     skipped.report(name, on_note)

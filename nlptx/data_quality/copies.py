@@ -65,8 +65,7 @@ def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
                 other = next(one for one in group if rows.labels[one] != rows.labels[row])
                 found.append((row, other, ""))
             elif rows.labels[row] != best:
-                other = next(one for one in group if rows.labels[one] == best)
-                found.append((row, other, rows.joined(other)))
+                found.append((row, next(one for one in group if rows.labels[one] == best), rows.joined(best)))
     found.sort()
     indices = np.array([row for row, _, _ in found], np.int64)
     others = np.array([other for _, other, _ in found], np.int64)

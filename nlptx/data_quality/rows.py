@@ -38,9 +38,9 @@ class Rows:
     separator: str | None = None
     sha256: str = ""
 
-    def joined(self, row: int) -> str:
-        """Return the labels of a row as one string; "" if there are none."""
-        return (self.separator or "").join(self.labels[row] or ())
+    def joined(self, labels: Labels | None) -> str:
+        """Return the labels of a text as they are written in a cell; "" if there are none."""
+        return (self.separator or "").join(labels or ())
 
     def __len__(self) -> int:
         return len(self.documents)

@@ -36,7 +36,7 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
             "file": document.source,
             "line": document.line,
             "text": quoted(document.text),
-            "label": result.rows.joined(row),
+            "label": result.rows.joined(result.rows.labels[row]),
             "suggested": next((suggested for *_, suggested in faults[row] if suggested), ""),
             "reason": ", ".join(kind for _, kind, _, _ in faults[row]),
             "other": next(others, ""),

@@ -55,7 +55,7 @@ def with_format(path: str, reading: ReadOptions) -> ReadOptions:
 
 
 def _first_rows(path: str, reading: ReadOptions) -> list[Document]:
-    """Return the first rows of a table. Rows of JSON lines may have different columns."""
+    """Return the first rows of a table: more than one, because the rows of JSON lines may have different columns."""
     return list(islice(Corpus([path], with_format(path, reading)), _ROWS))
 
 

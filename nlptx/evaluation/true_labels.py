@@ -64,9 +64,8 @@ def find_targets(
     understood = {old: new for old, new in matches.items() if old != new}
     if understood:
         pairs = [f"{old} as {new}" for old, new in sorted(understood.items())]
-        more = ", ..." if len(pairs) > _MAX_LISTED else ""
         on_note(
-            f"labels in the data are read as model labels: {', '.join(pairs[:_MAX_LISTED])}{more};"
+            f"labels in the data are read as model labels: {_listed(pairs, _MAX_LISTED)};"
             " if that is wrong, map them with `label_map=OLD=NEW`"
         )
     read = [tuple(matches[label] for label in each) for each in sets]
@@ -76,19 +75,27 @@ def find_targets(
 
 
 def _unknown(found: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the labels that match no model label. If each matches one, return those that are spelled differently."""
+    """Return the labels to name in an error.
+
+    These are the labels that match no model label. If each label alone matches one, but the meaning of all together is
+    uncertain, they are the labels that the model spells differently.
+    """
     unmatched = [label for label in found if match_labels([label], known) is None]
     return unmatched or [label for label in found if label not in known]
 
 
 def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) -> LabelError:
     """Return the error for labels that the model does not have. ``where`` is the position of the first one."""
-    named = ", ".join(map(repr, unknown[:_MAX_LISTED])) + (", ..." if len(unknown) > _MAX_LISTED else "")
+    named = _listed([repr(label) for label in unknown], _MAX_LISTED)
     what = f"label {named} is not one of" if len(unknown) == 1 else f"labels {named} are not among"
     which = "it to one" if len(unknown) == 1 else "each of them to one"
     options = [f"`label_map={label.replace('=', chr(92) + '=')}=NEW`" for label in unknown[:_MAX_LISTED]]
     return LabelError(
-        f"{what} the model's labels: {', '.join(known[:_MAX_NAMED])}{', ...' if len(known) > _MAX_NAMED else ''}",
+        f"{what} the model's labels: {_listed(known, _MAX_NAMED)}",
         where=where,
         hint=f"Map {which} of these: {' '.join(options)}.",
     )
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

@@ -116,9 +116,14 @@ def fit_pca(
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 
 
-def fitting_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
-    """Return settings with at most as many components as words, if their number is the default."""
-    if settings.components <= words or settings.components != PcaSettings.components:
+def fitting_components(
+    settings: PcaSettings, words: int, on_note: Callable[[str], None], *, only_default: bool = True
+) -> PcaSettings:
+    """Return settings with at most as many components as words.
+
+    With ``only_default``, a number of components other than the default is not changed, because the user chose it.
+    """
+    if settings.components <= words or (only_default and settings.components != PcaSettings.components):
         return settings
     on_note(f"the vocabulary has only {words:,} words, so their vectors have {words:,} components")
     return replace(settings, components=words)

@@ -7,7 +7,7 @@ of them were in one part, the other parts would lack them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
 import numpy as np
@@ -39,3 +39,21 @@ def first_copies(texts: Iterable[bytes | NDArray]) -> NDArray[np.int64]:
     first = np.empty(len(keys), np.int64)
     first[order] = np.where(leader >= 0, leader, order)
     return first
+
+
+def folds_with_copies(
+    first: NDArray[np.int64], folds: int, assign: Callable[[NDArray[np.intp]], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return the fold of each text, (texts,); equal texts are in the same fold.
+
+    With fewer different texts than folds, equal texts may be in different folds, because otherwise a fold would be
+    empty.
+
+    Args:
+        first: (texts,) result of :func:`first_copies`.
+        folds: number of folds.
+        assign: function that assigns the texts with the given indices to folds.
+    """
+    rows = np.arange(len(first))
+    distinct = np.flatnonzero(first == rows)
+    return assign(distinct)[np.searchsorted(distinct, first)] if len(distinct) >= folds else assign(rows)

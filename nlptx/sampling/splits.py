@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.sampling.copies import folds_with_copies
+
 # Maximum length of a run, and minimum number of runs in a part (unless the part has fewer texts).
 _LONGEST_RUN = 100
 _RUNS_PER_PART = 10
@@ -63,11 +65,11 @@ def assign_folds(
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
         parts: number of folds.
         rng: source of randomness.
-        first: (texts,) index of the first text that is equal to each text; None if all texts are different. If there
-            are fewer different texts than folds, equal texts may be in different folds.
+        first: (texts,) index of the first text that is equal to each text; None if all texts are different. Equal texts
+            are in the same fold; see :func:`.copies.folds_with_copies`.
     """
-    if first is not None and len(distinct := np.flatnonzero(first == np.arange(len(first)))) >= parts:
-        return assign_folds(targets[distinct], parts, rng)[np.searchsorted(distinct, first)]
+    if first is not None:
+        return folds_with_copies(first, parts, lambda rows: assign_folds(targets[rows], parts, rng))
     run = _runs(len(targets), 1 / parts)
     order = rng.permutation(run[-1] + 1 if len(run) else 0)
     order = order[np.argsort(_most_frequent_label(run, targets)[order], kind="stable")]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import DataError, SettingsError
+from nlptx.sampling.copies import folds_with_copies
 from nlptx.sampling.splits import shuffled_runs
 
 # Number of parts that make up a sample of whole groups. With more parts, the sample is closer to the requested size,
@@ -35,16 +36,15 @@ def stratified_folds(
         rng: source of randomness.
         shuffle: whether to assign single texts to folds, instead of runs of neighbouring texts.
         first: (texts,) index of the first text that is equal to each text; None if all texts are different. Equal texts
-            are in the same fold, unless there are fewer different texts than folds.
+            are in the same fold; see :func:`.copies.folds_with_copies`.
 
     Raises:
         DataError: there are fewer texts than folds.
         SettingsError: there are fewer than two folds.
     """
     _check(folds, len(strata), "texts")
-    if first is not None and len(distinct := np.flatnonzero(first == np.arange(len(first)))) >= folds:
-        of_distinct = stratified_folds(strata[distinct], folds, rng, shuffle=shuffle)
-        return of_distinct[np.searchsorted(distinct, first)]
+    if first is not None:
+        return folds_with_copies(first, folds, lambda rows: stratified_folds(strata[rows], folds, rng, shuffle=shuffle))
     result = np.empty(len(strata), np.int64)
     start = 0
     for label in np.unique(strata):

@@ -177,8 +177,8 @@ def fit(
                     ngram_features,
                     label_sets,
                 )
-            if has_network and start is None:
-                start_from_linear_models(model, data.train)
+                if has_network:
+                    start_from_linear_models(model, data.train)
             if has_network:
                 model.history = _train_network(model, data, context)
             else:

@@ -16,7 +16,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.fit import fit_pca
+from nlptx.pca.fit import fit_pca, fitting_components
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings, TrainSettings
@@ -83,8 +83,10 @@ class OwnEmbeddings:
             OutputError: the temporary files cannot be written.
             SettingsError: without word vectors, the settings leave no word to train on.
         """
-        embeddings = self._make(given, seed, jobs, on_progress, on_note) if settings.epochs else None
-        if settings.epochs and embeddings is None:
+        if settings.epochs:
+            embeddings = self._vectors(given, seed, jobs, on_progress, on_note)
+            if embeddings is not None:
+                return embeddings, settings
             near = "no two words are near each other in these texts"
             if not settings.ngrams:
                 raise DataError(
@@ -93,13 +95,13 @@ class OwnEmbeddings:
                 )
             on_note(f"{near}, so no network is trained, only linear models")
             settings = replace(settings, epochs=0)
-        if embeddings is None and not settings.new_word_min_count:
+        if not settings.new_word_min_count:
             raise SettingsError(
                 "`new_word_min_count=0` adds no words, but without word vectors, all words come from the texts"
             )
-        return self._no_words() if embeddings is None else embeddings, settings
+        return self._no_words(), settings
 
-    def _make(
+    def _vectors(
         self,
         given: LabelledTexts,
         seed: int,
@@ -127,10 +129,7 @@ class OwnEmbeddings:
         on_progress: Callable[[Progress], None],
         on_note: Callable[[str], None],
     ) -> Embeddings:
-        settings, words = self.pca, len(counts.vocabulary)
-        if settings.components > words:
-            on_note(f"the vocabulary has only {words:,} words, so their vectors have {words:,} components")
-            settings = replace(settings, components=words)
+        settings = fitting_components(self.pca, len(counts.vocabulary), on_note, only_default=False)
 
         def on_round(found: int, residual: float) -> None:
             state = f"{found} of {settings.components}, largest residual {residual:.1e}"
@@ -140,7 +139,7 @@ class OwnEmbeddings:
             counts,
             settings,
             seed=seed if self.seed is None else self.seed,
-            # Only workers on this machine, because a cluster cannot read the memory and the files of this process.
+            # Use only this machine, because a cluster cannot read the memory and the temporary files of this process.
             jobs=workers.at_most(workers.jobs),
             memory=self.memory,
             tmp_dir=self.tmp_dir,
