@@ -87,7 +87,7 @@ def compare(
     from nlptx.evaluation.alignment import align
     from nlptx.evaluation.comparison import compare_predictions, group_numbers
     from nlptx.evaluation.groups import group_values
-    from nlptx.evaluation.verdict import verdict
+    from nlptx.evaluation.verdict import examples, verdict
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
@@ -112,6 +112,11 @@ def compare(
         result: dict[str, Any] = asdict(comparison) | {"differences": comparison.differences.tolist()}
         for pair, sentence in zip(result["pairs"], verdicts, strict=True):
             pair["verdict"] = sentence
+        if show:
+            result["examples"] = [
+                {"correct": correct, "wrong": wrong, "texts": texts}
+                for correct, wrong, texts in examples(predictions, show)
+            ]
         print_json(result | {"seen_in": seen})
     else:
         draw_comparison(comparison, verdicts, run.reporter)
@@ -138,7 +143,11 @@ def _predictions(
     for name in inputs:
         if name not in (BUNDLED, "-") and not os.path.exists(name):
             raise SettingsError(f"{name}: no such file or folder")
+        if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
+            raise SettingsError(f"{name}: a pipe can be read only once", hint="Write its content to a file first.")
     *sources, last = inputs
+    if "-" in sources:
+        raise SettingsError("only the labelled texts (the last argument) can be read from standard input")
     is_data = last != BUNDLED and not _is_model(last) and not has_predictions(last, reading)
     sources = sources if is_data else [*sources, last]
     if len(sources) < 2:

@@ -90,28 +90,20 @@ def _test(comparison: Comparison) -> str:
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Print texts that only one of two models predicts correctly, up to ``count`` for each of the two models.
+    """Print texts that only one of two models predicts correctly, up to ``count`` for each of the two models."""
+    from nlptx.evaluation.verdict import examples
 
-    The first model is compared with each of the other models in turn.
-    """
-    from nlptx.evaluation.alignment import label_text
-    from nlptx.evaluation.verdict import only_first_correct
-
-    if not count:
-        return
-    for other in predictions[1:]:
-        for right, wrong in ((predictions[0], other), (other, predictions[0])):
-            rows = [
-                (
-                    label_text(right, right.targets[row]),
-                    label_text(wrong, wrong.predicted[row]),
-                    _NONE if right.confidence is None else f"{right.confidence[row]:.3f}",
-                    right.texts[row][:_SHOWN],
-                )
-                for row in only_first_correct(right, wrong, count)
-            ]
-            title = f"only {right.source} right, not {wrong.source}"
-            reporter.table(title, ("label", "wrong prediction", "confidence", "text"), rows)
+    for right, wrong, found in examples(predictions, count):
+        rows = [
+            (
+                each["label"],
+                each["wrong_prediction"],
+                _NONE if each["confidence"] is None else f"{each['confidence']:.3f}",
+                each["text"][:_SHOWN],
+            )
+            for each in found
+        ]
+        reporter.table(f"only {right} right, not {wrong}", ("label", "wrong prediction", "confidence", "text"), rows)
 
 
 def write_disagreements(path: str, predictions: Sequence[LabelledPredictions], separator: str | None) -> None:

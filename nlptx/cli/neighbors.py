@@ -40,10 +40,10 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
     EMBEDDINGS is the output of nlptx pca or nlptx train, or a file in word2vec text format (*.txt, *.vec); without
     EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it is -, contains a slash, ends
-    in .npz, .txt or .vec, or names a file whose content is that of an .npz file. With -m FILE, every argument is a
-    word.
+    in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is "bundled" and words follow. With -m
+    FILE, every argument is a word.
     """
-    if model is None and _is_file(words[0]):
+    if model is None and (_is_file(words[0]) or (words[0] == BUNDLED and len(words) > 1)):
         model, *rest = words
         words = tuple(rest)
     check_names(model)

@@ -55,6 +55,35 @@ def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, 
     return found
 
 
+def examples(predictions: Sequence[LabelledPredictions], count: int) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    """Yield texts that only one of two models predicts correctly, for the first model and each other model in turn.
+
+    Args:
+        predictions: aligned predictions of two or more models.
+        count: maximum number of texts for each of the two models. If it is 0, nothing is yielded.
+
+    Yields:
+        The source of the predictions that are correct, the source of those that are wrong, and the texts: position,
+        text, true label, wrong prediction, and the confidence of the correct prediction (None if unknown).
+    """
+    for other in predictions[1:] if count else ():
+        for right, wrong in ((predictions[0], other), (other, predictions[0])):
+            yield (
+                right.source,
+                wrong.source,
+                [
+                    {
+                        "where": right.documents[row].where,
+                        "text": right.texts[row],
+                        "label": label_text(right, right.targets[row]),
+                        "wrong_prediction": label_text(wrong, wrong.predicted[row]),
+                        "confidence": None if right.confidence is None else round(float(right.confidence[row]), 6),
+                    }
+                    for row in only_first_correct(right, wrong, count)
+                ],
+            )
+
+
 def disagreement_columns(predictions: Sequence[LabelledPredictions]) -> list[str]:
     """Return the names of the columns of :func:`disagreements`.
 

@@ -151,6 +151,8 @@ def looked_up(*words, **options):
 def test_neighbors_uses_the_bundled_model_by_default():
     assert looked_up("friendly") == ["friendly"]
     assert looked_up("friendly", "terrible") == ["friendly", "terrible"]
+    assert looked_up("bundled", "friendly") == ["friendly"]
+    assert looked_up("-m", "bundled", "good", "friendly") == ["good", "friendly"]
     assert looked_up("--analogy", "man", "king", "woman") == ["man king woman"]
 
 

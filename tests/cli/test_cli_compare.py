@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 
 import pytest
 from command import refused, run
@@ -72,6 +73,12 @@ def test_three_and_a_model(folder, tmp_path):
     assert len(rows) >= 12
     assert list(rows[0])[:5] == ["where", "text", "label", "predicted_1", "predicted_2"]
     assert run(*words, cwd=folder).stdout == result.stdout
+    examples = run(*words, "--json", cwd=folder).json["examples"]
+    assert len(examples) == 4
+    assert (examples[1]["correct"], examples[1]["wrong"]) == ("good.jsonl", "bad.csv")
+    first = examples[1]["texts"][0]
+    assert first["label"] != first["wrong_prediction"]
+    assert f"{first['confidence']:.3f}" in result.text
 
 
 def test_tables_with_a_row_for_each_seed(folder, tmp_path):
@@ -161,6 +168,12 @@ def test_data_from_a_pipe(folder):
     data = (folder / "data.tsv").read_text()
     words = ("compare", "bad.csv", "good.jsonl", "-", "--input-format", "tsv", "--json")
     assert run(*words, stdin=data, cwd=folder).json["texts"] == 24
+
+
+def test_predictions_from_a_pipe(folder, tmp_path):
+    refused("compare", "-", "bad.csv", code=2, says="only the labelled texts", cwd=folder)
+    os.mkfifo(tmp_path / "pipe.csv")
+    refused("compare", "bad.csv", tmp_path / "pipe.csv", code=2, says="a pipe can be read only once", cwd=folder)
 
 
 def test_refusals(folder, tmp_path):
