@@ -51,10 +51,13 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """Size on disk in bytes; 0 for a folder."""
+        """Size on disk in bytes; for a folder, the size of all files in it."""
         if self.stop is not None:
             return self.stop - self.start
-        return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
+        if os.path.isdir(self.path):
+            files = (os.path.join(folder, name) for folder, _, names in os.walk(self.path) for name in names)
+            return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+        return os.path.getsize(self.path)
 
     def shown(self, path: str) -> str:
         """Replace the absolute path of the input at the beginning of ``path`` with the path that the user gave."""

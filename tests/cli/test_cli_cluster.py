@@ -355,6 +355,14 @@ def test_the_plan_is_printed_and_nothing_is_done(command, tmp_path):
     assert written(tmp_path) == ["texts.txt"]
 
 
+def test_the_plan_for_a_folder(tmp_path):
+    (tmp_path / "texts" / "more").mkdir(parents=True)
+    for name in ("a.txt", "more/b.txt"):
+        (tmp_path / "texts" / name).write_bytes(TEXT)
+    plan = json.loads(call("cooccur", "texts", "--cluster", "local:3", "--dry-run", "--json").stdout)
+    assert (plan["partitions"], plan["bytes"]) == (1, 2 * len(TEXT))
+
+
 @pytest.mark.parametrize("content", ["", "text,label\n"])
 def test_the_plan_for_an_input_without_texts(content, tmp_path):
     (tmp_path / "none.csv").write_text(content)
