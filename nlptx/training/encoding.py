@@ -16,6 +16,7 @@ from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
 from nlptx.runtime.progress import counted
 from nlptx.settings import DEFAULT_MEMORY, TrainSettings
 from nlptx.text.blocks import in_blocks
+from nlptx.text.scripts import lack_spaces
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 from nlptx.training.context import TrainingContext
@@ -104,7 +105,13 @@ def encode(
             return _known_ids(stream, vocabulary, settings.max_tokens, context.budget)
 
     stream = read(texts)
-    vocabulary, vectors = _extend(embeddings, stream.counts(), settings, given.lexicon)
+    counts = stream.counts()
+    if lack_spaces(counts):
+        context.on_note(
+            "warning: the texts seem to have no spaces between words; separate the words first, for example with a word"
+            " segmenter for the language"
+        )
+    vocabulary, vectors = _extend(embeddings, counts, settings, given.lexicon)
     ids = known_ids(stream)
     held_out = None
     if given.valid is not None:
