@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -112,8 +113,11 @@ class Model:
 
     def overflow_safe(self) -> Self:
         """Return this model or, if computing in float32 might overflow, a copy that computes in float64."""
-        unsafe = can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
-        return self.as_float64() if unsafe else self
+        return self.as_float64() if self._can_overflow else self
+
+    @cached_property  # searching for large weights takes longer than scoring a sentence
+    def _can_overflow(self) -> bool:
+        return can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
         """Return (B, C) probabilities for B encoded texts. A text without word ids has the priors as probabilities.
@@ -144,9 +148,7 @@ class Model:
         divided by the sum of q_k pi_k over all classes k.
         """
         p = self.network.loss.probabilities(outputs)
-        if self.is_balanced:
-            p = p * self.priors
-        return self.decision.normalized(p)
+        return self.decision.normalized(p * self.priors if self.is_balanced else p)
 
     @property
     def decision(self) -> Decision:
@@ -181,9 +183,7 @@ class Model:
     def predict(
         self, texts: Iterable[str], jobs: int | Workers | None = None, *, abstain: float | None = None
     ) -> list[Answer | None]:
-        """Return the label of each text, as chosen by :meth:`choose`.
-
-        For a multi-label model, the prediction for a text is a list of labels.
+        """Return the label of each text, as chosen by :meth:`choose`; for a multi-label model, a list of labels.
 
         Args:
             texts: as in :meth:`predict_proba`.
@@ -224,8 +224,8 @@ class Model:
 
     def embeddings(self) -> Embeddings:
         """Return the word vectors after training."""
-        header = self.to_artifact().header
-        return Embeddings(self.table.astype(np.float32), self.vocabulary, details={"source": KIND}, made_from=header)
+        table, header = self.table.astype(np.float32), self.to_artifact().header
+        return Embeddings(table, self.vocabulary, details={"source": KIND}, made_from=header)
 
     def to_artifact(self) -> Artifact:
         """Return the model as an artifact, ready to be written to a file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import repeat
 from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
 from nlptx.classifier.token_ids import encode_tokens
 from nlptx.runtime.prefetch import GROUP_CHARACTERS, prefetch
 from nlptx.runtime.workers import Workers
-from nlptx.text.scanner import Scanner
+from nlptx.text.scanner import Scanner, scanner_of
 from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
@@ -38,8 +39,8 @@ class Scored(NamedTuple):
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
         surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
-            standard deviation among texts of the same length. The surprise is None for a text without tokens, or if the
-            model stores no word counts.
+            standard deviation among texts of the same length. The surprise is None for a text without tokens, if the
+            model stores no word counts, or if it was not measured.
         unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
             known word. None if ``surprise`` is None.
     """
@@ -90,6 +91,7 @@ def score(
     *,
     batch: int = BATCH,
     read_ahead: bool = True,
+    surprise: bool = True,
 ) -> Iterator[list[tuple[K, Scored]]]:
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
@@ -104,14 +106,15 @@ def score(
         batch: maximum number of texts scored together.
         read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. If not, the
             pairs are read in the calling thread, and a batch is scored when it is full.
+        surprise: whether to measure the surprise of each text. The first measurement takes some milliseconds.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
         NlptxError: a worker process was killed.
     """
     overflow_safe = model.overflow_safe()
-    scanner = Scanner(model.vocabulary.tokenizer)
-    meter = SurpriseMeter(model.vocabulary, model.typical_surprise)
+    scanner = scanner_of(model.vocabulary.tokenizer)
+    meter = SurpriseMeter(model.vocabulary, model.typical_surprise) if surprise else None
 
     def work(texts: list[str]) -> list[Scored]:
         return _score_batch(overflow_safe, texts, scanner, meter)
@@ -121,10 +124,13 @@ def score(
             yield list(zip(kept, scored, strict=True))
 
 
-def score_texts(model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None) -> Iterator[list[Scored]]:
-    """Yield the predictions for texts in batches. The texts are read in the calling thread."""
+def score_texts(
+    model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None, *, surprise: bool = False
+) -> Iterator[list[Scored]]:
+    """Yield the predictions for texts in batches, as :func:`score` does. The texts are read in the calling thread."""
     with Workers.of(jobs) as workers:
-        for batch in score(model, ((None, text) for text in texts), workers, read_ahead=False):
+        pairs = ((None, text) for text in texts)
+        for batch in score(model, pairs, workers, read_ahead=False, surprise=surprise):
             yield [scored for _, scored in batch]
 
 
@@ -142,7 +148,9 @@ def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[lis
         yield keys, texts
 
 
-def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter) -> list[Scored]:
+def _score_batch(
+    model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter | None
+) -> list[Scored]:
     tokens = encode_tokens(model.vocabulary, texts, scanner)
     encoded = tokens.known_ids()
     max_tokens = model.settings.max_tokens
@@ -158,6 +166,6 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, me
         map(len, read),
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],
         tokens.lengths.tolist(),
-        meter.measure(tokens),
+        repeat((None, None), len(texts)) if meter is None else meter.measure(tokens),
     )
     return [Scored(*row, *surprise) for *row, surprise in zip(*columns, strict=True)]

@@ -20,7 +20,8 @@ from nlptx.ngrams.occurrences import NgramSets
 from nlptx.ngrams.sorted_keys import positions_of
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Number of counters for the approximate counts of n-grams that have no number yet. Several n-grams may share a counter.
+# Maximum number of counters for the approximate counts of n-grams that have no number yet. Several n-grams may share a
+# counter.
 _COUNTERS = 1 << 22
 # Number of parts into which the groups of texts are divided for counting.
 _PARTS = 8
@@ -106,12 +107,14 @@ def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) ->
     """
     if min_texts == 1:
         return (group.load_others() for group in sets)
-    counts = _histogram(lambda group: hash_keys(group.load_others(), _COUNTERS), sets, _COUNTERS, workers)
+    ngrams = sum(int(group.sizes.sum()) for group in sets)
+    counters = min(1 << (2 * ngrams).bit_length(), _COUNTERS)
+    counts = _histogram(lambda group: hash_keys(group.load_others(), counters), sets, counters, workers)
     often = counts >= min_texts
 
     def of_group(group: NumberedSets) -> NDArray[np.int64]:
         keys = group.load_others()
-        return keys[often[hash_keys(keys, _COUNTERS)]]
+        return keys[often[hash_keys(keys, counters)]]
 
     return workers.map(of_group, sets)
 

@@ -9,9 +9,11 @@ Therefore, this module counts the users of the limit.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 
@@ -77,10 +79,21 @@ def one_blas_thread() -> Iterator[None]:
 
 def _libraries() -> list[Any]:
     """Return threadpoolctl's controller of each loaded BLAS, and let the calling thread set its number of threads."""
-    from threadpoolctl import OpenBLASController, ThreadpoolController
+    from threadpoolctl import OpenBLASController
 
-    found = [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]
+    found = _search(len(sys.modules))
     # From version 3.8, threadpoolctl ignores all threads except the one that was the first to set a number of threads.
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
     return found
+
+
+@lru_cache(1)
+def _search(modules: int) -> list[Any]:
+    """Return threadpoolctl's controller of each loaded BLAS.
+
+    Because a search takes some milliseconds, it is repeated only if the number of imported modules has changed.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return [library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"]

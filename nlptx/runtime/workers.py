@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from enum import Enum
 from functools import partial
+from itertools import chain, islice
 from operator import index
 from typing import Any, Self, TypeVar
 
@@ -119,9 +120,6 @@ class Workers:
         Raises:
             NlptxError: a process was killed.
         """
-        if not isolated and isinstance(items, Sequence) and len(items) == 1:  # a thread would save no time
-            yield work(items[0])
-            return
         for _, result in self.map_pairs(work, ((None, item) for item in items), isolated=isolated):
             yield result
 
@@ -138,8 +136,15 @@ class Workers:
                 if pair is not PAUSE:
                     yield pair[0], work(pair[1])
             return
-        waiting: deque[tuple[K, Future[R]]] = deque()
         copies = [work] * self.jobs if isolated and self.processes else []
+        if not copies:  # a fork must come first, because reading pairs may start a thread
+            pairs = iter(pairs)
+            head = list(islice(pairs, 2))
+            if len(head) == 1 and not isinstance(head[0], Pause):  # a thread would save no time
+                yield head[0][0], work(head[0][1])
+                return
+            pairs = chain(head, pairs)
+        waiting: deque[tuple[K, Future[R]]] = deque()
         with ThreadPoolExecutor(self.jobs) as pool, forked(copies) as started:
             do = partial(_ask, list(started)) if started else work
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +153,12 @@ def _class_in_words(character: str) -> int:
     # The zero-width space only separates words; control characters and lone surrogates are not part of any token.
     is_outside = character.isspace() or category in ("Cc", "Cs") or character == "\u200b"
     return _SPACE if is_outside else _SINGLE
+
+
+@lru_cache(8)
+def scanner_of(tokenizer: Tokenizer) -> Scanner:
+    """Return the scanner of a tokenizer, which is made only once."""
+    return Scanner(tokenizer)
 
 
 def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], ...]:

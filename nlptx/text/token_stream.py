@@ -11,7 +11,7 @@ import numpy as np
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, cut
-from nlptx.text.scanner import Scanner
+from nlptx.text.scanner import scanner_of
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
@@ -53,7 +53,7 @@ class TokenStream:
 
     def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, workers: Workers) -> None:
         """Tokenize a corpus, one document per line. The result does not depend on the number of workers."""
-        scanner = Scanner(tokenizer)
+        scanner = scanner_of(tokenizer)
         for chunk in workers.map(lambda part: words_to_ids(part, scanner), cut(blocks, self._chunk)):
             self.add(chunk)
 

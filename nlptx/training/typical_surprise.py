@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.classifier.token_ids import encode_tokens
-from nlptx.text.scanner import Scanner
+from nlptx.text.scanner import scanner_of
 from nlptx.text.vocabulary import Vocabulary
 
 # Maximum number of texts in the sample. A larger sample would not make the stored threshold much more precise.
@@ -18,4 +18,4 @@ _MAX_CHARACTERS = 20_000
 def measure_typical_surprise(vocabulary: Vocabulary, texts: Sequence[str]) -> TypicalSurprise | None:
     """Measure an evenly spaced sample of the training texts; see :meth:`TypicalSurprise.measure`."""
     chosen = [text[:_MAX_CHARACTERS] for text in texts[:: -(-len(texts) // _MAX_TEXTS)]]
-    return TypicalSurprise.measure(vocabulary, encode_tokens(vocabulary, chosen, Scanner(vocabulary.tokenizer)))
+    return TypicalSurprise.measure(vocabulary, encode_tokens(vocabulary, chosen, scanner_of(vocabulary.tokenizer)))

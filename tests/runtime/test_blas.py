@@ -40,6 +40,17 @@ def test_the_limit_ends_with_the_outermost_block():
         assert set(threads()) == {2}
 
 
+def test_libraries_are_searched_for_again_only_after_an_import(monkeypatch):
+    blas_limit._search.cache_clear()
+    found = [blas_limit._libraries(), blas_limit._libraries()]
+    assert found[0] is found[1]
+    assert {library.filepath for library in found[0]} == {
+        library["filepath"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+    monkeypatch.setitem(sys.modules, "a_new_module", os)
+    assert blas_limit._libraries() is not found[0]
+
+
 def test_the_limit_ends_with_the_last_thread_that_needs_it():
     """The second thread enters its block before the first thread leaves its own, and leaves after the first thread."""
     entered, left, found = threading.Event(), threading.Event(), []

@@ -35,7 +35,8 @@ def test_a_single_worker_and_work_that_is_not_isolated_run_in_this_process(jobs,
 
 def test_a_single_item_is_processed_without_another_thread():
     with Workers(2) as workers:
-        assert list(workers.map(lambda _: threading.current_thread(), [0])) == [threading.current_thread()]
+        for items in ([0], iter([0])):
+            assert list(workers.map(lambda _: threading.current_thread(), items)) == [threading.current_thread()]
         assert threading.current_thread() not in workers.map(lambda _: threading.current_thread(), [0, 1])
 
 
