@@ -83,7 +83,8 @@ def evaluate_sets(
     """
     predicted = decision.choose(probabilities)
     confidence = decision.confidence(probabilities, predicted)
-    return report_sets(probabilities, targets, predicted, confidence, labels, decision.thresholds.tolist())
+    correct = decision.correct(predicted, targets)
+    return report_sets(probabilities, targets, predicted, confidence, labels, decision.thresholds.tolist(), correct)
 
 
 def report_sets(
@@ -93,6 +94,7 @@ def report_sets(
     confidence: NDArray[np.float64] | None,
     labels: Sequence[Any],
     thresholds: Sequence[float],
+    correct: NDArray[np.bool_],
 ) -> LabelSetReport:
     """Compare predicted sets of labels with the true labels of one or more texts.
 
@@ -103,8 +105,8 @@ def report_sets(
         confidence: (texts,) probability that the predicted set is the true set; None if it is unknown.
         labels: the C labels.
         thresholds: threshold of each label; NaN if it is unknown.
+        correct: (texts,) whether the predicted set equals the true set; False for a text without a prediction.
     """
-    correct = (predicted == targets).all(axis=1)
     hits, chosen, true = (predicted & targets).sum(axis=0), predicted.sum(axis=0), targets.sum(axis=0)
     classes = [
         LabelReport(

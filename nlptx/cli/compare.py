@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
 
+# With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test exceeds 0.05: it is at least 2 / 2^5. With fewer
+# than _FEW_GROUPS, bootstrap intervals are much too narrow.
+_MIN_GROUPS, _FEW_GROUPS = 6, 10
+
+
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="A B... [DATA]", required=True)
 @option(
@@ -99,6 +104,11 @@ def compare(
     )
     groups = None if names is None else group_numbers(names)
     comparison = compare_predictions(predictions, groups)
+    if comparison.groups is not None and comparison.groups < _FEW_GROUPS:
+        note(
+            f"note: with only {comparison.groups} groups, the intervals are too narrow"
+            + (", and no difference can be significant" if comparison.groups < _MIN_GROUPS else "")
+        )
     verdicts = [verdict(pair) for pair in comparison.pairs]
     if disagreements is not None:
         write_disagreements(disagreements, predictions, reading.label_separator)

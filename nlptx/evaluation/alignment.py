@@ -67,6 +67,13 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: 
     return "?" if row == NO_ANSWER else predictions.label_names[int(row)]
 
 
+def predicted_text(predictions: LabelledPredictions, row: int, separator: str = "; ") -> str:
+    """Return the prediction for the text with index ``row`` as a str, as :func:`label_text` does."""
+    if predictions.answered is not None and not predictions.answered[row]:
+        return "?"
+    return label_text(predictions, predictions.predicted[row], separator)
+
+
 def _renumbered(
     predictions: LabelledPredictions, names: Sequence[str], spelling: dict[str, str]
 ) -> LabelledPredictions:

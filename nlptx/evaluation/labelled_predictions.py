@@ -40,6 +40,7 @@ class LabelledPredictions:
         predicted: predictions, in the same form as ``targets``; NO_ANSWER for a text without a prediction.
         probabilities: (N, C) float64 probabilities of the labels; None if they are unknown.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
+        answered: (N,) bool, False for a text without a prediction; None if every text has one.
     """
 
     source: str
@@ -50,6 +51,7 @@ class LabelledPredictions:
     predicted: NDArray
     probabilities: NDArray[np.float64] | None
     confidence: NDArray[np.float64] | None
+    answered: NDArray[np.bool_] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -62,8 +64,8 @@ class LabelledPredictions:
     @property
     def correct(self) -> NDArray[np.bool_]:
         """Whether each prediction is correct, (N,) bool. A set of labels is correct only if it equals the true set."""
-        same = np.equal(self.predicted, self.targets)
-        return same.reshape(len(self), -1).all(axis=1)
+        same = np.equal(self.predicted, self.targets).reshape(len(self), -1).all(axis=1)
+        return same if self.answered is None else same & self.answered
 
     def take(self, rows: NDArray) -> Self:
         """Return the predictions for some texts; ``rows`` contains their indices, or a bool for each text."""
@@ -75,6 +77,7 @@ class LabelledPredictions:
             predicted=self.predicted[indices],
             probabilities=None if self.probabilities is None else self.probabilities[indices],
             confidence=None if self.confidence is None else self.confidence[indices],
+            answered=None if self.answered is None else self.answered[indices],
         )
 
 
@@ -99,7 +102,8 @@ def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetR
     given, names = predictions, predictions.label_names
     if given.targets.ndim == 2:
         unknown = [math.nan] * len(names)
-        return report_sets(given.probabilities, given.targets, given.predicted, given.confidence, names, unknown)
+        sets = given.probabilities, given.targets, given.predicted, given.confidence
+        return report_sets(*sets, names, unknown, given.correct)
     return evaluate(given.probabilities, given.targets, names, given.is_ordered, given.predicted, given.confidence)
 
 

@@ -4,7 +4,8 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
 - the text and its true label, in the columns that the reading options name;
 - ``predicted``, ``predicted_label`` or ``prediction``, the predicted label. An empty cell or ``?`` means no answer,
-  which counts as wrong. Without this column, the prediction is the most probable label;
+  which counts as wrong. (In multi-label data, an empty cell means that no label is predicted.) Without this column, the
+  prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
 - ``confidence``, the probability of the predicted label. It is ignored if there are columns ``prob_LABEL``.
 """
@@ -38,10 +39,8 @@ from nlptx.evaluation.prediction_cells import (
     read_predicted,
     read_probability,
 )
+from nlptx.evaluation.prediction_checks import check_common_label, check_true_labels
 from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_left_out, without_missing
-
-# Maximum number of labels listed in a message.
-_MAX_LISTED = 20
 
 
 def read_predictions(
@@ -57,7 +56,8 @@ def read_predictions(
     Args:
         path: path of the table.
         reading: names of the columns, replacements for labels, and the label separator for multi-label data. If None,
-            the defaults are used.
+            the defaults are used. Predicted labels are not replaced if all of them are true labels already, after the
+            true labels have been replaced: nlptx writes predictions in this form.
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
@@ -82,15 +82,15 @@ def read_predictions(
         if not complete:
             data = without_missing(data, documents, on_note)
         data = repeated_for_seeds(data, len(documents))
-        documents = [documents[row] for row in match_rows(documents, data.documents)]
+        by_label = predicted_column(documents) is not None  # otherwise the labels may be the predictions
+        documents = [documents[row] for row in match_rows(documents, data.documents, by_label=by_label)]
     cells = _read_cells(path, documents, reading, data, on_note)
-    labels, named, found = _true_and_predicted(cells, documents, reading, data)
+    labels, named, of_columns, found = _true_and_predicted(path, cells, documents, reading, data, on_note)
     if found_labels is None:
         for note in label_map_notes(reading.label_map, found):
             on_note(note)
     else:
         found_labels |= found
-    of_columns = map_labels(cells.probability_columns, reading.label_map)
     spelling, names, is_ordered = unite_labels(
         (label for each in labels for label in each),
         [*(label for each in named if each is not None for label in each), *of_columns],
@@ -100,7 +100,7 @@ def read_predictions(
     labels = [tuple(spelling[label] for label in each) for each in labels]
     named = [None if each is None else tuple(spelling[label] for label in each) for each in named]
     of_columns = [spelling[label] for label in of_columns]
-    _check_common_label(path, labels, [tuple(of_columns), *filter(None, named)])
+    check_common_label(path, labels, [tuple(of_columns), *filter(None, named)])
     several = reading.label_separator is not None
     columns = list(cells.probability_columns.values())
     probabilities = read_label_probabilities(documents, columns, of_columns, names, not several, on_note)
@@ -111,29 +111,16 @@ def read_predictions(
         predicted = np.where([each is None for each in named], NO_ANSWER, predicted)
         if cells.predicted is None and probabilities is not None:
             predicted = probabilities.argmax(axis=1)
-    confidence = _confidence(documents, predicted, probabilities)
+    answered = cells.answered if several else predicted != NO_ANSWER
+    confidence = _confidence(documents, predicted, answered, probabilities)
     if cells.predicted is None and data is None:
-        _check_true_labels(documents, targets, predicted, confidence)
-    if missing := int((predicted == NO_ANSWER).sum()):
+        check_true_labels(documents, targets, predicted, confidence)
+    if missing := len(documents) - int(answered.sum()):
         on_note(f"{path}: {missing:,} of {len(documents):,} texts have no answer, which counts as wrong")
     documents = documents if data is None else data.documents
-    return LabelledPredictions(path, names, is_ordered, documents, targets, predicted, probabilities, confidence)
-
-
-def _check_common_label(path: str, true: list[tuple[str, ...]], predicted: list[tuple[str, ...]]) -> None:
-    """Raise DataError if several true labels occur, but none of them is among the predicted labels."""
-    expected, found = ({label for each in labels for label in each} for labels in (true, predicted))
-    if len(expected) > 1 and found and not expected & found:
-        raise DataError(
-            f"no true label ({_listed(expected)}) is among the predicted labels ({_listed(found)})",
-            where=path,
-            hint="Rename the labels with `label_map`.",
-        )
-
-
-def _listed(labels: set[str]) -> str:
-    more = ", ..." if len(labels) > _MAX_LISTED else ""
-    return ", ".join(sorted(labels)[:_MAX_LISTED]) + more
+    return LabelledPredictions(
+        path, names, is_ordered, documents, targets, predicted, probabilities, confidence, answered=answered
+    )
 
 
 @dataclass(frozen=True)
@@ -143,10 +130,12 @@ class _Cells:
     Args:
         predicted: contents of the column with the predicted labels, with None for rows without an answer; None if the
             table has no such column.
+        answered: (rows,) whether the cell with the predicted labels is not ``?``.
         probability_columns: label -> name of the column with its probability.
     """
 
     predicted: list[str | None] | None
+    answered: NDArray[np.bool_]
     probability_columns: dict[str, str]
 
 
@@ -174,75 +163,63 @@ def _read_cells(
         raise DataError(
             "there is no column 'predicted', and probabilities alone do not determine the labels of a text", where=path
         )
-    if column is not None and reading.label_separator is not None:
-        unanswered = sum((document.fields or {}).get(column) == "?" for document in documents)
-        if unanswered:
-            on_note(f"{path}: {unanswered:,} of {len(documents):,} texts have no answer, which counts as no label")
     predicted = None if column is None else read_predicted(documents, column, reading.label_separator)
-    return _Cells(predicted, columns)
+    answered = np.array([column is None or (document.fields or {}).get(column) != "?" for document in documents])
+    return _Cells(predicted, answered, columns)
 
 
 def _true_and_predicted(
+    path: str,
     cells: _Cells,
     documents: Sequence[Document],
     reading: ReadOptions,
     data: LabelledData | None,
-) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None], set[str]]:
+    on_note: Callable[[str], None],
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None], list[str], set[str]]:
     """Return the true labels and the predicted labels of each text; a prediction is None if there is no answer.
 
-    The third item is the set of all labels before the label map was applied.
+    The third item contains the label of each column of probabilities. The fourth item is the set of all labels before
+    the label map was applied.
     """
     separator = reading.label_separator
 
     def split(cell: str) -> list[str]:
         return [cell] if separator is None else split_cells([cell], separator)[0]
 
-    def mapped(labels: list[str]) -> tuple[str, ...]:
-        return tuple(map_labels(labels, reading.label_map))
-
+    if data is not None:
+        true: list[tuple[str, ...]] = [(label,) if isinstance(label, str) else label for label in data.labels]
+        before = set(data.replaced)
+    else:
+        written = [split(document.label or "") for document in documents]
+        true = [tuple(map_labels(labels, reading.label_map)) for labels in written]
+        before = set(chain(*written))
     predicted = [
         split(cell or "") if cell or separator else None for cell in cells.predicted or [None] * len(documents)
     ]
-    named = [None if labels is None else mapped(labels) for labels in predicted]
     found = {*chain(*filter(None, predicted)), *cells.probability_columns}
-    if data is not None:
-        true = [(label,) if isinstance(label, str) else label for label in data.labels]
-        return true, named, found | set(data.replaced)
-    written = [split(document.label or "") for document in documents]
-    return [mapped(labels) for labels in written], named, found | set(chain(*written))
+    label_map = reading.label_map
+    if found <= {*chain(*true), *label_map.values()}:
+        if found & label_map.keys():
+            on_note(f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace them")
+        label_map = {}
+    named = [None if labels is None else tuple(map_labels(labels, label_map)) for labels in predicted]
+    return true, named, map_labels(cells.probability_columns, label_map), found | before
 
 
 def _confidence(
-    documents: Sequence[Document], predicted: NDArray, probabilities: NDArray[np.float64] | None
+    documents: Sequence[Document],
+    predicted: NDArray,
+    answered: NDArray[np.bool_],
+    probabilities: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
     """Return the probability of each prediction, (texts,); 0 for a text without an answer."""
     if probabilities is not None and predicted.ndim == 2:
-        return np.where(predicted, probabilities, 1 - probabilities).prod(axis=1)
-    if probabilities is not None:
+        confidence = np.where(predicted, probabilities, 1 - probabilities).prod(axis=1)
+    elif probabilities is not None:
         confidence = probabilities[np.arange(len(documents)), predicted]
     else:
         if (column := newest_column(documents, "confidence")) is None:
             return None
-        answered = (predicted != NO_ANSWER).reshape(len(documents), -1).all(axis=1)
         rows = zip(documents, answered.tolist(), strict=True)
         confidence = np.array([read_probability(document, column) if has else 0.0 for document, has in rows])
-    return np.where(predicted == NO_ANSWER, 0.0, confidence) if predicted.ndim == 1 else confidence
-
-
-def _check_true_labels(
-    documents: Sequence[Document],
-    targets: NDArray,
-    predicted: NDArray,
-    confidence: NDArray[np.float64] | None,
-) -> None:
-    """Raise DataError if the column ``confidence`` suggests that the true labels are predictions."""
-    column = newest_column(documents, "confidence")
-    if column is not None and confidence is not None and np.array_equal(targets, predicted):
-        written = [read_probability(document, column) for document in documents]
-        if np.allclose(written, confidence, atol=1e-3):
-            raise DataError(
-                "its labels seem to be predictions, not true labels: each is the most probable label, and the column"
-                f" {column!r} contains its probability",
-                where=documents[0].source,
-                hint="Pass the labelled data too, or add the true labels to the table.",
-            )
+    return np.where(answered, confidence, 0.0)

@@ -14,39 +14,54 @@ from nlptx.evaluation.labelled_predictions import LabelledData
 _QUOTED = 60
 
 
-def match_rows(found: Sequence[Document], expected: Sequence[Document]) -> list[int]:
+def match_rows(found: Sequence[Document], expected: Sequence[Document], *, by_label: bool = True) -> list[int]:
     """Return, for each expected document, the index in ``found`` of the document with the same text.
 
-    Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences are matched
-    in order. If ``expected`` repeats all texts for several seeds, the rows of ``found`` are reused for each seed.
+    Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences with the
+    same label are matched first, in order, and then the others, in order. If ``expected`` repeats all texts for several
+    seeds, the rows of ``found`` are reused for each seed.
+
+    Args:
+        found: documents to choose from.
+        expected: documents that determine the order.
+        by_label: whether the labels of both are true labels, so that they can be compared.
 
     Raises:
         DataError: a text does not occur equally often in both sequences.
     """
-    rows: dict[str, deque[int]] = defaultdict(deque)
+    same_label: dict[tuple[str, str | None], deque[int]] = defaultdict(deque)
     repeats, rest = divmod(len(expected), max(len(found), 1))
     for _ in range(1 if rest else repeats):
         for row, document in enumerate(found):
-            rows[_key(document)].append(row)
-    result = []
-    for document in expected:
-        if not (same := rows[_key(document)]):
-            raise DataError(
-                f"no row for the text {quoted(document.text)} of {document.where}"
-                f" ({len(found):,} rows for {len(expected):,} texts)",
-                where=found[0].source,
-                hint="Both inputs must contain the same texts, each the same number of times.",
-            )
-        result.append(same.popleft())
+            same_label[_key(document), document.label if by_label else None].append(row)
+    result = [-1] * len(expected)
+    for number, document in enumerate(expected):
+        if same := same_label[_key(document), document.label if by_label else None]:
+            result[number] = same.popleft()
+    left: dict[str, list[int]] = defaultdict(list)
+    for (key, _), rows in same_label.items():
+        left[key] += rows
+    of_text = {key: deque(sorted(rows)) for key, rows in left.items()}
+    for number, document in enumerate(expected):
+        if result[number] < 0:
+            if not (same := of_text[_key(document)]):
+                raise _unmatched(
+                    f"no row for the text {quoted(document.text)} of {document.where}", found[0].source, found, expected
+                )
+            result[number] = same.popleft()
     if len(found) > len(expected):
-        extra = found[min(row for left in rows.values() for row in left)]
-        raise DataError(
-            f"the text {quoted(extra.text)} is not in {expected[0].source}, or occurs there less often"
-            f" ({len(found):,} rows for {len(expected):,} texts)",
-            where=extra.where,
-            hint="Both inputs must contain the same texts, each the same number of times.",
-        )
+        extra = found[min(row for rows in of_text.values() for row in rows)]
+        message = f"the text {quoted(extra.text)} is not in {expected[0].source}, or occurs there less often"
+        raise _unmatched(message, extra.where, found, expected)
     return result
+
+
+def _unmatched(message: str, where: str, found: Sequence[Document], expected: Sequence[Document]) -> DataError:
+    texts, rows = Counter(map(_key, expected)), Counter(map(_key, found))
+    hint = "Both inputs must contain the same texts, each the same number of times."
+    if texts.keys() == rows.keys() and len({(rows[key], count) for key, count in texts.items()}) == 1:
+        hint = "Each text has a different number of rows in the two inputs. Were they made with different seeds?"
+    return DataError(f"{message} ({len(found):,} rows for {len(expected):,} texts)", where=where, hint=hint)
 
 
 def without_left_out(found: list[Document], data: LabelledData) -> list[Document]:

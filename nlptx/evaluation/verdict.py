@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nlptx.evaluation.alignment import label_text
+from nlptx.evaluation.alignment import label_text, predicted_text
 from nlptx.evaluation.comparison import Pair
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 
@@ -34,7 +34,7 @@ def verdict(pair: Pair) -> str:
         if pair.texts_needed is not None:
             sentence += f" To show a difference of this size, about {pair.texts_needed:,} texts are needed."
     loss = pair.log_loss
-    if loss is not None and (loss.low > 0 or loss.high < 0):
+    if loss is not None and (loss.low > 0 or loss.high < 0) and round(loss.value, 4):
         lower = pair.second if loss.value < 0 else pair.first
         sentence += f" The log-loss of {lower} is lower, by {abs(loss.value):.4f} nats."
     return sentence
@@ -76,7 +76,7 @@ def examples(predictions: Sequence[LabelledPredictions], count: int) -> Iterator
                         "where": right.documents[row].where,
                         "text": right.texts[row],
                         "label": label_text(right, right.targets[row]),
-                        "wrong_prediction": label_text(wrong, wrong.predicted[row]),
+                        "wrong_prediction": predicted_text(wrong, row),
                         "confidence": None if right.confidence is None else round(float(right.confidence[row]), 6),
                     }
                     for row in only_first_correct(right, wrong, count)
@@ -105,7 +105,7 @@ def disagreements(predictions: Sequence[LabelledPredictions], separator: str = "
     """
     first = predictions[0]
     for row, document in enumerate(first.documents):
-        labels = [label_text(each, each.predicted[row], separator) for each in predictions]
+        labels = [predicted_text(each, row, separator) for each in predictions]
         if len(set(labels)) == 1:
             continue
         fields: dict[str, Any] = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nlptx import __version__
-from nlptx.evaluation.alignment import label_text
+from nlptx.evaluation.alignment import label_text, predicted_text
 from nlptx.evaluation.comparison import Comparison, Difference
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.evaluation.verdict import only_first_correct, verdict
@@ -161,7 +161,7 @@ def _examples(predictions: Sequence[LabelledPredictions]) -> list[Example]:
                         f"{number}-{position}",
                         document.where,
                         label_text(right, right.targets[row]) or "none",
-                        label_text(wrong, wrong.predicted[row]) or "none",
+                        predicted_text(wrong, row) or "none",
                         (_confidence(right, row), _confidence(wrong, row)),
                         document.text[:MAX_CHARACTERS],
                         len(document.text) > MAX_CHARACTERS,

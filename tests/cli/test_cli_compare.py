@@ -113,8 +113,11 @@ def half(folder):
 
 
 def test_groups(folder):
-    result = run("compare", "bad.csv", "good.jsonl", "data.tsv", "--group", "author", "--json", cwd=folder).json
-    assert result["groups"] == 6
+    result = run("compare", "bad.csv", "good.jsonl", "data.tsv", "--group", "author", "--json", cwd=folder)
+    assert result.json["groups"] == 6
+    assert "with only 6 groups, the intervals are too narrow\n" in result.stderr
+    words = ("compare", "bad.csv", "good.jsonl", "data.tsv", "--group", "label")
+    assert "no difference can be significant" in run(*words, cwd=folder).stderr
     refused(
         "compare", "bad.csv", "good.jsonl", "data.tsv", "--group", "place", code=3, says="no column 'place'", cwd=folder
     )

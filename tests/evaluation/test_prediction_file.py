@@ -7,8 +7,9 @@ import pytest
 
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError, LabelError
+from nlptx.evaluation.alignment import align, predicted_text
 from nlptx.evaluation.file_kind import is_table
-from nlptx.evaluation.labelled_predictions import NO_ANSWER, read_labelled
+from nlptx.evaluation.labelled_predictions import NO_ANSWER, evaluate_predictions, read_labelled
 from nlptx.evaluation.prediction_file import read_predictions
 
 PROBABILITIES = (
@@ -187,6 +188,53 @@ def test_the_label_map_may_concern_only_the_data(tmp_path):
     assert notes == []
 
 
+def test_the_label_map_does_not_replace_predictions_that_are_new_labels_already(tmp_path):
+    swap = ReadOptions(label_map={"pos": "neg", "neg": "pos"})
+    data = read_labelled([written(tmp_path, "text,label\nx,pos\ny,neg\nz,neg\n", "data.csv")], swap)
+    notes = []
+    content = "text,label,predicted,prob_neg,prob_pos\nx,pos,neg,.9,.1\ny,neg,pos,.2,.8\nz,neg,neg,.7,.3\n"
+    path = written(tmp_path, content)
+    for given in (data, None):
+        found = read_predictions(path, swap, notes.append, given)
+        assert found.correct.tolist() == [True, True, False]
+        np.testing.assert_allclose(found.probabilities, [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    assert notes == [f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace them"] * 2
+    shift = ReadOptions(label_map={"1": "0", "2": "1", "3": "2"})
+    path = written(tmp_path, "text,label,predicted\nx,1,0\ny,2,1\nz,3,1\n")
+    assert read_predictions(path, shift).correct.tolist() == [True, True, False]
+    path = written(tmp_path, "text,label,predicted\nx,1,1\ny,2,2\nz,3,1\n")
+    assert read_predictions(path, ReadOptions(label_map={"1": "a", "2": "b", "3": "c"})).correct.tolist() == [1, 1, 0]
+    path = written(tmp_path, "text,label,predicted\nx,1,1\ny,2,3\nz,3,1\n")
+    assert read_predictions(path, shift).correct.tolist() == [True, False, False]
+
+
+def test_copies_of_a_text_with_different_labels_are_matched_by_label(tmp_path):
+    rows = ["fine,pos,pos,0.2,0.8", "fine,neg,pos,0.3,0.7", "bad,neg,neg,0.9,0.1", "good,pos,pos,0.1,0.9"]
+    header = "text,label,predicted,prob_neg,prob_pos"
+    path = written(tmp_path, "\n".join([header, *rows]))
+    reverse = written(tmp_path, "\n".join([header, *rows[::-1]]), "b.csv")
+    first, second = align([read_predictions(path), read_predictions(reverse)])
+    np.testing.assert_array_equal(first.probabilities, second.probabilities)
+    data = read_labelled([reverse], ReadOptions())
+    found = read_predictions(path, data=data)
+    np.testing.assert_array_equal(found.probabilities, read_predictions(reverse).probabilities)
+    # Without a column of predictions, the labels are the predictions, so they may not determine the rows.
+    path = written(tmp_path, "text,label\nfine,neg\nfine,pos\nbad,neg\n")
+    data = read_labelled([written(tmp_path, "text,label\nfine,pos\nfine,neg\nbad,neg\n", "c.csv")], ReadOptions())
+    assert read_predictions(path, data=data).correct.tolist() == [False, False, True]
+
+
+def test_tables_with_different_numbers_of_seeds_are_refused(tmp_path):
+    header, rows = "text,label,predicted,seed\n", ["x,a,a,{0}\n", "y,b,a,{0}\n"]
+    paths = [
+        written(tmp_path, header + "".join(row.format(seed) for seed in range(seeds) for row in rows), f"{seeds}.csv")
+        for seeds in (2, 3)
+    ]
+    with pytest.raises(DataError, match="4 rows for 6 texts") as caught:
+        align([read_predictions(path) for path in paths])
+    assert "different seeds" in caught.value.hint
+
+
 def test_probabilities_of_labels_with_the_same_replacement_are_added_up(tmp_path):
     reading = ReadOptions(label_map={"1": "neg", "2": "neg", "3": "pos"})
     path = written(tmp_path, "text,label,prob_1,prob_3,prob_2\nx,3,0.1,0.8,0.1\ny,2,0.3,0.4,0.3\n")
@@ -321,12 +369,18 @@ def test_texts_without_a_row_are_left_out_if_the_table_may_be_incomplete(tmp_pat
             read_predictions(written(tmp_path, table), data=data, complete=False)
 
 
-def test_no_answer_counts_as_no_label_of_several(tmp_path):
+def test_no_answer_is_never_correct_even_if_a_text_has_no_labels(tmp_path):
     path = written(tmp_path, "text,label,predicted\nx,a;b,a\ny,b,?\nz,,?\n")
     notes = []
     found = read_predictions(path, ReadOptions(label_separator=";"), notes.append)
+    assert found.correct.tolist() == [False, False, False]
+    assert notes == [f"{path}: 2 of 3 texts have no answer, which counts as wrong"]
+    assert evaluate_predictions(found).accuracy == 0
+    assert [predicted_text(found, row) for row in range(3)] == ["a", "?", "?"]
+    path = written(tmp_path, "text,label,predicted,confidence\nx,a;b,a,0.9\ny,,?,0.8\nz,,,0.7\n")
+    found = read_predictions(path, ReadOptions(label_separator=";"), notes.append)
     assert found.correct.tolist() == [False, False, True]
-    assert notes == [f"{path}: 2 of 3 texts have no answer, which counts as no label"]
+    assert found.confidence.tolist() == [0.9, 0, 0.7]
 
 
 def test_probabilities_of_several_labels_need_the_separator(tmp_path):

@@ -1,0 +1,50 @@
+"""Checks predictions that were read from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.corpus.document import Document
+from nlptx.errors import DataError
+from nlptx.evaluation.prediction_cells import newest_column, read_probability
+
+# Maximum number of labels listed in a message.
+_MAX_LISTED = 20
+
+
+def check_common_label(path: str, true: list[tuple[str, ...]], predicted: list[tuple[str, ...]]) -> None:
+    """Raise DataError if several true labels occur, but none of them is among the predicted labels."""
+    expected, found = ({label for each in labels for label in each} for labels in (true, predicted))
+    if len(expected) > 1 and found and not expected & found:
+        raise DataError(
+            f"no true label ({_listed(expected)}) is among the predicted labels ({_listed(found)})",
+            where=path,
+            hint="Rename the labels with `label_map`.",
+        )
+
+
+def _listed(labels: set[str]) -> str:
+    more = ", ..." if len(labels) > _MAX_LISTED else ""
+    return ", ".join(sorted(labels)[:_MAX_LISTED]) + more
+
+
+def check_true_labels(
+    documents: Sequence[Document],
+    targets: NDArray,
+    predicted: NDArray,
+    confidence: NDArray[np.float64] | None,
+) -> None:
+    """Raise DataError if the column ``confidence`` suggests that the true labels are predictions."""
+    column = newest_column(documents, "confidence")
+    if column is not None and confidence is not None and np.array_equal(targets, predicted):
+        written = [read_probability(document, column) for document in documents]
+        if np.allclose(written, confidence, atol=1e-3):
+            raise DataError(
+                "its labels seem to be predictions, not true labels: each is the most probable label, and the column"
+                f" {column!r} contains its probability",
+                where=documents[0].source,
+                hint="Pass the labelled data too, or add the true labels to the table.",
+            )
