@@ -82,7 +82,8 @@ def power_iteration(
         block: number of vectors iterated together; 0 for an automatic choice.
         degree: number of iterates kept per round; 0 for an automatic choice.
         deflation: how the eigenvectors v found so far, with eigenvalues l, are removed: by ``projection`` of the block,
-            or by ``subtraction`` of l v v^T from A.
+            or by ``subtraction`` of l v v^T from A and then by projection, which removes rounding errors. The results
+            are the same up to rounding.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
         workers: thread pool for everything except ``product``; the number of threads does not change the result.
@@ -103,6 +104,10 @@ def power_iteration(
         spent, columns = spent + 1, columns + b.shape[1]
         return product(b)
 
+    def deflated(image: NDArray, b: NDArray) -> NDArray:
+        """Return A' b, given A b; A' is A after the subtraction of l v v^T for the eigenvectors found so far."""
+        return image - vectors @ (values[:, None] * (vectors.T @ b)) if deflation == "subtraction" else image
+
     start = rng.standard_normal((size, block)).astype(dtype)
     start_image = multiply(start)
     while found < count:
@@ -111,7 +116,7 @@ def power_iteration(
         end = min(size, found + degree * start.shape[1])
         goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
-        iterate = basis.remainder(start_image)
+        iterate = basis.remainder(deflated(start_image, start))
         if not iterate.shape[1]:  # A times the part of `start` outside the basis is 0
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
@@ -120,9 +125,7 @@ def power_iteration(
             basis.append(iterate, image)
             ended = basis.width >= end or spent >= max_products
             if not ended:
-                if deflation == "subtraction":
-                    image = image - vectors @ (values[:, None] * (vectors.T @ iterate))
-                iterate = basis.remainder(image)[:, : end - basis.width]
+                iterate = basis.remainder(deflated(image, iterate))[:, : end - basis.width]
                 ended = not iterate.shape[1]
             if not ended and basis.width < goal:
                 continue

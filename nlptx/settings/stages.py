@@ -94,7 +94,8 @@ class PcaSettings(Settings):
     )
     deflation: str = setting(
         "projection",
-        "How to remove an eigenpair (l, v): by projection, or by subtraction of l v v' from the matrix.",
+        "How to remove an eigenpair (l, v): by projection, or by subtraction of l v v' from the matrix, with the same"
+        " result up to rounding.",
         "Power iteration",
         choices=("projection", "subtraction"),
     )

@@ -40,6 +40,13 @@ def solve(matrix, count, tolerance=1e-8, seed=1, dtype=np.float64, **method):
     )
 
 
+def test_subtraction_is_applied_and_changes_only_rounding_errors():
+    matrix, _ = matrix_with([5, 3, 2, 1, 0.5, 0.1])
+    found = [solve(matrix, 3, **METHODS[name]) for name in ("textbook, projection", "textbook, subtraction")]
+    np.testing.assert_allclose(found[0].vectors, found[1].vectors, atol=1e-7)
+    assert (found[0].vectors != found[1].vectors).any()
+
+
 def true_residuals(matrix, pairs):
     """Return |A v - l v| / l, computed in double precision, or 0 where it is no larger than rounding errors."""
     vectors, values = pairs.vectors.astype(float), pairs.values.astype(float)
