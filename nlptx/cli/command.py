@@ -19,6 +19,8 @@ from nlptx.settings import GROUPS, MAIN
 PATH = click.Path(readable=False, allow_dash=True)
 # Keys in click.Context.meta for the path of the --config file, and for its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
+# Key in click.Context.meta for settings that take precedence over those of the --config file, in the same form.
+OVERRIDES = "nlptx.overrides"
 # If a section of the --config file sets these options, they apply only to the command that has the name of the section.
 # Other commands that read the section, such as tune, ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
@@ -32,8 +34,13 @@ def stage_of(ctx: click.Context) -> str:
 
 
 def configured(ctx: click.Context) -> dict[str, Any]:
-    """Return the values that the ``--config`` file sets for a command: Python name of the option -> value."""
-    found: dict[str, Any] = ctx.meta.get(CONFIGURED, {}).get(stage_of(ctx), {})
+    """Return the values that the ``--config`` file sets for a command: Python name of the option -> value.
+
+    Values that ``--effort`` sets on the command line replace those of the file.
+    """
+    found: dict[str, Any] = {}
+    for source in (CONFIGURED, OVERRIDES):
+        found |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
     if stage_of(ctx) == ctx.info_name:
         return found
     return {name: value for name, value in found.items() if name not in _OF_THE_STAGE_ALONE}

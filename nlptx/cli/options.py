@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from nlptx.cli.command import PATH, configured, option, stage_of
+from nlptx.cli.command import OVERRIDES, PATH, configured, option, stage_of
 from nlptx.cli.option_names import as_options
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
@@ -216,7 +216,8 @@ def _defaults_option(
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds an option whose value selects other default settings.
 
-    A setting from the command line, a file or an environment variable takes precedence over these defaults.
+    A setting from the command line, a file or an environment variable takes precedence over these defaults. However,
+    ``--effort`` on the command line takes precedence over files and environment variables, as settings there do.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -225,7 +226,10 @@ def _defaults_option(
         keys = [f"{start}.{context.info_name}" for start in (PRESET, _EFFORT)]
         if any(other in context.meta for other in keys):
             raise click.UsageError("--preset and --effort both choose the settings; use only one of them.")
-        context.default_map = {**known[value].get(stage_of(context), {}), **configured(context)}
+        stage, chosen = stage_of(context), known[value].get(stage_of(context), {})
+        if key == _EFFORT and context.get_parameter_source("effort") is ParameterSource.COMMANDLINE:
+            context.meta[OVERRIDES] = {stage: chosen}
+        context.default_map = {**chosen, **configured(context)}
         context.meta[f"{key}.{context.info_name}"] = value
 
     kind = click.Choice(list(known))

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 # Maximum number of rows in the table of tested settings.
 _MAX_ROWS = 20
+# Options, apart from the settings, that determine what is trained. They are written to the file with the settings.
+_INPUTS = (
+    *("text_column", "label_column", "input_format", "delimiter", "split", "encoding_errors", "skip_bad", "exclude"),
+    *("map", "weight_column", "label_separator", "unlabelled", "embeddings", "start", "lexicon"),
+)
 
 
 @command(stage="train")
@@ -137,7 +142,7 @@ def tune(
             if journal.is_there and journal.path is not None:
                 error.add_note(f"--resume continues from {journal.path.name}")
             raise
-        write_settings(output, non_default(result.best.values) | _inputs(given), _comments(result))
+        write_settings(output, non_default(result.best.values) | _inputs(), _comments(result))
     if not result.compared:
         run.reporter.note(
             f"the time was too short to compare any other settings; {output} contains the starting settings"
@@ -149,15 +154,11 @@ def tune(
         _draw(result, output, run.reporter)
 
 
-def _inputs(given: Given) -> dict[str, str]:
-    """Return the options of ``nlptx train`` that belong to the settings, because they determine what is trained."""
-    options = {
-        "embeddings": given.embeddings,
-        "start": given.start,
-        "lexicon": given.lexicon,
-        "label_separator": given.reading.label_separator,
-    }
-    return {f"train.{name}": value for name, value in options.items() if value is not None}
+def _inputs() -> dict[str, Any]:
+    """Return the options, apart from the settings, that determine what is trained, unless they have their defaults."""
+    context = click.get_current_context()
+    given = (name for name in _INPUTS if context.get_parameter_source(name) is not ParameterSource.DEFAULT)
+    return {f"train.{name}": context.params[name] for name in given}
 
 
 def _fixed() -> list[str]:
@@ -185,6 +186,9 @@ def _comments(result: Tuning) -> list[str]:
     if not result.compared:
         return ["written by nlptx tune; the time was too short to compare any other settings with these"]
     title = result.measure.replace("_", "-")
+    if not result.best.changes:
+        score = f"{result.default.mean(result.measure):.4f}"
+        return [f"written by nlptx tune; no other settings were better than these; mean out-of-fold {title}: {score}"]
     return [
         f"written by nlptx tune; mean out-of-fold {title}: {result.best.mean(result.measure):.4f} with these settings,"
         f" {result.default.mean(result.measure):.4f} with the starting settings",

@@ -144,3 +144,14 @@ def test_ngram_settings_without_effect_are_named(table, options, note):
 def test_distillation_with_unlabelled_texts_needs_no_note(table):
     options = ("--epochs", "1", "--distill", "2", "--lsa-components", "0", "--unlabelled", table)
     assert "no effect" not in call("train", table, *options, "-o", "m.npz").stderr
+
+
+def test_effort_on_the_command_line_takes_precedence_over_a_file_and_a_variable(table, monkeypatch):
+    Path("c.toml").write_text("[train]\nepochs = 2\nblocks = 1\n")
+    for words in (("--config", "c.toml", "--effort", "fast"), ("--effort", "fast", "--config", "c.toml")):
+        assert settings_of(table, *words).epochs == 0
+    assert settings_of(table, "--config", "c.toml", "--effort", "fast", "--epochs", "1").epochs == 1
+    Path("d.toml").write_text('[train]\nepochs = 1\neffort = "fast"\n')
+    assert settings_of(table, "--config", "d.toml").epochs == 1
+    monkeypatch.setenv("NLPTX_TRAIN_EPOCHS", "1")
+    assert settings_of(table, "--effort", "fast").epochs == 0

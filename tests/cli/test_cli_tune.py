@@ -7,6 +7,10 @@ import pytest
 from calling import call, failure
 from command import Running, header_of
 
+import nlptx
+
+ROWS = [("a good film", "pos"), ("so good", "pos"), ("a bad film", "neg"), ("so bad", "neg")] * 12
+
 FAST = ("--folds", "2", "--heads", "2", "--rounds", "1")
 
 
@@ -38,6 +42,25 @@ def test_the_settings_file_names_the_lexicon_and_the_model(here, tmp_path):
     call("tune", here / "train.tsv", *words, "-o", "s.toml")
     with open("s.toml", "rb") as file:
         assert tomllib.load(file)["train"]["start"] == str(here / "model.npz")
+
+
+def test_the_settings_file_says_how_the_data_is_read(here, tmp_path):
+    rows = [f"{text}\t{label}\t{label}{number % 2}\t2" for number, (text, label) in enumerate(ROWS)]
+    (tmp_path / "d.tsv").write_text("\n".join(["words\tlabel\tkind\tw", *rows]) + "\n")
+    (tmp_path / "c.toml").write_text('[train]\nlabel-column = "kind"\nmap = ["neg0=neg", "neg1=neg"]\n')
+    options = ("--text-column", "words", "--weight-column", "w", "--unlabelled", "d.tsv", "--config", "c.toml")
+    call("tune", "d.tsv", "--effort", "fast", "--folds", "2", "--minutes", "0.000001", *options, "-q")
+    with open("tuned.toml", "rb") as file:
+        assert tomllib.load(file)["train"] == {
+            "epochs": 0,
+            "text-column": "words",
+            "label-column": "kind",
+            "map": ["neg0=neg", "neg1=neg"],
+            "weight-column": "w",
+            "unlabelled": ["d.tsv"],
+        }
+    call("train", "d.tsv", "--config", "tuned.toml", "-q", "-o", "m.npz")
+    assert nlptx.Model.load("m.npz").label_names == ["neg", "pos0", "pos1"]
 
 
 def test_json_and_given_settings_are_not_changed(here):
