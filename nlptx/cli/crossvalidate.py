@@ -68,9 +68,9 @@ def crossvalidate(
 
     The texts are split into folds, and each label is spread evenly over the folds. For each fold, a model is trained on
     all other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made only from
-    the folds that the model is trained on. All settings of nlptx train can be used, even those that are not listed
-    here. Unless --group or --shuffle is given, up to 100 neighbouring texts with the same label stay in the same fold,
-    because neighbouring texts are often related.
+    the folds that the model is trained on. All settings of the network, the n-grams and the training can be used, even
+    those that are listed only by nlptx train --help. Unless --group or --shuffle is given, the texts of each label are
+    cut into runs of neighbours (at most 100 texts), and each run is in one fold, because neighbours are often related.
 
     The 95 % interval of each mean takes the overlap of the training sets into account (Nadeau and Bengio 2003).
 

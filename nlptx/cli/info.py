@@ -46,7 +46,8 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
 
     If no ARTIFACT is given, the bundled model is described. For a model, the output includes its purpose, accuracy,
     labels and training loss curve, and its model card if it has one. The corpus is identified by the SHA-256 of its
-    texts. If the corpus was a UTF-8 text file whose lines all end in a line feed, sha256sum prints the same digest.
+    texts and their labels, if any. If the corpus was a UTF-8 text file whose lines all end in a line feed, sha256sum
+    prints the same digest.
 
     In the commands, words in capitals stand for your files. The options --input-format and --delimiter are not
     recorded, because they depend on how a file stores its texts; add them if your files need them.

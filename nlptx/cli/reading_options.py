@@ -77,7 +77,7 @@ def reading_options(
             because a model stores the separator of its labels.
         exclude: whether to add ``--exclude``.
     """
-    label_help = "Table column that contains the label" + ("." if labelled else "; this command does not use it.")
+    label_help = "Table column that contains the label" + ("." if labelled else "; it is not read as text.")
 
     def decorate(function: Function) -> Function:
         @option(

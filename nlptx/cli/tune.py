@@ -47,8 +47,8 @@ _INPUTS = (
 @option(
     "--rounds",
     type=click.IntRange(1),
-    help="Stop after N rounds, each of which tries six new combinations of settings. There is no time limit unless "
-    "--minutes is given, so the result does not depend on the speed of the machine.",
+    help="Stop after N rounds, each of which tries up to six new combinations of settings. There is no time limit "
+    "unless --minutes is given, so the result does not depend on the speed of the machine.",
 )
 @option(
     "--measure",
@@ -82,7 +82,7 @@ def tune(
 
     Pass the output to nlptx train --config. The search starts from the default settings, or from the settings of
     --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the network and
-    the training. Settings that are given as options, including options of nlptx train that are not listed here, are not
+    the training. Settings that are given as options, including settings that only nlptx train --help lists, are not
     changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other settings are
     better, the starting settings are written.
 

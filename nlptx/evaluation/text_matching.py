@@ -61,6 +61,8 @@ def _unmatched(message: str, where: str, found: Sequence[Document], expected: Se
     hint = "Both inputs must contain the same texts, each the same number of times."
     if texts.keys() == rows.keys() and len({(rows[key], count) for key, count in texts.items()}) == 1:
         hint = "Each text has a different number of rows in the two inputs. Were they made with different seeds?"
+    elif len(found) < len(expected):
+        hint += " A table from a cross-validation has no rows for texts with a weight of 0."
     return DataError(f"{message} ({len(found):,} rows for {len(expected):,} texts)", where=where, hint=hint)
 
 

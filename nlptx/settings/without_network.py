@@ -25,9 +25,6 @@ UNUSED = [
     *("crop", "word_dropout", "weight_averaging", "patience"),
 ]
 
-# Settings that have no effect without n-gram features.
-_OF_NGRAMS = ("ngram_min_texts", "lsa_components", "distill")
-
 
 def without_network(settings: TrainSettings) -> TrainSettings:
     """Return the settings for an empty encoder, with all other settings that have no effect reset to their defaults."""
@@ -35,7 +32,7 @@ def without_network(settings: TrainSettings) -> TrainSettings:
     return replace(settings, **changes | dict(SHAPE))
 
 
-def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool) -> list[str]:
+def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool, valid: bool) -> list[str]:
     """Return notes that name the settings that were changed, but have no effect.
 
     Args:
@@ -43,19 +40,50 @@ def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool) ->
         started: whether training starts from an existing model. The network then has the shape of this model, and the
             settings of the shape are not named in the notes.
         unlabelled: whether there are texts without labels.
+        valid: whether there are texts to validate on.
     """
     notes = []
     if not settings.epochs and (unused := _without_network(settings, started)):
         notes.append(f"no network is trained (`epochs=0`), so these settings have no effect: {_listed(unused)}")
-    if not settings.ngrams:
-        unused = [name for name in _OF_NGRAMS if getattr(settings, name) not in (_DEFAULTS[name], 0)]
-        if unused:
-            notes.append(
-                f"there are no n-gram features (`ngrams=0`), so these settings have no effect: {_listed(unused)}"
-            )
-    elif settings.epochs and settings.distill > 0 and not unlabelled:
+    for reason, holds, names in _conditions(settings, started, valid):
+        unused = [name for name in names if getattr(settings, name) not in (_DEFAULTS[name], 0)]
+        if holds and unused:
+            notes.append(f"{reason}, so these settings have no effect: {_listed(unused)}")
+    if settings.ngrams and settings.epochs and settings.distill > 0 and not unlabelled:
         notes.append("`distill` has no effect, because there are no texts without labels to learn from")
     return notes
+
+
+def _conditions(settings: TrainSettings, started: bool, valid: bool) -> list[tuple[str, bool, tuple[str, ...]]]:
+    """Return reasons why settings have no effect, whether each of them holds, and the settings."""
+    is_new, is_trained = bool(settings.epochs) and not started, bool(settings.epochs)
+    heads = "heads", "head_width"
+    blocks = "attention", *heads, "hidden", "activation", "causal"
+    return [
+        (
+            "there are no n-gram features (`ngrams=0`)",
+            not settings.ngrams,
+            ("ngram_min_texts", "lsa_components", "distill"),
+        ),
+        ("the encoder has no blocks (`blocks=0`)", is_new and not settings.blocks, blocks),
+        (
+            "attention has neither heads nor parameters (`attention=plain`)",
+            is_new and settings.blocks > 0 and settings.attention == "plain",
+            heads,
+        ),
+        ("the word vectors are not trained (`freeze=True`)", is_trained and settings.freeze, ("embedding_lr",)),
+        (
+            f"`optimizer` is {settings.optimizer}, not adamw",
+            is_trained and settings.optimizer != "adamw",
+            ("weight_decay",),
+        ),
+        ("validation texts are given", valid, ("valid_share", "valid_max")),
+        (
+            "no texts are held out (`valid_share=0`)",
+            not valid and not settings.valid_share,
+            ("valid_max", "patience") if is_trained else ("valid_max",),
+        ),
+    ]
 
 
 def _without_network(settings: TrainSettings, started: bool) -> list[str]:

@@ -144,7 +144,12 @@ def fit(
             start, settings = without_regions(start, settings, on_note)
         if isinstance(vectors, OwnEmbeddings):
             vectors, settings = vectors.make(given, settings, seed, workers, on_progress, on_note)
-        for note in unused_notes(settings, started=start is not None, unlabelled=bool(given.unlabelled)):
+        for note in unused_notes(
+            settings,
+            started=start is not None,
+            unlabelled=bool(given.unlabelled),
+            valid=given.valid is not None,
+        ):
             on_note(note)
         has_network = start is not None or settings.epochs > 0
         if not has_network:

@@ -133,9 +133,16 @@ def test_fast_does_not_mention_word_vectors_if_no_word_occurs_often_enough(tmp_p
         ),
         (("--distill", "2", "--lsa-components", "0"), "--distill has no effect, because there are no texts without"),
         (("--ngrams", "0", "--lsa-components", "0", "--distill", "0"), ""),
+        (("--blocks", "0", "--heads", "2"), "(--blocks 0), so these settings have no effect: --heads\n"),
+        (("--attention", "plain", "--head-width", "wide"), "(--attention plain), so these settings have no effect: "),
+        (("--freeze", "--embedding-lr", "1"), "(--freeze), so these settings have no effect: --embedding-lr\n"),
+        (("--optimizer", "sgd", "--weight-decay", "1"), "--optimizer is sgd, not adamw, so these settings have no"),
+        (("--optimizer", "sgd", "--weight-decay", "0"), ""),
+        (("--valid", "data.tsv", "--valid-max", "9"), "texts are given, so these settings have no effect: --valid-max"),
+        (("--valid-share", "0", "--patience", "1"), "(--valid-share 0), so these settings have no effect: --patience"),
     ],
 )
-def test_ngram_settings_without_effect_are_named(table, options, note):
+def test_settings_without_effect_are_named(table, options, note):
     told = call("train", table, "--epochs", "1", *options, "-o", "m.npz").stderr
     assert note in told
     assert ("no effect" in told) == bool(note)
