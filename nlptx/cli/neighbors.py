@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +14,14 @@ from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
 from nlptx.errors import DataError
 
+if TYPE_CHECKING:
+    from nlptx.embeddings.embeddings import Embeddings
+
 # First bytes of a zip file (an .npz file is a zip file), and suffixes of word-vector files.
 _ZIP = b"PK\x03\x04"
 _ENDINGS = (".npz", ".txt", ".vec")
+# Maximum number of words named in a note.
+_NAMED = 3
 
 
 @command()
@@ -42,6 +48,8 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it is -, contains a slash, ends
     in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is "bundled" and words follow. With -m
     FILE, every argument is a word.
+
+    The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words.
     """
     if model is None and (_is_file(words[0]) or (words[0] == BUNDLED and len(words) > 1)):
         model, *rest = words
@@ -56,7 +64,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         if analogy:
             found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
         else:
-            found = {word: vectors.nearest(word, top) for word in words}
+            found = {word: _nearest(vectors, word, top, run) for word in words}
     except DataError as error:
         if model is None:
             error.hint = "The word vectors of the bundled model were used; -m FILE uses others."
@@ -71,6 +79,16 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         return
     for name, rows in found.items():
         run.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
+
+
+def _nearest(vectors: Embeddings, word: str, top: int, run: Run) -> list[tuple[str, float]]:
+    """Return the nearest words and their cosines; if the word is unknown, those of the vector that is estimated."""
+    if word in vectors:
+        return vectors.nearest(word, top)
+    nearest, similar = vectors.nearest_by_spelling(word, top)
+    named = ", ".join(similar[:_NAMED]) + (", ..." if len(similar) > _NAMED else "")
+    run.reporter.note(f"note: {word!r} is unknown; its vector is estimated from words with a similar spelling: {named}")
+    return nearest
 
 
 def _is_file(argument: str) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
+from nlptx.embeddings.unknown_words import similar_words
 from nlptx.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nlptx.errors import CorruptError, DataError
 from nlptx.io.paths import FilePath, file_name
@@ -81,6 +82,35 @@ class Embeddings:
         index, unit = self._index_of(word), self._unit_vectors()
         return self._closest(unit, unit[index], [index], top)
 
+    def nearest_by_spelling(self, word: str, top: int = 10) -> tuple[list[tuple[str, float]], list[str]]:
+        """Return the words nearest to an unknown word, whose vector is estimated from words with a similar spelling.
+
+        Returns:
+            The ``top`` words with the largest cosine similarities to the estimate, and these similarities; and the
+            words from which the vector was estimated, the most similar one first. See
+            :mod:`nlptx.embeddings.unknown_words`.
+
+        Raises:
+            DataError: no known word has a similar spelling, or all vectors are 0.
+            InputTypeError: the word is not a str.
+
+        >>> from nlptx import Model
+        >>> Model.load().embeddings().nearest_by_spelling("amazingest", top=2)
+        ([('amazing', ...), (..., ...)], ['amazing', 'amazingly', ...])
+        """
+        check_text(word, "word")
+        unit, names = self._unit_vectors(), self.vocabulary.words
+        similar = similar_words(self._normalized(word), names, self.vocabulary.counts)
+        if not len(similar.indices):
+            words = f"the {len(names)} words of these embeddings"
+            raise DataError(f"{word!r} is not among {words}, and none of them has a similar spelling")
+        goal = similar.weights @ unit[similar.indices]
+        nearest = self._closest(unit, goal / (np.linalg.norm(goal) or 1), [], top)
+        return nearest, [names[index] for index in similar.indices.tolist()]
+
+    def __contains__(self, word: str) -> bool:
+        return self._normalized(word) in self.vocabulary.index
+
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
         """Return the best words d for the analogy "a is to b as c is to d", and their cosine similarities.
 
@@ -99,11 +129,13 @@ class Embeddings:
 
     def _index_of(self, word: str) -> int:
         check_text(word, "word")
-        tokenizer = self.vocabulary.tokenizer
-        index = self.vocabulary.index.get(lower(word) if tokenizer.lowercase else word)
+        index = self.vocabulary.index.get(self._normalized(word))
         if index is None:
             raise DataError(f"{word!r} is not among the {len(self.vocabulary)} words of these embeddings")
         return index
+
+    def _normalized(self, word: str) -> str:
+        return lower(word) if self.vocabulary.tokenizer.lowercase else word
 
     def check_has_vectors(self) -> None:
         """Raise DataError if there are words, but all their vectors are 0, as in a model without a network."""

@@ -196,6 +196,14 @@ def test_the_message_about_an_unknown_word_names_the_vocabulary():
     assert "bundled model were used; -m FILE uses others" in message
 
 
+def test_the_vector_of_an_unknown_word_is_estimated():
+    result = call("neighbors", "amazingest", "--json", "-n", "1")
+    assert result.json["amazingest"][0]["word"] == "amazing"
+    assert "note: 'amazingest' is unknown; its vector is estimated from words with a similar spelling: amazing, " in (
+        result.stderr
+    )
+
+
 @pytest.mark.parametrize("words", [(), ("embeddings.npz",)])
 def test_at_least_one_word_is_required(words):
     assert "WORD..." in usage_error("neighbors", *words)

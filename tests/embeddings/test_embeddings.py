@@ -357,3 +357,40 @@ def test_a_word_that_cannot_be_encoded_leaves_no_partial_file(tmp_path):
     with pytest.raises(OutputError):
         embeddings({"the": (1, 2), "\ud800": (3, 4)}).save(path)
     assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- unknown words
+
+SPELLINGS = {"watchable": (1, 0, 0), "unwatchable": (0, 1, 0), "terrible": (0, 0.1, 1), "good": (1, 0, -1)}
+
+
+def test_the_vector_of_an_unknown_word_is_the_weighted_mean_of_similarly_spelled_words():
+    vectors = embeddings(SPELLINGS)
+    nearest, similar = vectors.nearest_by_spelling("unwatchability", 2)
+    assert similar == ["unwatchable", "watchable"]
+    parts = [{f"<{word}>"[i : i + n] for n in range(3, 7) for i in range(len(word) + 3 - n)} for word in SPELLINGS]
+    new = {"<unwatchability>"[i : i + n] for n in range(3, 7) for i in range(17 - n)}
+    cosines = [len(new & each) / np.sqrt(len(new) * len(each)) for each in parts[:2]]
+    weights = np.array(cosines) ** 5 * vectors.vocabulary.counts[:2] / (vectors.vocabulary.counts[:2] + 100)
+    assert [word for word, _ in nearest] == ["unwatchable", "watchable"]
+    expected = weights[::-1] / np.linalg.norm(weights)
+    np.testing.assert_allclose([cosine for _, cosine in nearest], expected, rtol=1e-5)
+
+
+def test_words_without_counts_may_be_similar_too():
+    vectors = embeddings(SPELLINGS)
+    vectors.vocabulary.counts[:] = 0
+    assert vectors.nearest_by_spelling("watchables", 1)[0][0][0] == "watchable"
+
+
+@pytest.mark.parametrize("word", ["qwzx", "", "able", "é"])
+def test_a_word_without_similar_spelling_has_no_vector(word):
+    with pytest.raises(DataError, match="none of them has a similar spelling"):
+        embeddings(SPELLINGS).nearest_by_spelling(word)
+
+
+def test_known_words_are_in_the_embeddings_in_any_case():
+    vectors = embeddings(SPELLINGS)
+    assert "Good" in vectors
+    assert "goods" not in vectors
+    assert "Good" not in embeddings(SPELLINGS, tokenizer=Tokenizer(lowercase=False))

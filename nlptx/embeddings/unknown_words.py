@@ -1,0 +1,78 @@
+"""Estimates the vector of an unknown word from words with a similar spelling.
+
+A word is represented by the set of its parts of 3 to 6 characters, where ``<`` and ``>`` mark its start and its end, as
+in fastText (Bojanowski et al. 2017). The similarity s of two words is the cosine of these sets: the number of common
+parts, divided by the root of the product of the numbers of parts. The estimate is the weighted mean of the unit vectors
+of the most similar words. The weight of a word is s^5 n / (n + 100), where n is its count, because the vectors of rare
+words are inaccurate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Lengths of the parts.
+_LENGTHS = range(3, 7)
+# Number of similar words that are averaged, exponent of their similarity, and the count for half of the weight.
+_WORDS, _EXPONENT, _HALF_COUNT = 30, 5, 100
+# If no word is at least this similar, the spelling says nothing about the word.
+_MIN_SIMILARITY = 0.45
+
+
+class SimilarWords(NamedTuple):
+    """Known words with a spelling similar to that of an unknown word, the most similar word first.
+
+    Args:
+        indices: (K,) indices of the words; K is 0 if no word is similar enough.
+        weights: (K,) weights of their vectors, which sum to 1.
+    """
+
+    indices: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
+def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) -> SimilarWords:
+    """Return the known words whose spelling is most similar to that of an unknown word.
+
+    Args:
+        word: the unknown word.
+        words: the V known words.
+        counts: (V,) number of occurrences of each word; all 0 if they are unknown.
+
+    >>> known = ["unwatchable", "watchable", "terrible", "good"]
+    >>> similar_words("unwatchability", known, np.array([50, 90, 30, 1000])).indices
+    array([0, 1])
+    """
+    marked = [f"<{known}>" for known in words]
+    lengths = np.array([len(known) for known in marked])
+    text, starts = "".join(marked), np.cumsum(lengths) - lengths
+    parts = {part for size in _LENGTHS for part in _parts(f"<{word}>", size)}
+    shared = np.zeros(len(words), np.int64)
+    for part in parts:
+        shared[np.unique(np.searchsorted(starts, _places(text, part), side="right") - 1)] += 1
+    sizes = sum(np.maximum(lengths - size + 1, 0) for size in _LENGTHS)
+    similarity = shared / np.sqrt(np.maximum(sizes, 1) * max(len(parts), 1))
+    best = np.argsort(-similarity, kind="stable")[:_WORDS]
+    best = best[similarity[best] > 0]
+    if not len(best) or similarity[best[0]] < _MIN_SIMILARITY:
+        return SimilarWords(best[:0], np.zeros(0))
+    reliable = counts[best] / (counts[best] + _HALF_COUNT) if counts.any() else np.ones(len(best))
+    weights = similarity[best] ** _EXPONENT * reliable
+    return SimilarWords(best, weights / weights.sum()) if weights.any() else SimilarWords(best[:0], np.zeros(0))
+
+
+def _parts(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(len(text) - size + 1)]
+
+
+def _places(text: str, part: str) -> list[int]:
+    """Return the positions of all occurrences of a part."""
+    places, place = [], text.find(part)
+    while place >= 0:
+        places.append(place)
+        place = text.find(part, place + 1)
+    return places
