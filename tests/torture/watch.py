@@ -73,5 +73,5 @@ def measure(words, tally, text=None, nlptx=NLPTX):
     with Watch(process) as watch:
         done = end(process)
     assert done.code == 0, done.stderr
-    assert watch.samples > 5
+    assert watch.samples
     return watch
