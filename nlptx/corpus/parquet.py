@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from nlptx.errors import DataError, NlptxError
 
+# Column names under which pandas saves an index that has no name.
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+
 
 def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], None]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file as dictionaries from column name to cell. The file is read in parts.
 
     Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. If a data
-    frame was saved with its index, the index is left out.
+    frame was saved with its index, a named index is a column like the others, and an unnamed index is left out.
 
     Args:
         stream: the open file.
@@ -32,8 +36,7 @@ def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], 
         raise NlptxError("reading Parquet needs pyarrow", hint="pip install 'nlptx[parquet]'") from error
     try:
         with ParquetFile(stream) as file:
-            index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-            columns = [column for column in file.schema_arrow.names if column not in index]
+            columns = [column for column in file.schema_arrow.names if not _UNNAMED_INDEX.fullmatch(column)]
             if repeated := [column for column, times in Counter(columns).items() if times > 1]:
                 hint = "Give every column a different name."
                 raise DataError(f"duplicate column {repeated[0]!r}", where=name, hint=hint)

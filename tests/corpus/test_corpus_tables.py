@@ -298,7 +298,7 @@ def test_parquet_is_read_as_a_table(tmp_path):
 
 
 def test_cells_of_parquet_are_kept(tmp_path):
-    """Whole numbers beside empty cells are not rounded, long lists are not shortened, and a saved index is left out."""
+    """Whole numbers beside empty cells are not rounded, long lists are not shortened, an unnamed index is left out."""
     pa = pytest.importorskip("pyarrow")
     import pandas as pd
     from pyarrow import parquet
@@ -324,6 +324,18 @@ def test_cells_of_parquet_are_kept(tmp_path):
     assert read(path)[0].fields == {"text": "a"}
     parquet.write_table(pa.table([["a"], ["b"]], names=["text", "text"]), path)
     refused(path, "duplicate column 'text'")
+
+
+@pytest.mark.parametrize("index", ["text", "label", "id", ["label", "id"]])
+def test_a_named_index_of_a_parquet_table_is_a_column(tmp_path, index):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"id": ["r1"], "text": ["a"], "label": ["pos"]}).set_index(index).to_parquet(path)
+    (document,) = read(path)
+    assert (document.text, document.label) == ("a", "pos")
+    assert document.fields == {"id": "r1", "text": "a", "label": "pos"}
 
 
 def test_tables_of_spreadsheets(tmp_path):
