@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from nlptx.corpus.cells import BadRowError, Row
 from nlptx.errors import DataError, NlptxError
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 # Column names under which pandas saves an index that has no name.
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], None]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file as dictionaries from column name to cell. The file is read in parts.
+def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], None]) -> Iterator[Row]:
+    """Yield the number of each row of a Parquet file, from 1, and a dictionary from column name to cell.
+
+    The file is read in parts. Instead of a row with a cell that Python cannot represent, such as a date after the
+    year 9999, a BadRowError is yielded.
 
     Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. If a data
     frame was saved with its index, a named index is a column like the others, and an unnamed index is left out.
@@ -41,11 +48,33 @@ def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], 
                 hint = "Give every column a different name."
                 raise DataError(f"duplicate column {repeated[0]!r}", where=name, hint=hint)
             on_columns(columns)
+            number = 1
             for batch in file.iter_batches(columns=columns):
-                for row in batch.to_pylist():
-                    yield {column: _finite(row[column]) for column in columns}
+                yield from _rows(batch, name, number)
+                number += batch.num_rows
     except (ArrowException, OSError) as error:
         raise DataError(f"not a Parquet file: {error}", where=name) from error
+
+
+def _rows(batch: RecordBatch, name: str, first: int) -> Iterator[Row]:
+    """Yield the rows of a part of a file. ``first`` is the number of its first row."""
+    try:
+        rows: Iterable[dict[str, Any] | BadRowError] = map(_finite, batch.to_pylist())
+    except (OverflowError, ValueError):
+        rows = (_row(batch, row, f"{name}:{first + row}") for row in range(batch.num_rows))
+    yield from enumerate(rows, start=first)
+
+
+def _row(batch: RecordBatch, row: int, where: str) -> dict[str, Any] | BadRowError:
+    """Return the cells of a row, or an error that names the cell that cannot be converted to a Python object."""
+    cells = {}
+    for column, values in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            cells[column] = _finite(values[row].as_py())
+        except (OverflowError, ValueError) as error:
+            hint = "Correct the cell, or leave out the column."
+            return BadRowError(f"column {column!r} cannot be read: {error}", where=where, hint=hint)
+    return cells
 
 
 def _finite(value: Any) -> Any:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
+from nlptx.corpus.cells import BadRowError, Row, is_missing, read_label, read_weight
 from nlptx.corpus.columns import Columns
 from nlptx.corpus.delimiters import delimiter_name, detect_delimiter, named_delimiter
-from nlptx.corpus.document import LARGEST_WEIGHT, Document, ReadOptions, label_name
+from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.formats import read_lines
 from nlptx.corpus.parquet import parquet_rows
 from nlptx.corpus.source import Source
@@ -22,14 +22,6 @@ from nlptx.io import strict_json
 # Maximum number of characters in a CSV field. There must be a limit: if a quote is not closed, the rest of the file
 # becomes one field. The default limit of the csv module, 128 KiB, is too small for long texts.
 LONGEST_FIELD = 8 << 20
-
-
-class BadRowError(DataError):
-    """A single row cannot be read."""
-
-
-# Line number of a row, and its fields or the reason why it cannot be read.
-Row = tuple[int, dict[str, Any] | BadRowError]
 
 
 def read_table(
@@ -68,66 +60,16 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
     where = f"{source.name}:{number}"
     found = columns.find(fields, where)
     text = fields.get(found.text)
-    if _is_missing(text):
+    if is_missing(text):
         text = ""
     if not isinstance(text, str):
         raise BadRowError(f"column {found.text!r} contains {text!r}; expected a text", where=where)
-    label = None if found.label is None else _label(fields[found.label], where, columns.options.label_separator)
+    label = None if found.label is None else read_label(fields[found.label], where, columns.options.label_separator)
     document = Document(text, label, source.name, number, fields, source.format, delimiter=source.delimiter)
     if columns.options.weight_column is not None:
         value = None if found.weight is None else fields[found.weight]
-        document = document._replace(weight=_weight(value, where))
+        document = document._replace(weight=read_weight(value, where))
     return document
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
-
-
-def _weight(value: Any, where: str) -> float:
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        weight = float(value)
-    except (TypeError, ValueError, OverflowError):
-        weight = math.nan
-    if not 0 <= weight <= LARGEST_WEIGHT:
-        missing = _is_missing(value) or value == ""
-        raise BadRowError(
-            "the weight is missing"
-            if missing
-            else f"the weight is {value!r}; expected a number from 0 to {LARGEST_WEIGHT:g}",
-            where=where,
-            hint="Correct it, or leave such rows out with `skip_bad`.",
-        )
-    return weight
-
-
-def _label(value: Any, where: str, separator: str | None = None) -> str | None:
-    if isinstance(value, list) and separator is not None:
-        return _joined(value, where, separator)
-    if isinstance(value, dict | list):
-        hint = "To train with several labels for a text, set `label_separator`." if isinstance(value, list) else ""
-        raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where, hint=hint)
-    if _is_missing(value):
-        return None
-    if isinstance(value, float):
-        return repr(float(value)).removesuffix(".0")  # keeps all digits, because rounding could make two labels equal
-    if isinstance(value, bool):
-        return "true" if value else "false"  # as in JSON
-    return label_name(str(value)) or None
-
-
-def _joined(values: list[Any], where: str, separator: str) -> str | None:
-    """Return the labels of a JSON list as they would be written in a cell."""
-    labels = [_label(value, where) or "" for value in values]
-    if wrong := next((label for label in labels if separator in label), None):
-        raise BadRowError(
-            f"the label {wrong!r} contains the separator {separator!r}",
-            where=where,
-            hint="Set `label_separator` to a string that no label contains.",
-        )
-    return separator.join(labels) or None
 
 
 def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
@@ -243,7 +185,7 @@ def _json_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterat
 
 
 def _parquet_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    yield from enumerate(parquet_rows(source.stream, source.name, source.columns.extend), start=1)
+    return parquet_rows(source.stream, source.name, source.columns.extend)
 
 
 _ROWS = {"csv": _csv_rows, "tsv": _tsv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}

@@ -338,6 +338,19 @@ def test_a_named_index_of_a_parquet_table_is_a_column(tmp_path, index):
     assert document.fields == {"id": "r1", "text": "a", "label": "pos"}
 
 
+def test_a_cell_of_a_parquet_table_that_cannot_be_read_is_named(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    buffers = [None, pa.py_buffer(bytes([0] * 4 + [1] + [0] * 3 + [2] + [0] * 3)), pa.py_buffer(b"a\xff")]
+    not_utf8 = pa.Array.from_buffers(pa.string(), 2, buffers)
+    path = tmp_path / "a.parquet"
+    for values in (not_utf8, pa.array([0, 4_000_000], pa.date32()), pa.array([0, 10**13], pa.timestamp("s"))):
+        parquet.write_table(pa.table({"text": ["a", "b"], "when": values}), path)
+        refused(path, f"{path}:2: column 'when' cannot be read")
+        assert [document.text for document in read(path, skip_bad=True)] == ["a"]
+
+
 def test_tables_of_spreadsheets(tmp_path):
     """The first line may name the delimiter, and columns at the end may be empty."""
     table = 'sep=|\r\ntext|label||\r\ngood|pos||\r\n"bad\r\nfilm"|neg||\r\n'

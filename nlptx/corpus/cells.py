@@ -1,0 +1,79 @@
+"""Reads the label and the weight in a row of a table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nlptx.corpus.document import LARGEST_WEIGHT, label_name
+from nlptx.errors import DataError
+
+
+class BadRowError(DataError):
+    """A single row cannot be read."""
+
+
+# Line number of a row, and its fields or the reason why it cannot be read.
+Row = tuple[int, dict[str, Any] | BadRowError]
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell is None or NaN."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def read_weight(value: Any, where: str) -> float:
+    """Return the weight in a cell. Raises BadRowError if it is missing, or is not a number in the valid range."""
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        weight = float(value)
+    except (TypeError, ValueError, OverflowError):
+        weight = math.nan
+    if not 0 <= weight <= LARGEST_WEIGHT:
+        missing = is_missing(value) or value == ""
+        raise BadRowError(
+            "the weight is missing"
+            if missing
+            else f"the weight is {value!r}; expected a number from 0 to {LARGEST_WEIGHT:g}",
+            where=where,
+            hint="Correct it, or leave such rows out with `skip_bad`.",
+        )
+    return weight
+
+
+def read_label(value: Any, where: str, separator: str | None = None) -> str | None:
+    """Return the label in a cell, or None if the cell is empty.
+
+    Args:
+        value: the cell. With a ``separator``, it may be a list of labels, which is returned as one string.
+        where: position of the row in the input.
+        separator: string between the labels of a text, or None.
+
+    Raises:
+        BadRowError: the cell contains a list or an object, or a label in a list contains the separator.
+    """
+    if isinstance(value, list) and separator is not None:
+        return _joined(value, where, separator)
+    if isinstance(value, dict | list):
+        hint = "To train with several labels for a text, set `label_separator`." if isinstance(value, list) else ""
+        raise BadRowError(f"the label is {value!r}; expected a word or a number", where=where, hint=hint)
+    if is_missing(value):
+        return None
+    if isinstance(value, float):
+        return repr(float(value)).removesuffix(".0")  # keeps all digits, because rounding could make two labels equal
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as in JSON
+    return label_name(str(value)) or None
+
+
+def _joined(values: list[Any], where: str, separator: str) -> str | None:
+    """Return the labels of a JSON list as they would be written in a cell."""
+    labels = [read_label(value, where) or "" for value in values]
+    if wrong := next((label for label in labels if separator in label), None):
+        raise BadRowError(
+            f"the label {wrong!r} contains the separator {separator!r}",
+            where=where,
+            hint="Set `label_separator` to a string that no label contains.",
+        )
+    return separator.join(labels) or None
