@@ -213,7 +213,8 @@ def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
 
 def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
     """Return the options for reading texts without using their labels."""
-    return replace(reading, splits=("unsup",), label_separator=None, label_map={}, delimiter=None, exclude=None)
+    without_labels = replace(reading, use_labels=False, label_separator=None, label_map={}, exclude=None)
+    return replace(without_labels, splits=("unsup",), delimiter=None)
 
 
 def _fail(result: Check, fail_on: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import Run, model_option, output_option, run_options
-from nlptx.cli.reading_options import reading_options, with_separator
+from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
@@ -115,7 +115,6 @@ def explain(
         from nlptx.classifier.label_types import find_label
 
         find_label(chosen, classifier.labels)
-    reading = with_separator(reading, classifier)  # without a separator, a list in the label column is an error
     with open_writer(output, layout, run.reporter) as writer:
         _explain_all(work, input, reading, writer, run)
 

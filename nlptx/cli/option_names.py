@@ -15,8 +15,9 @@ _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "report", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
-# There is no option for `guess_text`: whether the text column may be guessed depends on --text-column.
-_NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text"}
+# There are no options for these: whether the text column may be guessed depends on --text-column, and whether the
+# labels are used depends on the command.
+_NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text", "use_labels"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
 # Matches a setting of cooccur or pca in a message of train. train has no option for it, but --config can set it.

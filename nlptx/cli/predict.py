@@ -16,7 +16,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
 from nlptx.cli.options import Run, model_option, output_option, run_options
 from nlptx.cli.prediction_format import FORMATS, choose_format
-from nlptx.cli.reading_options import reading_options, with_separator
+from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
 from nlptx.io.output_path import STDOUT
@@ -121,7 +121,6 @@ def predict(
     keep_freed_memory()
     classifier = Model.load(model)
     threshold = abstention.threshold(classifier)
-    reading = with_separator(reading, classifier)  # without a separator, a list in the label column is an error
     writing = WriterOptions(details, csv_safe, threshold, prior)
     scored: ScoredTexts | None
     if cluster.address is None:

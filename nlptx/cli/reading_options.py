@@ -71,7 +71,7 @@ def reading_options(
     Args:
         splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows that cannot be used.
-        labelled: whether the command needs labels; if so, ``--map`` is added.
+        labelled: whether the command needs labels; if so, ``--map`` is added. If not, faulty labels are not errors.
         training: whether to add ``--weight-column`` and ``--label-separator``.
         separator: whether to add ``--label-separator``. A command that only uses models does not need this option,
             because a model stores the separator of its labels.
@@ -149,6 +149,7 @@ def reading_options(
                 label_separator=label_separator,
                 exclude=kwargs.pop("exclude", None),
                 guess_text=source is ParameterSource.DEFAULT,
+                use_labels=labelled,
             )
             return function(*args, reading=reading, **kwargs)
 

@@ -14,7 +14,7 @@ FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 # Maximum weight of a text. Sums of larger weights could overflow.
 LARGEST_WEIGHT = 1e9
 # Reading options that are not recorded in artifacts.
-_NOT_RECORDED = ("format", "delimiter", "exclude", "guess_text")
+_NOT_RECORDED = ("format", "delimiter", "exclude", "guess_text", "use_labels")
 # Characters that cannot be delimiters, because they have another meaning in CSV.
 _NO_DELIMITERS = '"\r\n\0'
 
@@ -71,6 +71,8 @@ class ReadOptions:
             :class:`nlptx.corpus.exclusion.Exclusion`.
         guess_text: whether the only column of a table is read as the text if ``text_column`` is the default and there
             is no column with this name.
+        use_labels: whether the labels are used. If not, a cell in the label column that is not a label, such as a list,
+            is treated as empty instead of causing an error.
     """
 
     text_column: str = "text"
@@ -85,6 +87,7 @@ class ReadOptions:
     label_separator: str | None = None
     exclude: str | None = None
     guess_text: bool = True
+    use_labels: bool = True
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -122,8 +125,8 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
     """Return the reading options to record in an artifact: those that differ from the defaults of a command.
 
     The format and the delimiter are not included, because they do not change the texts. The result is therefore the
-    same for a file whose name implies the format and for a pipe whose format must be set. The options ``exclude`` and
-    ``guess_text`` are not included either.
+    same for a file whose name implies the format and for a pipe whose format must be set. The options ``exclude``,
+    ``guess_text`` and ``use_labels`` are not included either.
 
     Args:
         reading: the reading options that were used.

@@ -64,7 +64,10 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
         text = ""
     if not isinstance(text, str):
         raise BadRowError(f"column {found.text!r} contains {text!r}; expected a text", where=where)
-    label = None if found.label is None else read_label(fields[found.label], where, columns.options.label_separator)
+    value = None if found.label is None else fields[found.label]
+    if not columns.options.use_labels and isinstance(value, dict | list):
+        value = None
+    label = read_label(value, where, columns.options.label_separator)
     document = Document(text, label, source.name, number, fields, source.format, delimiter=source.delimiter)
     if columns.options.weight_column is not None:
         value = None if found.weight is None else fields[found.weight]

@@ -107,7 +107,7 @@ def read_training_data(
     held_out_texts: Sequence[str] | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled):
-        more_options = replace(_options_of(names, options, (_UNLABELLED,)), label_separator=None)
+        more_options = replace(_options_of(names, options, (_UNLABELLED,)), label_separator=None, use_labels=False)
         more = Corpus(names, more_options, on_note, noted)
 
         def more_texts() -> Iterator[str]:

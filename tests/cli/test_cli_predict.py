@@ -168,6 +168,17 @@ def test_line_breaks_in_file_names_are_replaced(model, monkeypatch, tmp_path):
 # ---------------------------------------------------------------- tables
 
 
+def test_labels_that_are_not_used_cause_no_error(model, tmp_path):
+    rows = [{"text": POS, "label": ["a", "b"]}, {"text": NEG, "label": {"a": 1}}, {"text": NEG, "label": "x"}]
+    path = write_table(tmp_path / "in.jsonl", rows)
+    for words in ((), ("--skip-bad",)):
+        found = read_table(predict_here(model, path, *words).stdout, "jsonl")
+        assert [row["label"] for row in found] == [row["label"] for row in rows]
+        assert [row["predicted_label"] for row in found] == ["pos", "neg", "neg"]
+    assert len(call("explain", "-m", model, "--input", path, "--json").lines) == 3
+    call("cooccur", path, "--min-count", "1", "-o", tmp_path / "counts.npz")
+
+
 @pytest.mark.parametrize("layout", ["csv", "tsv", "jsonl"])
 def test_tables_keep_their_columns_and_order(layout, model, tmp_path):
     rows = [{"id": "7", "text": NEG, "note": 'x "y", z'}, {"id": "3", "text": POS, "note": "ü"}]

@@ -133,6 +133,12 @@ def test_broken_rows_of_texts_without_labels_are_counted_too(tmp_path):
     assert (found.unlabelled, notes) == (["d"], [f"left out 1 row: 1 that cannot be read ({more}:2)"])
 
 
+def test_the_labels_of_unlabelled_texts_need_not_be_labels(tmp_path):
+    data = write(tmp_path / "a.csv", "text,label\na,pos\nb,neg\n")
+    more = write(tmp_path / "b.jsonl", '{"text": "c", "label": ["x", "y"]}\n')
+    assert read_training_data(data, more).unlabelled == ["c"]
+
+
 def test_empty_training_texts_are_reported_unless_they_are_skipped(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\na,pos\n,neg\n  ,neg\nc,neg\n")
     notes = []
