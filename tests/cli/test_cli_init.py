@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from calling import call
 from command import ONE_WORKER, refused, run
 
 SETTINGS = "[train]\nepochs = 1\nwidth = 8\nlsa-components = 0\n"
@@ -42,6 +43,11 @@ def planned(folder, goals):
 def later(path):
     """Give a file a modification time that is later than those of all results."""
     os.utime(path, (time.time() + 10, time.time() + 10))
+
+
+def kinds_of_commands(folder, goals):
+    """Return the name of each nlptx command that make would run, sorted."""
+    return sorted(command.split()[1] for command in planned(folder, goals))
 
 
 def test_the_files_and_what_to_do_next(work, tmp_path):
@@ -93,9 +99,73 @@ def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):
     assert sorted(command.split()[1] for command in ran) == ["compare", "compare", "crossvalidate", "train"]
     assert not any("base.toml" in command for command in ran)
 
-    later(experiment / "test.tsv")
     os.utime(experiment / "exp/settings/candidate.toml", (1e9, 1e9))
-    assert [command.split()[1] for command in planned(experiment, goals)] == ["compare"]
+    with open(experiment / "test.tsv", "a") as file:
+        file.write("another good film\tpos\n")
+    assert kinds_of_commands(experiment, goals) == ["compare"]
+
+
+@pytest.fixture
+def without_nlptx(tmp_path, monkeypatch):
+    """An experiment on folders, which is up to date. A script instead of nlptx only makes the files."""
+    for name in ("train/pos/1.txt", "train/neg/a file.txt", "test/pos/1.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a film")
+    call("init", tmp_path / "exp", tmp_path / "train", tmp_path / "test")
+    script = tmp_path / "bin/nlptx"
+    script.parent.mkdir()
+    script.write_text(
+        '#!/bin/sh\n[ -z "$FAILS" ] || exit 1\n'
+        'for word; do case $before in -o|--predictions|--report) : > "$word";; esac; before=$word; done\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    make(tmp_path, ["all"])
+    assert planned(tmp_path, ["all"]) == []
+    return tmp_path
+
+
+def test_make_notices_changed_values(without_nlptx):
+    expected = {
+        "FOLDS=3": ["compare", "crossvalidate", "crossvalidate"],
+        "SEEDS=1 2": ["compare"],
+        "SEEDS=2 1": ["compare", "evaluate"],
+        "READING=--text-column 'My $$text'": [*["compare"] * 2, *["crossvalidate"] * 2, "evaluate", *["train"] * 6],
+        "TEST=../train": ["compare", "evaluate"],
+    }
+    for change, commands in expected.items():
+        assert kinds_of_commands(without_nlptx, ["all", change]) == commands
+    assert planned(without_nlptx, ["all"]) == []
+    change = "READING=--text-column 'My $$text'"
+    make(without_nlptx, ["all", change])
+    assert planned(without_nlptx, ["all", change]) == []
+
+
+def test_make_notices_deleted_settings(without_nlptx):
+    (without_nlptx / "exp/settings/candidate.toml").unlink()
+    assert kinds_of_commands(without_nlptx, ["all"]) == ["compare", "evaluate", "evaluate"]
+
+
+def test_make_notices_changes_in_folders(without_nlptx):
+    (without_nlptx / "test/pos/1.txt").write_text("another film")
+    assert kinds_of_commands(without_nlptx, ["all"]) == ["compare", "evaluate"]
+    make(without_nlptx, ["all"])
+    (without_nlptx / "train/neg/a file.txt").unlink()
+    assert kinds_of_commands(without_nlptx, ["all"]) == sorted(
+        ["compare", "compare", "crossvalidate", "crossvalidate", "evaluate", *["train"] * 6]
+    )
+
+
+def test_make_starts_an_interrupted_cross_validation_over_if_a_value_changed(without_nlptx, monkeypatch):
+    exp = without_nlptx / "exp"
+    monkeypatch.setenv("FAILS", "1")
+    for change, continues in (("FOLDS=2", True), ("FOLDS=3", False)):
+        (exp / "results/base.csv").unlink(missing_ok=True)
+        checkpoint = exp / "results/base.csv.checkpoint"
+        checkpoint.touch()
+        with pytest.raises(subprocess.CalledProcessError):
+            make(without_nlptx, ["results/base.csv", change])
+        assert checkpoint.exists() == continues
 
 
 def test_the_number_of_cores_of_each_command(work, tmp_path):
