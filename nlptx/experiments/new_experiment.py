@@ -66,7 +66,9 @@ def _relative(path: str | Path, folder: Path) -> str:
     """Return the path of an existing file relative to a folder."""
     if not os.path.exists(path):
         raise DataError("there is no such file", where=str(path))
-    name = os.path.relpath(path, folder)
+    # Only the folders are resolved, because the file itself may be a link to a name that a Makefile cannot contain.
+    parent, base = os.path.split(path)
+    name = os.path.relpath(os.path.join(os.path.realpath(parent), base), os.path.realpath(folder))
     if not _PLAIN.fullmatch(name):
         raise SettingsError(
             f"{name!r} cannot be used in a Makefile; expected no spaces or special characters",

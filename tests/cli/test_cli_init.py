@@ -206,6 +206,15 @@ def test_what_cannot_be_an_experiment_is_refused(work, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_a_folder_that_is_a_link(experiment):
+    (experiment / "a/b").mkdir(parents=True)
+    (experiment / "link").symlink_to("a/b")
+    (experiment / "train set.tsv").symlink_to("train.tsv")
+    (experiment / "set.tsv").symlink_to("train set.tsv")
+    run("init", "link", "link/../../set.tsv", "test.tsv", cwd=experiment)
+    assert "TRAIN = ../../set.tsv\nTEST = ../../test.tsv\n" in (experiment / "a/b/Makefile").read_text()
+
+
 def test_numpy_is_not_loaded(work, tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", "nlptx", "init", tmp_path / "exp", *[work / "train.tsv"] * 2]
     imported = subprocess.run(command, capture_output=True, text=True, check=True).stderr
