@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -44,12 +45,19 @@ def write_experiment(
     try:
         if folder.exists() and any(folder.iterdir()):
             raise OutputError("the folder is not empty", where=str(folder), hint="Choose a new or empty folder.")
-        for path, name in zip(paths, FILES, strict=True):
-            text = template.joinpath(name).read_text(encoding="utf-8")
-            for placeholder, value in names.items():
-                text = text.replace(placeholder, value)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for path, name in zip(paths, FILES, strict=True):
+                text = template.joinpath(name).read_text(encoding="utf-8")
+                for placeholder, value in names.items():
+                    text = text.replace(placeholder, value)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+        except BaseException:
+            # Otherwise, the folder would not be empty the next time.
+            (folder / "Makefile").unlink(missing_ok=True)
+            shutil.rmtree(folder / "settings", ignore_errors=True)
+            raise
     except OSError as error:
         raise OutputError(str(error.strerror), where=error.filename or str(folder)) from error
     return paths

@@ -1,5 +1,6 @@
 """Tests of ``nlptx init``, which writes an experiment that ``make`` runs."""
 
+import errno
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from calling import call
+from calling import call, failure
 from command import ONE_WORKER, refused, run
 
 SETTINGS = "[train]\nepochs = 1\nwidth = 8\nlsa-components = 0\n"
@@ -213,6 +214,24 @@ def test_a_folder_that_is_a_link(experiment):
     (experiment / "set.tsv").symlink_to("train set.tsv")
     run("init", "link", "link/../../set.tsv", "test.tsv", cwd=experiment)
     assert "TRAIN = ../../set.tsv\nTEST = ../../test.tsv\n" in (experiment / "a/b/Makefile").read_text()
+
+
+def test_nothing_is_left_if_writing_fails(work, tmp_path, monkeypatch):
+    write = Path.write_text
+
+    def fail(path, text, **options):
+        write(path, text[:10], **options)
+        if path.name == "base.toml":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    for folder in (tmp_path / "exp", tmp_path):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "write_text", fail)
+            code, message = failure("init", folder, work / "train.tsv", work / "test.tsv")
+            assert (code, "No space left" in message) == (1, True)
+            assert list(folder.iterdir()) == []
+        call("init", folder, work / "train.tsv", work / "test.tsv")
+        shutil.rmtree(tmp_path / "exp", ignore_errors=True)
 
 
 def test_numpy_is_not_loaded(work, tmp_path):
