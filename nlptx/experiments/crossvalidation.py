@@ -116,7 +116,7 @@ def cross_validate(
                 for note in notes:
                     note_once(note)
                 journal.add(name, record)
-            result = _stored(experiment, journal, name)
+            result = _stored(experiment, journal, *task)
             results.append(result)
             on_fold(result)
     return CrossValidation(experiment, results)
@@ -149,9 +149,10 @@ def _name(seed: int, fold: int) -> str:
     return f"seed {seed}, fold {fold + 1}"
 
 
-def _stored(experiment: Experiment, journal: Journal, name: str) -> FoldResult:
+def _stored(experiment: Experiment, journal: Journal, seed: int, fold: int) -> FoldResult:
+    name = _name(seed, fold)
     try:
-        return FoldResult.from_record(journal.records[name], experiment.targets, len(experiment.label_names))
+        return FoldResult.from_record(journal.records[name], experiment, seed, fold)
     except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
         hint = "Leave out `resume` to start over."
         raise ArtifactError(f"the record of {name} is damaged: {error}", where=str(journal.path), hint=hint) from error

@@ -53,21 +53,25 @@ class FoldResult:
         return {**vars(self), **arrays, "measures": self.measures._asdict()}
 
     @classmethod
-    def from_record(cls, record: dict[str, Any], targets: NDArray, classes: int) -> Self:
+    def from_record(cls, record: dict[str, Any], experiment: Experiment, seed: int, fold: int) -> Self:
         """Return the result that was stored by :meth:`to_record`.
 
         Args:
             record: JSON values.
-            targets: true classes of all N texts of the experiment.
-            classes: number of classes C.
+            experiment: texts and folds.
+            seed: expected seed.
+            fold: expected number of the fold, from 0.
 
         Raises:
-            KeyError, TypeError, ValueError: the record does not fit the experiment.
+            KeyError, TypeError, ValueError: the record does not fit this fold of the experiment.
         """
-        rows = np.array(record["rows"], np.int64)
+        targets, classes = experiment.targets, len(experiment.label_names)
+        rows = np.flatnonzero(experiment.fold_of_each(seed) == fold)
+        if (record["seed"], record["fold"], record["rows"]) != (seed, fold, rows.tolist()):
+            raise ValueError("it does not contain exactly the texts of the fold")
         result = cls(
-            seed=int(record["seed"]),
-            fold=int(record["fold"]),
+            seed=seed,
+            fold=fold,
             rows=rows,
             probabilities=np.array(record["probabilities"], np.float64).reshape(len(rows), classes),
             predicted=np.array(record["predicted"], targets.dtype).reshape((len(rows), *targets.shape[1:])),
@@ -76,8 +80,8 @@ class FoldResult:
             parameters=int(record["parameters"]),
             seconds=float(record["seconds"]),
         )
-        if not len(rows) or rows.min() < 0 or rows.max() >= len(targets):
-            raise ValueError("the fold contains the number of a text that does not exist")
+        if result.predicted.min() < 0 or result.predicted.max() >= classes:
+            raise ValueError("it predicts a label that does not exist")
         return result
 
 

@@ -115,11 +115,19 @@ def test_a_damaged_journal_is_refused(tmp_path, content):
         journal.begin(experiment().fingerprint(RECIPE))
 
 
-def test_a_damaged_record_is_refused(tmp_path):
+@pytest.mark.parametrize("damage", ["missing", "twice", "other fold", "label"])
+def test_a_damaged_record_is_refused(tmp_path, result, damage):
+    record = result.results[damage == "other fold"].to_record()
+    if damage == "missing":
+        del record["rows"]
+    elif damage == "twice":
+        record["rows"][-1] = record["rows"][0]
+    elif damage == "label":
+        record["predicted"][0] = 2
     path = str(tmp_path / "p.csv")
     with Journal(path) as journal:
         journal.begin(experiment().fingerprint(RECIPE))
-        journal.add("seed 1, fold 1", {"seed": 1})
+        journal.add("seed 1, fold 1", record)
     with Journal(path, resume=True) as journal, pytest.raises(ArtifactError, match="seed 1, fold 1 is damaged"):
         cross_validate(experiment(), RECIPE, journal=journal)
 
