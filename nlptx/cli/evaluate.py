@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from functools import partial
 
@@ -21,7 +22,7 @@ from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import DataError, QualityGateError
+from nlptx.errors import CorruptError, DataError, QualityGateError
 
 # Last part of the note about texts without a known word.
 _UNKNOWN = "scored with the label frequencies in the training data"
@@ -96,6 +97,10 @@ def evaluate(
         check_names(*data, model, plot)
         evaluate_table(data, model, min_accuracy, abstention, plot, by, report, reading, run)
         return
+    if model == "-" and not data:
+        raise click.UsageError(
+            "a table of predictions cannot be read from standard input; name its file. If -m - is a model, name DATA."
+        )
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
     import numpy as np
@@ -114,7 +119,12 @@ def evaluate(
         from nlptx.plots import check_picture_path, plot_evaluation
 
         check_picture_path(plot)
-    classifier = Model.load(model)
+    try:
+        classifier = Model.load(model)
+    except CorruptError as error:
+        if model is not None and not os.path.isfile(model):
+            error.hint = "A table of predictions cannot be read from a pipe; write it to a file, and name the file."
+        raise
     threshold = abstention.threshold(classifier)
     read = read_labelled(data, with_separator(reading, classifier), run.reporter.note)
     columns = {column: np.array(column_values(column, read.documents), object) for column in by}

@@ -1,6 +1,7 @@
 """Tests of ``nlptx evaluate`` for tables with the predictions of any program."""
 
 import pytest
+from calling import call
 from command import refused, run
 
 PLAIN = "text,label,predicted\na,neg,neg\nb,pos,?\nc,pos,pos\nd,neg,pos\n"
@@ -24,6 +25,11 @@ def test_without_probabilities(table):
     text = run("evaluate", "-m", table).text
     assert "50.00%" in text
     assert not {"nan", "log-loss", "ROC-AUC", "calibration"} & set(text.replace("  ", "\n").split("\n"))
+
+
+def test_a_table_cannot_be_read_from_standard_input(table):
+    for data, says in (((), "cannot be read from standard input; name its file"), ((table,), "write it to a file")):
+        assert says in call("evaluate", "-m", "-", *data, stdin=PLAIN, code=None).stderr
 
 
 def test_predictions_of_a_model_give_its_report(tmp_path):
