@@ -122,10 +122,10 @@ class Experiment:
         return first_copies(text.encode("utf-8", "replace") for text in self.texts)
 
     def sample(self, count: int, seed: int) -> Experiment:
-        """Return an experiment with about ``count`` of the texts, and with about the same label frequencies.
+        """Return an experiment with at most ``count`` of the texts, and with about the same label frequencies.
 
-        If there are groups, each of them is kept or left out as a whole, and the sample has at most ``count`` texts.
-        Without groups, runs of consecutive texts are kept or left out together.
+        If there are groups, each of them is kept or left out as a whole. Without groups, runs of consecutive texts are
+        kept or left out together.
 
         Raises:
             DataError: there are fewer groups in the sample than folds.
@@ -133,7 +133,11 @@ class Experiment:
         share, rng = count / len(self.texts), np.random.default_rng(seed)
         stratum = strata(self.targets, share)
         if self.groups is None:
-            kept = stratified_split(stratum, share, rng)[1].tolist()
+            rows = stratified_split(stratum, share, rng)[1]
+            while len(rows) > count:  # because the number of texts is rounded for each label
+                most_frequent = np.bincount(stratum[rows]).argmax()
+                rows = np.delete(rows, np.flatnonzero(stratum[rows] == most_frequent)[-1])
+            kept = rows.tolist()
         else:
             kept = sample_groups(stratum, self.groups, count, rng).tolist()
             if (found := len({self.groups[row] for row in kept})) < self.folds:

@@ -245,6 +245,13 @@ def test_a_sample_keeps_the_fractions_of_the_labels():
     assert found.labels.count("b") == 25
 
 
+def test_a_sample_has_at_most_the_given_number_of_texts():
+    labels = ["a"] * 500 + [f"rare {number // 3}" for number in range(90)]
+    found = Experiment([f"text {number}" for number in range(590)], labels).sample(300, seed=1)
+    assert len(found.texts) == 300
+    assert len(set(found.labels)) == 31
+
+
 @pytest.mark.parametrize("size", [1, 7])
 def test_a_sample_contains_whole_groups(size):
     groups = [str(number // size) for number in range(700)]
