@@ -1,6 +1,7 @@
 """Matches the labels in the data to the labels of a model, if their spellings differ.
 
-Two labels match if they differ only in case, or if both mean negative or both mean positive.
+Two labels match if they differ only in case, if they are the same number, or if both mean negative or both mean
+positive.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ _WORDS = (("neg", "pos"), ("negative", "positive"))
 def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
     """Map each label in the data to the model label with the same meaning. Return None if the meaning is uncertain.
 
-    Case is ignored, unless two model labels differ only in case. If the model labels are neg and pos, or negative and
-    positive, the labels in the data may be any of these pairs: neg and pos, negative and positive, false and true, 0
-    and 1, -1 and 1. If the labels in the data are numbers, both numbers of the pair must occur, because a 1 on its own
-    may be the lowest grade of a longer scale.
+    Case is ignored, unless two model labels differ only in case. Numbers such as 1 and 1.0 match, unless two model
+    labels are the same number. If the model labels are neg and pos, or negative and positive, the labels in the data
+    may be any of these pairs: neg and pos, negative and positive, false and true, 0 and 1, -1 and 1. If the labels in
+    the data are numbers, both numbers of the pair must occur, because a 1 on its own may be the lowest grade of a
+    longer scale.
 
     Args:
         found: distinct labels in the data.
@@ -34,22 +36,23 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
     >>> match_labels(["0", "1"], ["neg", "pos"]), match_labels(["1", "2"], ["neg", "pos"])
     ({'0': 'neg', '1': 'pos'}, None)
     """
-    by_case: dict[str, list[str]] = {}
+    by_form: dict[str | float, list[str]] = {}
     for label in known:
-        by_case.setdefault(_folded(label), []).append(label)
-    candidates = {label: [label] if label in known else by_case.get(_folded(label), []) for label in found}
+        by_form.setdefault(_form(label), []).append(label)
+    candidates = {label: [label] if label in known else by_form.get(_form(label), []) for label in found}
     if all(len(labels) == 1 for labels in candidates.values()):
         return {label: labels[0] for label, labels in candidates.items()}
     pair = _sorted_pair(known)
     return None if pair is None else _as_pair(found, pair)
 
 
-def _folded(label: str) -> str:
-    """Return the form in which spellings are compared: lower case, with composed characters (NFC).
+def _form(label: str) -> str | float:
+    """Return the form in which spellings are compared: a number, or lower case with composed characters (NFC).
 
     Labels in tables are composed when they are read, but labels that were passed in Python may not be.
     """
-    return unicodedata.normalize("NFC", label).casefold()
+    number = as_number(label)
+    return unicodedata.normalize("NFC", label).casefold() if number is None else number
 
 
 def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:

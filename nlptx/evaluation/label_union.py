@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nlptx.classifier.label_spellings import match_labels
-from nlptx.classifier.label_types import as_number
 from nlptx.training.labels import order_labels
 
 # Maximum number of labels listed in a note.
@@ -55,8 +54,4 @@ def unite_labels(
 def _single_match(label: str, known: Sequence[str]) -> str:
     """Return the known label that matches a label if there is exactly one, otherwise the label itself."""
     found = match_labels([label], known)
-    if found is not None:
-        return found[label]
-    number = as_number(label)
-    same = [other for other in known if number is not None and as_number(other) == number]
-    return same[0] if len(same) == 1 else label
+    return label if found is None else found[label]

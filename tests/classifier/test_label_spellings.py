@@ -60,6 +60,10 @@ def test_ambiguous_labels_are_not_matched(labels):
         (["SPORT"], ["sport", "Sport"], None),
         (["Sport"], ["sport", "Sport"], {"Sport": "Sport"}),
         (["neg", "pos"], ["0", "1"], None),
+        (["1", "5"], ["1.0", "5.0"], {"1": "1.0", "5": "5.0"}),
+        (["1.0", "1"], ["1", "5"], {"1.0": "1", "1": "1"}),
+        (["1e0"], ["1", "1.0"], None),
+        (["true", "false"], ["False", "True"], {"true": "True", "false": "False"}),
         (["0", "1"], ["neg", "neu", "pos"], None),
     ],
 )
