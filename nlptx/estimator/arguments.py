@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Self
@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.label_sets import are_label_sets
+from nlptx.classifier.label_sets import are_label_sets, list_label_sets
 from nlptx.classifier.label_types import Label, label_name, list_labels
+from nlptx.classifier.model import Model
 from nlptx.corpus.given_texts import describe_texts
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.estimator.parameters import to_plain
@@ -66,7 +67,7 @@ class FitArguments:
         texts = list_texts(X, "X")
         labels, array, separator = _labels_and_array(y)
         check_one_label_each(texts, labels, ("X", "y"))
-        free, held_out = list_texts(unlabelled, "unlabelled"), _pair_of_lists(valid, separator)
+        free, held_out = list_texts(unlabelled, "unlabelled"), _pair_of_lists(valid, separator, array)
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         source, corpus = describe_texts(
             texts,
@@ -92,6 +93,23 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
     return [to_plain(label) for label in list_labels(y, name)]
 
 
+def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequence[tuple[Label, ...]]:
+    """Return the true labels of each text, for the comparison with the predictions of a model.
+
+    Args:
+        y: the labels, in one of the forms that ``fit`` accepts.
+        model: the trained model.
+        classes: (C,) labels of the columns of an indicator matrix.
+
+    Raises:
+        InputTypeError: ``y`` is not iterable, or a label has an unsupported type.
+        LabelError: a label is missing or invalid, or an indicator matrix does not have C columns.
+    """
+    if model.label_sets is not None:
+        return list_sets(y, model.label_sets.separator, "y", classes.tolist())
+    return [(label,) for label in list_plain_labels(y, "y")]
+
+
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
     """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
@@ -100,11 +118,12 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")
-        return indicated_labels(matrix), np.arange(matrix.shape[1]), choose_separator(())
+        classes = np.arange(matrix.shape[1])
+        return indicated_labels(matrix, classes.tolist()), classes, choose_separator(())
     y = np.asarray(y) if hasattr(y, "__array__") else list(check_iterable(y, "y", "labels"))
     if are_label_sets(y):
         separator = choose_separator(each for each in y if not isinstance(each, str) and hasattr(each, "__iter__"))
-        sets = list_sets(y, separator, "y")
+        sets = list_label_sets(y, separator, "y")
         return sets, np.array(sorted(set().union(*sets)), np.str_), separator
     labels = list_plain_labels(y, "y")
     for position, label in enumerate(labels):
@@ -125,7 +144,7 @@ def _classes(labels: NDArray) -> NDArray:
 
 
 def _pair_of_lists(
-    valid: tuple[Iterable[str], Iterable[Any]] | None, separator: str | None
+    valid: tuple[Iterable[str], Iterable[Any]] | None, separator: str | None, classes: NDArray
 ) -> tuple[list[str], list[Any]] | None:
     if valid is None:
         return None
@@ -133,7 +152,9 @@ def _pair_of_lists(
         raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
     texts = list_texts(valid[0], "valid[0]")
     labels: list[Any] = (
-        list_plain_labels(valid[1], "valid[1]") if separator is None else list_sets(valid[1], separator, "valid[1]")
+        list_plain_labels(valid[1], "valid[1]")
+        if separator is None
+        else list_sets(valid[1], separator, "valid[1]", classes.tolist())
     )
     check_one_label_each(texts, labels, ("valid[0]", "valid[1]"))
     return texts, labels

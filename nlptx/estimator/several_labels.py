@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
-from nlptx.errors import InputTypeError
+from nlptx.errors import InputTypeError, LabelError
 from nlptx.nn.activations import logit
 from nlptx.text.arguments import check_iterable
 
@@ -48,9 +48,14 @@ def indicator_array(y: Any, name: str) -> NDArray[np.int64]:
     return matrix.astype(np.int64)
 
 
-def indicated_labels(matrix: NDArray[np.int64]) -> list[tuple[str, ...]]:
-    """Return the labels of each text, which are column numbers written as strings."""
-    return [tuple(map(str, np.flatnonzero(row).tolist())) for row in matrix]
+def indicated_labels(matrix: NDArray[np.int64], classes: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Return the labels of each text as strings, given an indicator matrix (texts, C) and the C labels of its columns.
+
+    >>> indicated_labels(np.array([[1, 0, 1], [0, 0, 0]]), [0, 1, 2])
+    [('0', '2'), ()]
+    """
+    names = [str(label) for label in classes]
+    return [tuple(names[column] for column in np.flatnonzero(row)) for row in matrix]
 
 
 def choose_separator(sets: Iterable[Any]) -> str:
@@ -60,14 +65,26 @@ def choose_separator(sets: Iterable[Any]) -> str:
     return next(free, DEFAULT_SEPARATOR)
 
 
-def list_sets(y: Iterable[Any], separator: str, name: str) -> list[tuple[str, ...]]:
+def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any]) -> list[tuple[str, ...]]:
     """Return the labels of each text, given as an indicator matrix or as labels for each text.
 
+    Args:
+        y: the matrix, or the labels of each text.
+        separator: string between the labels of a text in tables.
+        name: name of the argument, for messages.
+        classes: the C labels of the columns of a matrix.
+
     Raises:
-        InputTypeError, LabelError: the matrix or a label is invalid.
+        InputTypeError, LabelError: the matrix or a label is invalid, or the matrix does not have C columns.
     """
     if is_indicator(y):
-        return indicated_labels(indicator_array(y, name))
+        matrix = indicator_array(y, name)
+        if matrix.shape[1] != len(classes):
+            raise LabelError(
+                f"`{name}` is a matrix with {matrix.shape[1]:,} columns; expected one for each of the"
+                f" {len(classes):,} labels"
+            )
+        return indicated_labels(matrix, classes)
     return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,9 +15,9 @@ from nlptx.classifier.model import Model
 from nlptx.cli.reporter import Reporter, print_note
 from nlptx.cli.training_progress import show
 from nlptx.errors import DataError, NotFittedError
-from nlptx.estimator.arguments import FitArguments, list_plain_labels
+from nlptx.estimator.arguments import FitArguments, list_true_labels
 from nlptx.estimator.parameters import Parameters, to_plain
-from nlptx.estimator.several_labels import SMALLEST, SMALLEST_VALUE, decision_values, in_order, list_sets
+from nlptx.estimator.several_labels import SMALLEST, SMALLEST_VALUE, decision_values, in_order
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
 from nlptx.training.fit import fit
@@ -177,10 +177,11 @@ class TextClassifier(Parameters):
 
         Raises:
             DataError: there are no texts, or the numbers of texts, labels and weights differ.
-            InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`.
+            InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`. LabelError is also
+                raised if an indicator matrix does not have one column for each of ``classes_``.
         """
         texts = list_texts(X, "X")
-        labels = self._true_labels(y)
+        labels = list_true_labels(y, self._fitted(), self.classes_)
         check_one_label_each(texts, labels, ("X", "y"))
         if not texts:
             raise DataError("there is nothing to score: `X` is empty")
@@ -201,13 +202,6 @@ class TextClassifier(Parameters):
     def _probabilities(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return (texts, C) probabilities, with columns in the order of the model's labels."""
         return self._fitted().predict_proba(iterate_texts(X, "X"), to_plain(self.jobs))
-
-    def _true_labels(self, y: Iterable[Any]) -> Sequence[tuple[Label, ...]]:
-        """Return the labels of each text, after the checks of :meth:`score`."""
-        several = self._fitted().label_sets
-        if several is not None:
-            return list_sets(y, several.separator, "y")
-        return [(label,) for label in list_plain_labels(y, "y")]
 
     def _sort_columns(self, values: NDArray[np.float64], fill: float = 0.0) -> NDArray[np.float64]:
         """Reorder columns from the order of the model's labels to the order of ``classes_``.

@@ -10,6 +10,7 @@ from calling import call
 from label_sets import make_sets
 
 import nlptx
+from nlptx.errors import LabelError
 
 LABELS = ["blue", "green", "red"]
 TEXTS, SETS = make_sets(60)
@@ -87,6 +88,21 @@ def test_the_score_is_the_subset_accuracy(of_lists):
     assert of_lists.score(TEXTS, SETS) == np.mean(hits)
     assert of_lists.score(TEXTS, SETS, np.arange(60)) == pytest.approx(np.average(hits, weights=np.arange(60)))
     assert of_lists.score(TEXTS, [["other"]] * 60) == 0
+
+
+def test_the_columns_of_a_matrix_are_the_classes(of_lists, of_matrix):
+    assert of_lists.score(TEXTS, MATRIX) == of_lists.score(TEXTS, SETS) > 0.1
+    assert of_lists.score(TEXTS, sp.csr_matrix(MATRIX)) == of_lists.score(TEXTS, SETS)
+    for classifier in (of_lists, of_matrix):
+        with pytest.raises(LabelError, match="`y` is a matrix with 2 columns; expected one for each of the 3 labels"):
+            classifier.score(TEXTS, MATRIX[:, :2])
+
+
+def test_a_matrix_of_validation_labels_has_the_columns_of_the_training_labels():
+    by_lists = small().fit(TEXTS, SETS, valid=(TEXTS[:9], SETS[:9])).model_
+    assert np.array_equal(small().fit(TEXTS, SETS, valid=(TEXTS[:9], MATRIX[:9])).model_.flat, by_lists.flat)
+    with pytest.raises(LabelError, match=r"`valid\[1\]` is a matrix with 2 columns; expected one for each"):
+        small().fit(TEXTS, MATRIX, valid=(TEXTS[:9], MATRIX[:9, :2]))
 
 
 def test_more_than_ten_columns_keep_their_order():
