@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.label_sets import are_label_sets, list_label_sets
-from nlptx.classifier.label_types import Label, label_name, list_labels
+from nlptx.classifier.label_types import Label, find_label, label_name, list_labels
 from nlptx.classifier.model import Model
 from nlptx.corpus.given_texts import describe_texts
 from nlptx.errors import InputTypeError, LabelError
@@ -103,11 +103,16 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
 
     Raises:
         InputTypeError: ``y`` is not iterable, or a label has an unsupported type.
-        LabelError: a label is missing or invalid, or an indicator matrix does not have C columns.
+        LabelError: a label is missing or invalid, a label is a str although the labels of the model are not, or the
+            reverse; or an indicator matrix does not have C columns.
     """
     if model.label_sets is not None:
         return list_sets(y, model.label_sets.separator, "y", classes.tolist())
-    return [(label,) for label in list_plain_labels(y, "y")]
+    labels = list_plain_labels(y, "y")
+    for position, label in enumerate(labels):
+        if isinstance(label, str) is not isinstance(model.labels[0], str):
+            find_label(label, model.labels, f"y[{position}]")  # raises LabelError
+    return [(label,) for label in labels]
 
 
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:

@@ -178,7 +178,8 @@ class TextClassifier(Parameters):
         Raises:
             DataError: there are no texts, or the numbers of texts, labels and weights differ.
             InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`. LabelError is also
-                raised if an indicator matrix does not have one column for each of ``classes_``.
+                raised if the labels are str and those of the model are not, or the reverse, and if an indicator matrix
+                does not have one column for each of ``classes_``.
         """
         texts = list_texts(X, "X")
         labels = list_true_labels(y, self._fitted(), self.classes_)

@@ -13,7 +13,7 @@ from sample_data import make_rows, write_tsv
 
 import nlptx
 from nlptx.cli import reporter
-from nlptx.errors import ArtifactError, NotFittedError
+from nlptx.errors import ArtifactError, LabelError, NotFittedError
 
 TEXTS, LABELS = make_reviews(24)
 FLAGS = [label == "pos" for label in LABELS]
@@ -140,6 +140,15 @@ def test_the_score_is_the_fraction_of_correct_labels(fitted):
     assert fitted.score(TEXTS, LABELS) == hits.mean()
     assert fitted.score(TEXTS, LABELS, hits + 1) == pytest.approx(np.average(hits, weights=hits + 1))
     assert fitted.score(TEXTS, ["other"] * len(TEXTS)) == 0
+
+
+def test_scores_for_labels_of_another_type_are_refused(fitted):
+    with pytest.raises(LabelError, match=r"`y\[0\]` is 1 \(int\); expected one of 'neg', 'pos'"):
+        fitted.score(TEXTS, [1] * len(TEXTS))
+    numbers = small().fit(TEXTS, np.array(FLAGS, int))
+    with pytest.raises(LabelError, match=r"`y\[1\]` is '1' \(str\); expected one of 0, 1"):
+        numbers.score(TEXTS, np.array([0, *"1" * 23], object))
+    assert numbers.score(TEXTS, FLAGS) == numbers.score(TEXTS, np.array(FLAGS, float)) > 0
 
 
 def test_no_texts_give_no_predictions(fitted):
