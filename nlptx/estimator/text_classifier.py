@@ -16,6 +16,7 @@ from nlptx.cli.reporter import Reporter, print_note
 from nlptx.cli.training_progress import show
 from nlptx.errors import DataError, NotFittedError
 from nlptx.estimator.arguments import FitArguments, list_true_labels
+from nlptx.estimator.metadata_requests import MetadataRequests
 from nlptx.estimator.parameters import Parameters, to_plain
 from nlptx.estimator.several_labels import SMALLEST, SMALLEST_VALUE, decision_values, in_order
 from nlptx.settings import CountSettings, PcaSettings
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class TextClassifier(Parameters):
+class TextClassifier(MetadataRequests, Parameters):
     """Text classifier with the interface of a scikit-learn estimator. scikit-learn need not be installed.
 
     ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
     the model is byte-identical to that of ``nlptx train`` if the labels are str; otherwise, it also stores their types.
-    The classifier works with ``clone``, pipelines, ``cross_val_score``, ``GridSearchCV`` and pickle. To share a model
-    with other people, use ``model_.save``: unlike a pickle, the saved file cannot run code when it is loaded.
+    The classifier works with ``clone``, pipelines, ``cross_val_score``, ``GridSearchCV``, metadata routing and pickle.
+    To share a model with other people, use ``model_.save``: unlike a pickle, the saved file cannot run code when it is
+    loaded.
 
     Args:
         cooccur: settings for counting, a :class:`nlptx.CountSettings`; None for the defaults.

@@ -126,3 +126,30 @@ def test_calibration():
 
     calibrated = CalibratedClassifierCV(nlptx.TextClassifier(**SMALL), cv=2).fit(TEXTS, LABELS)
     assert np.allclose(calibrated.predict_proba(TEXTS).sum(axis=1), 1)
+
+
+def test_metadata_routing_passes_the_requested_weights():
+    from sklearn import config_context
+    from sklearn.base import clone
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.model_selection import GridSearchCV
+
+    classifier = nlptx.TextClassifier(**SMALL | {"epochs": 0})
+    weights = np.array([5.0 * (label == "pos") + 1 for label in LABELS])
+    with config_context(enable_metadata_routing=True):
+        for request in (None, "other"):
+            with pytest.raises(ValueError, match="sample_weight"):
+                CalibratedClassifierCV(clone(classifier)).fit(TEXTS, LABELS, sample_weight=weights)
+            classifier.set_fit_request(sample_weight=request)
+        assert clone(classifier).get_metadata_routing().fit.requests["sample_weight"] == "other"
+        classifier.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(classifier, {"seed": [1, 2]}, cv=2, error_score="raise")
+        search.fit(TEXTS, LABELS, sample_weight=weights)
+        assert np.array_equal(
+            search.best_estimator_.model_.priors, classifier.fit(TEXTS, LABELS, weights).model_.priors
+        )
+        assert search.best_estimator_.model_.priors[1] > 0.5
+        classifier.set_score_request(sample_weight=False)
+        CalibratedClassifierCV(classifier, cv=2).fit(TEXTS, LABELS, sample_weight=weights)
+        with pytest.raises(TypeError, match="`score` has no argument `valid` that can be requested"):
+            classifier.set_score_request(valid=True)
