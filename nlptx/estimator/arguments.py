@@ -119,7 +119,7 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
     """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
 
     The array contains the label of each text. Its dtype is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses
-    it. For multi-label data, the array contains the distinct labels instead.
+    it, unless this would change a label. For multi-label data, the array contains the distinct labels instead.
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")
@@ -137,7 +137,19 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
                 f"`y[0]` is {with_type(labels[0])} and `y[{position}]` is {with_type(label)}; expected one type",
                 hint="Use one type for all labels.",
             )
-    return labels, np.asarray(y), None
+    return labels, _array_of(y, labels), None
+
+
+def _array_of(y: Any, labels: list[Label]) -> NDArray:
+    """Return the labels as an array: of the dtype that NumPy chooses for ``y``, or object if this changes a label.
+
+    NumPy converts integers to floats if no integer type can hold all of them, and drops NUL characters at the end of a
+    str.
+    """
+    array, plain = np.asarray(y), list(map(to_plain, labels))
+    chosen = list(map(to_plain, array.tolist()))
+    is_same = chosen == plain and list(map(type, chosen[:1])) == list(map(type, plain[:1]))
+    return array if is_same else np.array(labels, object)
 
 
 def _classes(labels: NDArray) -> NDArray:

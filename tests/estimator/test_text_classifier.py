@@ -104,6 +104,16 @@ def test_labels_keep_their_dtype(kinds):
     assert set(predicted.tolist()) <= set(kinds)
 
 
+@pytest.mark.parametrize("kinds", [(-1, 2**63), (-1, 2**63 + 1), ("a", "a\0")])
+def test_labels_that_numpy_would_change_are_kept(kinds):
+    classifier = small(epochs=0).fit(TEXTS, [kinds[flag] for flag in FLAGS])
+    predicted = classifier.predict(TEXTS)
+    assert classifier.classes_.tolist() == list(kinds)
+    assert {type(label) for label in predicted} == {type(kinds[0])}
+    assert predicted.tolist() == classifier.model_.predict(TEXTS)
+    assert np.array_equal(classifier.classes_[classifier.predict_proba(TEXTS).argmax(axis=1)], predicted)
+
+
 def test_classes_are_sorted_even_if_the_labels_have_another_order():
     kinds = ("bad", "neutral", "good")
     texts, labels = zip(*make_rows(("neg", "drama", "pos"), 60, seed=3), strict=True)
