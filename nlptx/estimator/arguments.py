@@ -26,13 +26,17 @@ from nlptx.estimator.several_labels import (
 from nlptx.text.arguments import check_iterable, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
+# The types that NumPy uses for the labels in a list of Python objects. Their scalars have the names of these objects.
+_USUAL = (np.str_, np.bool_, np.int64, np.float64)
+
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The arguments of ``fit`` after checking: labels are Python objects, and texts with a weight of 0 are left out.
+    """The arguments of ``fit`` after checking. Texts with a weight of 0 are left out.
 
     Args:
-        texts, labels: training texts and their labels; for multi-label data, a tuple of labels for each text.
+        texts, labels: training texts and their labels, as returned by :func:`list_plain_labels`; for multi-label data,
+            a tuple of labels for each text.
         weights: (texts,) weight of each text, or None.
         classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed. For an indicator matrix,
             the labels are the column numbers.
@@ -89,8 +93,11 @@ class FitArguments:
 
 
 def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
-    """Return labels as str, bool, int or float, after the checks of :func:`list_labels`."""
-    return [to_plain(label) for label in list_labels(y, name)]
+    """Return the labels after the checks of :func:`list_labels`, those of NumPy's usual types as Python objects.
+
+    Other NumPy scalars, such as float32, are kept: as Python objects, they could have another name.
+    """
+    return [to_plain(label) if type(label) in _USUAL else label for label in list_labels(y, name)]
 
 
 def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequence[tuple[Label, ...]]:
@@ -116,7 +123,7 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
 
 
 def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
-    """Return three values: the labels as Python objects, an array, and the separator of :class:`FitArguments`.
+    """Return three values: the labels and the separator of :class:`FitArguments`, and between them an array.
 
     The array contains the label of each text. Its dtype is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses
     it, unless this would change a label. For multi-label data, the array contains the distinct labels instead.

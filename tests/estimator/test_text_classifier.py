@@ -104,6 +104,18 @@ def test_labels_keep_their_dtype(kinds):
     assert set(predicted.tolist()) <= set(kinds)
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.int64])
+def test_labels_have_the_same_names_as_in_fit(kind):
+    y = np.array([0.1, 1.2], kind)[np.array(FLAGS, int)]
+    model = small(epochs=0).fit(TEXTS, y).model_
+    other = nlptx.fit(TEXTS, y, settings=nlptx.TrainSettings(epochs=0), jobs=1)
+    assert model.labels == other.labels
+    assert model.label_names == other.label_names
+    if kind not in (np.float64, np.int64):
+        assert set(map(type, model.labels)) == {kind}
+    assert small(epochs=0).fit(TEXTS, y).score(TEXTS, y) == nlptx.evaluate(model, TEXTS, y).accuracy > 0.5
+
+
 @pytest.mark.parametrize("kinds", [(-1, 2**63), (-1, 2**63 + 1), ("a", "a\0")])
 def test_labels_that_numpy_would_change_are_kept(kinds):
     classifier = small(epochs=0).fit(TEXTS, [kinds[flag] for flag in FLAGS])
