@@ -27,8 +27,8 @@ _DEFAULTS: dict[str, Any] = {
     "seed": SEED,
     "verbose": False,
 }
-# Names that set_params accepts.
-_NAMES = [*_DEFAULTS, *(f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in fields(cls))]
+# Names of the fields of the settings of a stage.
+_NESTED = [f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in fields(cls)]
 # Parameters that have a different name in scikit-learn.
 _OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed"}
 # Maximum length of the list of non-default parameters in a repr, in characters.
@@ -58,7 +58,7 @@ class Parameters:
     def __repr__(self) -> str:
         changed = (
             f"{name}={getattr(self, name)!r}"
-            for name, default in _DEFAULTS.items()
+            for name, default in self._defaults().items()
             if type(getattr(self, name)) is not type(default) or getattr(self, name) != default
         )
         return f"{type(self).__name__}({shorten(', '.join(changed), _LONGEST_REPR, placeholder=' ...')})"
@@ -70,9 +70,9 @@ class Parameters:
             deep: whether to include the fields of ``cooccur`` and ``pca``, under names such as ``pca__components``. The
                 fields of a parameter that is None are not included.
         """
-        parameters = {name: getattr(self, name) for name in _DEFAULTS}
+        parameters = {name: getattr(self, name) for name in self._defaults()}
         for stage in _STAGES if deep else ():
-            if isinstance(parameters[stage], Settings):
+            if isinstance(parameters.get(stage), Settings):
                 parameters |= {f"{stage}__{name}": value for name, value in parameters[stage].to_dict().items()}
         return parameters
 
@@ -87,10 +87,10 @@ class Parameters:
         """
         stages: dict[str, dict[str, Any]] = {stage: {} for stage in _STAGES}
         changes = {}
-        self._check_names(parameters, _NAMES)
+        self._check_names(parameters, [*self._defaults(), *_NESTED])
         for name, value in parameters.items():
-            stage, nested, field = name.partition("__")
-            if nested:
+            stage, _, field = name.partition("__")
+            if name in _NESTED:
                 stages[stage][field] = to_plain(value)
             else:
                 changes[name] = value
@@ -102,6 +102,23 @@ class Parameters:
                 changes[stage] = replace(_STAGES[stage]() if before is None else before, **values)
         vars(self).update(changes)
         return self
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """Return the parameters and their defaults.
+
+        If a subclass defines ``__init__``, its named parameters are included. Those of the base classes are included
+        only if ``__init__`` also accepts other keywords (``**parameters``).
+        """
+        defaults: dict[str, Any] = {}
+        for kind in cls.__mro__:
+            if init := vars(kind).get("__init__"):
+                _, *found = inspect.signature(init).parameters.values()
+                named = [one for one in found if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+                defaults = {one.name: one.default for one in named} | defaults
+                if not any(one.kind is one.VAR_KEYWORD for one in found):
+                    break
+        return defaults
 
     def _train_settings(self) -> TrainSettings:
         """Return the training settings. Raise SettingsError if a setting has an invalid value."""

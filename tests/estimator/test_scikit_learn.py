@@ -91,6 +91,18 @@ def test_clones_have_the_parameters_and_are_not_fitted():
     assert not copy.__sklearn_is_fitted__()
 
 
+def test_clones_have_the_parameters_of_a_subclass():
+    from sklearn.base import clone
+
+    class Extended(nlptx.TextClassifier):
+        def __init__(self, extra=1, **parameters):
+            super().__init__(**parameters)
+            self.extra = extra
+
+    copy = clone(Extended(extra=3, epochs=1))
+    assert (copy.extra, copy.epochs) == (3, 1)
+
+
 @pytest.mark.parametrize("make", [list, np.array])
 def test_pipelines_and_cross_validation(make):
     from sklearn.model_selection import cross_val_predict, cross_val_score

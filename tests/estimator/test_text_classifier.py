@@ -275,6 +275,28 @@ def test_parameters_are_set_by_name():
     assert repr(nlptx.TextClassifier(epochs=4, seed=2)) == "TextClassifier(epochs=4, seed=2)"
 
 
+class Extended(nlptx.TextClassifier):
+    def __init__(self, extra__one=1, *, epochs=2, **parameters):
+        super().__init__(epochs=epochs, **parameters)
+        self.extra__one = extra__one
+
+
+class Narrow(Extended):
+    def __init__(self, lr=0.1):
+        super().__init__(lr=lr)
+
+
+def test_parameters_of_a_subclass_are_parameters():
+    classifier = Extended(extra__one=3, lr=0.1)
+    assert set(classifier.get_params()) == {"extra__one"} | set(nlptx.TextClassifier().get_params())
+    assert Extended(**classifier.get_params(deep=False)).get_params() == classifier.get_params()
+    assert repr(classifier) == "Extended(lr=0.1, extra__one=3)"
+    assert classifier.set_params(extra__one=4, pca__components=2).extra__one == 4
+    assert Narrow(lr=0.2).get_params() == {"lr": 0.2}
+    with pytest.raises(TypeError, match="Extended has no parameter `extra`"):
+        classifier.set_params(extra=4)
+
+
 @pytest.mark.parametrize("name", ["epoch", "pca__component", "pca__", "train__epochs", "nothing at all like it"])
 def test_unknown_parameters_are_refused(name):
     for call_it in (nlptx.TextClassifier, nlptx.TextClassifier().set_params):
