@@ -39,14 +39,14 @@ def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...
 
     Names that differ only in case, or in spaces before or after the name, count as equal, because these differences are
     ignored when the columns of a table are looked up. Predictions in a column ``Label`` could later be mistaken for the
-    true labels.
+    true labels. The new ``names``, which are distinct, may differ only in case, because labels may too.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')
     """
-    free: list[str] = []
+    free = []
     for name in names:
-        while matching_columns(name, (*taken, *free)):
+        while matching_columns(name, taken):
             name = f"predicted_{name}"
         free.append(name)
     return tuple(free)

@@ -10,6 +10,7 @@ from reviews import make_reviews, small_fit
 
 import nlptx
 
+WITHOUT_NETWORK = nlptx.TrainSettings(epochs=0)
 TEXTS = ["a great lovely film", "an awful dull film", "zzz", "tears and a horse"]
 
 
@@ -39,6 +40,15 @@ def test_the_frame_is_copied_with_its_index_and_types(numbers):
     assert result["label"].tolist() == numbers.predict(frame["review"])
     assert result["label"].dtype == np.int64
     assert np.array_equal(result[["prob_0", "prob_1"]], numbers.predict_proba(frame["review"]))
+
+
+def test_labels_that_differ_only_in_case_have_columns_without_prefix():
+    texts, labels = make_reviews(20)
+    model = nlptx.fit(texts, [{"pos": "A", "neg": "a"}[label] for label in labels], settings=WITHOUT_NETWORK, jobs=1)
+    columns = ["text", "label", "confidence", "prob_A", "prob_a"]
+    assert list(model.predict_frame(pd.DataFrame({"text": texts}))) == columns
+    more = model.predict_frame(pd.DataFrame({"text": texts, "Prob_a": 0}))
+    assert list(more)[-2:] == ["predicted_prob_A", "predicted_prob_a"]
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, "", "unknown"])
