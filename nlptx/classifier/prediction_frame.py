@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,9 +33,9 @@ def predict_frame(
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
     label. If the table already has a column with one of these names, the new column gets the prefix ``predicted_``.
-    Labels have the same type as in training; for a multi-label model, ``label`` contains lists. If a text is missing or
-    has no known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ?
-    in this case).
+    If the columns of the table have several levels, these are names of the first level. Labels have the same type as in
+    training; for a multi-label model, ``label`` contains lists. If a text is missing or has no known word, or if the
+    confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ? in this case).
 
     Args:
         model: the classifier.
@@ -50,7 +51,8 @@ def predict_frame(
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.
         DataError: there is no column ``text_column``.
-        InputTypeError: ``frame`` is not a DataFrame, or an element of the column is neither missing nor a str.
+        InputTypeError: ``frame`` is not a DataFrame, ``text_column`` cannot be a name, or an element of the column is
+            neither missing nor a str.
         SettingsError: ``abstain`` is not a number from 0 to 1.
 
     >>> import pandas as pd
@@ -65,7 +67,11 @@ def predict_frame(
     check_abstain(abstain)
     if not isinstance(frame, pd.DataFrame):
         raise InputTypeError(f"`frame` is {with_type(frame)}; expected a pandas DataFrame")
-    if text_column not in frame.columns:
+    try:
+        found = text_column in frame.columns
+    except TypeError:  # for example a list
+        raise InputTypeError(f"`text_column` is {with_type(text_column)}; expected the name of one column") from None
+    if not found:
         raise DataError(
             f"`frame` has no column {text_column!r}; its columns are {', '.join(map(str, frame.columns))}",
             hint="Name the column with `text_column`.",
@@ -81,13 +87,20 @@ def predict_frame(
     ]
     # If a Series contains None among numbers, pandas converts the numbers to floats unless the dtype is object.
     with_none = model.label_sets is not None or (None in labels and not isinstance(model.labels[0], str))
+    kind = object if with_none else None if labels else pd.Series(model.labels).dtype
     columns = prediction_columns(
         model.label_names,
-        pd.Series(labels, frame.index, object if with_none else None),
+        pd.Series(labels, frame.index, kind),
         np.array([scored.confidence for scored in rows], np.float64),
         model.scores(probabilities),
         probabilities.T,
     )
-    names = free_names(tuple(columns), tuple(map(str, frame.columns)))
+    names = free_names(tuple(columns), tuple(map(str, frame.columns.get_level_values(0))))
     added = pd.DataFrame(dict(zip(names, columns.values(), strict=True)), frame.index)
-    return pd.concat([frame, added], axis=1)
+    if frame.columns.nlevels > 1:
+        padding = ("",) * (frame.columns.nlevels - 1)
+        added.columns = pd.MultiIndex.from_tuples([(name, *padding) for name in names])
+    added.columns.names = frame.columns.names
+    result = pd.concat([frame, added], axis=1)
+    result.attrs = copy.deepcopy(frame.attrs)
+    return result

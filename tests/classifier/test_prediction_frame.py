@@ -9,6 +9,7 @@ from calling import call
 from reviews import make_reviews, small_fit
 
 import nlptx
+from nlptx.errors import InputTypeError
 
 WITHOUT_NETWORK = nlptx.TrainSettings(epochs=0)
 TEXTS = ["a great lovely film", "an awful dull film", "zzz", "tears and a horse"]
@@ -40,6 +41,17 @@ def test_the_frame_is_copied_with_its_index_and_types(numbers):
     assert result["label"].tolist() == numbers.predict(frame["review"])
     assert result["label"].dtype == np.int64
     assert np.array_equal(result[["prob_0", "prob_1"]], numbers.predict_proba(frame["review"]))
+
+
+def test_levels_and_names_of_the_columns_and_attributes_are_kept(numbers):
+    frame = pd.DataFrame({("review", "text"): ["good1"], ("label", "mine"): [1]})
+    frame.columns.names, frame.attrs = ["part", "kind"], {"source": ["films"]}
+    result = numbers.predict_frame(frame, ("review", "text"))
+    assert list(result)[2:] == [(name, "") for name in ("predicted_label", "confidence", "score", "prob_0", "prob_1")]
+    assert (list(result.columns.names), result.attrs) == (["part", "kind"], {"source": ["films"]})
+    pd.testing.assert_frame_equal(result[frame.columns], frame)
+    frame = pd.DataFrame({"text": ["good1"]}).rename_axis(columns="name")
+    assert numbers.predict_frame(frame).columns.name == "name"
 
 
 def test_labels_that_differ_only_in_case_have_columns_without_prefix():
@@ -82,6 +94,7 @@ def test_a_frame_without_rows_gets_the_columns(numbers):
     result = numbers.predict_frame(pd.DataFrame({"text": []}))
     assert list(result) == ["text", "label", "confidence", "score", "prob_0", "prob_1"]
     assert len(result) == 0
+    assert result["label"].dtype == np.int64
 
 
 @pytest.mark.parametrize(
@@ -97,3 +110,8 @@ def test_a_frame_without_rows_gets_the_columns(numbers):
 def test_unusable_frames_are_refused(frame, kind, message, numbers):
     with pytest.raises(kind, match=message):
         numbers.predict_frame(frame)
+
+
+def test_the_name_of_the_column_is_checked(numbers):
+    with pytest.raises(InputTypeError, match=r"`text_column` is \['text'\] \(list\); expected the name of one column"):
+        numbers.predict_frame(pd.DataFrame({"text": TEXTS}), ["text"])
