@@ -1,5 +1,6 @@
 """Tests of the Python interface of nlptx: names, argument types, representations, errors and examples."""
 
+import copy
 import doctest
 import importlib
 import inspect
@@ -203,6 +204,14 @@ def test_a_path_is_checked_before_use(load, tmp_path, model):
         load(3)
     with pytest.raises(TypeError, match="not float"):
         model.save(0.5)
+
+
+def test_objects_with_arrays_are_equal_only_to_themselves(model):
+    for each in (model, small_embeddings(), nlptx.count(TEXTS, COUNT, 1)):
+        other = copy.copy(each)
+        assert each == each
+        assert each != other
+        assert len({each, each, other}) == 2
 
 
 def test_saved_counts_can_be_opened_with_scipy(tmp_path):

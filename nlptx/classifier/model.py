@@ -37,7 +37,7 @@ KIND = "model"
 _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
 
 
-@dataclass
+@dataclass(eq=False)  # arrays cannot be compared with ==
 class Model:
     """A text classifier.
 

@@ -26,7 +26,7 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # matrices cannot be compared with ==
 class Cooccurrence:
     """The co-occurrence counts of a corpus.
 

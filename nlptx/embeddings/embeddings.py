@@ -28,7 +28,7 @@ def is_text_file(name: str) -> bool:
     return name.lower().endswith(TEXT_SUFFIXES)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays cannot be compared with ==
 class Embeddings:
     """The vectors of the words in a vocabulary.
 
