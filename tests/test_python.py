@@ -155,12 +155,19 @@ def test_a_single_text_or_word_must_be_a_str(name, model):
         (lambda: fit(valid=TEXTS), "`valid` .* expected a pair"),
         (lambda: fit(seed="one"), r"`seed` is 'one' \(str\); expected an int"),
         (lambda: fit(seed=1.5), r"`seed` is 1.5 \(float\); expected an int"),
+        (lambda: fit(memory="4G"), r"`memory` is '4G' \(str\); expected an int"),
+        (lambda: nlptx.count(TEXTS, memory=None), "`memory` is None; expected an int"),
+        (lambda: nlptx.fit_pca("c.npz", memory=1.5), "`memory` is 1.5 .*; expected an int"),
+        (lambda: fit(tmp_dir=3), "`tmp_dir` has the type int; expected a str or a path"),
+        (lambda: nlptx.read_training_data(None), "`data` is None; expected a list or other iterable of paths"),
+        (lambda: nlptx.read_training_data(pd.DataFrame({"text": TEXTS})), "`data` is a DataFrame with 2 dimensions"),
+        (lambda: nlptx.read_training_data([3]), r"`data\[0\]` has the type int; expected a str or a path"),
         (lambda: nlptx.evaluate("model.npz", TEXTS, LABELS), "`model` .* expected an instance of Model"),
         (lambda: nlptx.explain("model.npz", "w1"), "`model` .* expected an instance of Model"),
     ],
 )
 def test_the_error_for_a_wrong_type_names_the_argument(call, message):
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(InputTypeError, match=message):
         call()
 
 
@@ -200,10 +207,10 @@ def test_load_reads_what_save_writes(tmp_path, model, kind):
 def test_a_path_is_checked_before_use(load, tmp_path, model):
     with pytest.raises(nlptx.NlptxError, match="no such file"):
         load(tmp_path / "none.npz")
-    with pytest.raises(TypeError, match="not int"):
+    with pytest.raises(InputTypeError, match="`path` has the type int; expected a str or a path"):
         load(3)
-    with pytest.raises(TypeError, match="not float"):
-        model.save(0.5)
+    with pytest.raises(InputTypeError, match="`path` has the type NoneType; expected a str or a path"):
+        model.save(None)
 
 
 def test_objects_with_arrays_are_equal_only_to_themselves(model):

@@ -21,7 +21,7 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
-from nlptx.text.arguments import check_settings, iterate_texts
+from nlptx.text.arguments import check_int, check_settings, iterate_texts
 from nlptx.text.blocks import in_blocks
 from nlptx.text.vocabulary import Vocabulary
 
@@ -111,7 +111,7 @@ def count(
 
     Raises:
         DataError: no word occurs ``min_count`` times.
-        InputTypeError: ``texts`` is not a collection of str.
+        InputTypeError: ``texts`` is not a collection of str, or another argument has the wrong type.
         OutputError: the temporary files cannot be written.
 
     >>> counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
@@ -126,7 +126,8 @@ def count(
            [1., 1., 0., 0.]])
     """
     check_settings(settings, CountSettings)
-    folder = None if tmp_dir is None else file_name(tmp_dir)
+    check_int(memory, "memory")
+    folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     with MemoryBudget(memory, folder) as space, Workers.of(jobs, long=True) as workers:
         counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), space, workers)
         stored, size = counts.matrix, len(counts.vocabulary)

@@ -17,7 +17,9 @@ from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
 from nlptx.corpus.source import format_by_name
 from nlptx.errors import DataError
+from nlptx.io.paths import file_name
 from nlptx.runtime.progress import counted
+from nlptx.text.arguments import check_iterable
 
 if TYPE_CHECKING:
     from nlptx.io.spill import MemoryBudget
@@ -88,6 +90,7 @@ def read_training_data(
     Raises:
         DataError, LabelError: a text cannot be read or has no label (the error gives file and line), none of the
             labels in the label map occurs in the data, or there are no texts.
+        InputTypeError: ``data``, ``unlabelled`` or ``valid`` is neither a path nor a collection of paths.
         OutputError: the temporary files cannot be written.
 
     >>> with open("films.tsv", "w") as file:
@@ -97,16 +100,17 @@ def read_training_data(
     (['a good film', 'a bad film'], ['pos', 'neg'])
     """
     noted: set[str] = set()
-    corpus = Corpus(_names(data), options, on_note, noted)
+    paths = _names(data, "data")
+    corpus = Corpus(paths, options, on_note, noted)
     found = _read_sorted(corpus, on_document, budget, keep_documents=keep_documents)
     if not len(found.texts):
-        raise DataError("there are no training texts", where=str(_names(data)[0]))
+        raise DataError("there are no training texts", where=paths[0] if paths else "")
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
     cells: list[Any] = list(found.labels)
     held_out_texts: Sequence[str] | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
-    if names := _names(unlabelled):
+    if names := _names(unlabelled, "unlabelled"):
         more_options = replace(_options_of(names, options, (_UNLABELLED,)), label_separator=None, use_labels=False)
         more = Corpus(names, more_options, on_note, noted)
 
@@ -125,7 +129,7 @@ def read_training_data(
         "sha256": sha256.hexdigest(),
         "reading": non_default_options(_options_of_texts(options), SPLITS),
     }
-    if names := _names(valid):
+    if names := _names(valid, "valid"):
         held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, noted)
         validation = _read_sorted(held_out, on_document, budget, read)
         held_out_texts = validation.texts
@@ -154,8 +158,12 @@ def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str,
     return replace(options, splits=splits, weight_column=None, delimiter=delimiter, exclude=None)
 
 
-def _names(inputs: Inputs) -> tuple[str, ...]:
-    return (os.fspath(inputs),) if isinstance(inputs, str | os.PathLike) else tuple(os.fspath(name) for name in inputs)
+def _names(inputs: Inputs, name: str) -> tuple[str, ...]:
+    """Return the paths in the argument named ``name``. Raise InputTypeError if it has the wrong type."""
+    if isinstance(inputs, str | os.PathLike):
+        return (file_name(inputs),)
+    paths = check_iterable(inputs, name, "paths")
+    return tuple(file_name(path, f"{name}[{position}]") for position, path in enumerate(paths))
 
 
 def _gather(texts: Iterable[str], budget: MemoryBudget | None) -> Sequence[str]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 
+from nlptx.errors import InputTypeError
+
 FilePath = str | os.PathLike[str]
 
 
-def file_name(path: FilePath) -> str:
-    """Return a path as a str. Raises TypeError if it is not a path.
+def file_name(path: FilePath, name: str = "path") -> str:
+    """Return a path as a str. Raise InputTypeError, with the ``name`` of the argument, if it is not a path.
 
     >>> from pathlib import Path
     >>> file_name(Path("models") / "model.npz")
     'models/model.npz'
     """
-    return os.fsdecode(path)
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise InputTypeError(f"`{name}` has the type {type(path).__name__}; expected a str or a path") from None

@@ -24,7 +24,7 @@ from nlptx.pca.spilled_slices import SpilledSlices
 from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
-from nlptx.text.arguments import check_seed, check_settings, check_type
+from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 
 # Hints for errors: no two words are near each other, or only about as often as by chance.
 _NO_ASSOCIATION = "Count more text, or use `transform=log`."
@@ -94,7 +94,8 @@ def fit_pca(
     check_settings(settings, PcaSettings)
     check_seed(seed)
     settings = settings or PcaSettings()
-    folder = None if tmp_dir is None else file_name(tmp_dir)
+    check_int(memory, "memory")
+    folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
         opened = StoredCooccurrence.open(counts, budget) if isinstance(counts, str | os.PathLike) else counts
         settings = fitting_components(settings, len(opened.vocabulary), on_note)

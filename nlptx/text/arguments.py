@@ -25,10 +25,15 @@ def check_settings(settings: Any, expected: type) -> None:
 
 def check_seed(seed: Any) -> None:
     """Raise InputTypeError or SettingsError unless ``seed`` is a non-negative integer."""
-    if isinstance(seed, bool) or not isinstance(seed, Integral):
-        raise InputTypeError(f"`seed` is {with_type(seed)}; expected an int")
+    check_int(seed, "seed")
     if seed < 0:
         raise SettingsError(f"`seed` is {seed}; expected at least 0")
+
+
+def check_int(value: Any, name: str) -> None:
+    """Raise InputTypeError unless the argument named ``name`` is an integer."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputTypeError(f"`{name}` is {with_type(value)}; expected an int")
 
 
 def check_real(value: Any, name: str) -> None:

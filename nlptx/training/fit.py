@@ -16,7 +16,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
 from nlptx.settings.without_network import unused_notes, without_network
-from nlptx.text.arguments import check_seed, check_settings, check_type
+from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 from nlptx.training.automatic import choose_automatic
 from nlptx.training.baseline import compare_with_baselines
 from nlptx.training.calibration import calibrate, measure_errors
@@ -131,7 +131,8 @@ def fit(
     workers = Workers.of(jobs, long=True)
     check_settings(settings, TrainSettings)
     check_seed(seed)
-    folder = None if tmp_dir is None else file_name(tmp_dir)
+    check_int(memory, "memory")
+    folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     with MemoryBudget(memory, folder) as budget:
         given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator, budget)
         settings = fitting_loss(settings or TrainSettings(), given.separator, start)
