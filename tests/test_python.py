@@ -344,6 +344,16 @@ def test_numbers_are_checked(model):
         nlptx.TextClassifier(random_state=1)
 
 
+def test_numbers_too_small_for_a_float_are_no_errors():
+    texts = ["a good film", "a bad film", "so good", "so bad", "really good acting", "really bad acting"]
+    with np.errstate(all="raise"):
+        counts = nlptx.count(texts * 6, jobs=1)
+        embeddings = nlptx.fit_pca(counts, jobs=1)
+        model = nlptx.fit(texts * 6, [1, 0] * 18, settings=EPOCH, jobs=1)
+    assert np.array_equal(embeddings.vectors, nlptx.fit_pca(counts, jobs=1).vectors)
+    assert np.array_equal(model.flat, nlptx.fit(texts * 6, [1, 0] * 18, settings=EPOCH, jobs=1).flat)
+
+
 def test_an_empty_path_is_not_a_model():
     with pytest.raises(SettingsError, match="no such file"):
         nlptx.Model.load("")

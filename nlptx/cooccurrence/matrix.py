@@ -83,6 +83,7 @@ class Cooccurrence:
         return cls(matrix, vocabulary, settings, artifact.details)
 
 
+@np.errstate(under="ignore")  # numbers too small for a float become 0, even if the caller wants an error
 def count(
     texts: Iterable[str],
     settings: CountSettings | None = None,

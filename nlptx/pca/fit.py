@@ -33,6 +33,7 @@ _NO_PAIRS = "Count more text, or texts of several words; from texts of a single 
 _FLOAT32_TOLERANCE = 1e-4
 
 
+@np.errstate(under="ignore")  # numbers too small for a float become 0, even if the caller wants an error
 def fit_pca(
     counts: Cooccurrence | StoredCooccurrence | FilePath,
     settings: PcaSettings | None = None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from nlptx.classifier.label_sets import LabelSet
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
@@ -43,6 +45,7 @@ from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
 
 
+@np.errstate(under="ignore")  # numbers too small for a float become 0, even if the caller wants an error
 def fit(
     texts: Iterable[str],
     labels: Iterable[Label] | Iterable[LabelSet],
