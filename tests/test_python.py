@@ -20,6 +20,7 @@ from nlptx.errors import InputTypeError, SettingsError
 EPOCH = nlptx.TrainSettings(epochs=1, ngrams=0, width=8)
 COUNT = nlptx.CountSettings(min_count=1)
 TEXTS, LABELS = make_reviews(24)
+CLASSIFIER = nlptx.TextClassifier(epochs=0, jobs=1)
 # Maximum length of the `repr` of an object: it must fit on a line of a terminal, after the prompt of the interpreter.
 LINE = 120
 
@@ -107,6 +108,21 @@ NO_TEXTS = {
 }
 
 
+class LikePyarrow(list):
+    """A collection whose elements have to be converted to Python objects, such as an array of pyarrow."""
+
+    def __iter__(self):
+        return iter([object()] * len(self))
+
+    def to_pylist(self):
+        return self[:]
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+def test_texts_may_be_an_array_of_pyarrow(caller, model):
+    callers(model)[caller][0](LikePyarrow(TEXTS))
+
+
 @pytest.mark.parametrize("caller", CALLERS)
 def test_an_invalid_collection_of_texts_is_rejected(caller, model):
     call, name = callers(model)[caller]
@@ -155,6 +171,10 @@ def test_a_single_text_or_word_must_be_a_str(name, model):
         (lambda: fit(valid=TEXTS), "`valid` .* expected a pair"),
         (lambda: fit(seed="one"), r"`seed` is 'one' \(str\); expected an int"),
         (lambda: fit(seed=1.5), r"`seed` is 1.5 \(float\); expected an int"),
+        (
+            lambda: nlptx.explain(CLASSIFIER.fit(TEXTS, LABELS), "w1"),
+            "expected an .* Model\n  Pass its attribute `model_`",
+        ),
         (lambda: fit(memory="4G"), r"`memory` is '4G' \(str\); expected an int"),
         (lambda: nlptx.count(TEXTS, memory=None), "`memory` is None; expected an int"),
         (lambda: nlptx.fit_pca("c.npz", memory=1.5), "`memory` is 1.5 .*; expected an int"),

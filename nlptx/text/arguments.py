@@ -14,7 +14,10 @@ from nlptx.errors import DataError, InputTypeError, SettingsError
 def check_type(value: Any, expected: type, name: str) -> None:
     """Raise InputTypeError unless the argument named ``name`` is an instance of ``expected``."""
     if not isinstance(value, expected):
-        raise InputTypeError(f"`{name}` is {with_type(value)}; expected an instance of {expected.__name__}")
+        raise InputTypeError(
+            f"`{name}` is {with_type(value)}; expected an instance of {expected.__name__}",
+            hint="Pass its attribute `model_`." if isinstance(getattr(value, "model_", None), expected) else "",
+        )
 
 
 def check_settings(settings: Any, expected: type) -> None:
@@ -94,7 +97,7 @@ def _each_text(texts: Iterable[Any], name: str) -> Iterator[str]:
 
 
 def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
-    """Return ``values`` if it is a one-dimensional collection.
+    """Return ``values`` if it is a one-dimensional collection, and an array of pyarrow as a list.
 
     Args:
         values: the argument to check.
@@ -116,7 +119,8 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
             f"`{name}` is a {type(values).__name__} with {dimensions} dimensions; {expected}",
             hint="Pass one column." if dimensions == 2 else "",
         )
-    return values
+    # The elements of an array of pyarrow are not Python objects.
+    return values.to_pylist() if hasattr(values, "to_pylist") else values
 
 
 def check_one_label_each(texts: Sized, labels: Sized, names: tuple[str, str] = ("texts", "labels")) -> None:

@@ -89,7 +89,7 @@ def fit(
             ``start``.
         sample_weight: weight of each training text, from 0 to 1e9. A text with a weight of 2 counts as two identical
             texts in the loss, the n-gram features, the class weights and the calibration; a text with a weight of 0 is
-            left out.
+            left out. A mask of bool keeps the texts with True.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         label_separator: for multi-label classification, the string between two labels of a text in the tables that the

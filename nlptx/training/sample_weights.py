@@ -20,7 +20,7 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
     """Return the weights as an array (texts,), after checking each of them.
 
     Args:
-        weights: a list, array, Series or any other iterable of numbers.
+        weights: a list, array, Series or any other iterable of numbers; or of bool only, True for a weight of 1.
         texts: number of texts.
 
     Raises:
@@ -36,8 +36,9 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
         raise DataError(
             f"`texts` has {texts:,} elements, `sample_weight` has {len(found):,}; expected one weight per text"
         )
+    is_mask = all(isinstance(weight, bool | np.bool_) for weight in found)
     for position, weight in enumerate(found):
-        if isinstance(weight, bool | np.bool_) or not isinstance(weight, Real):
+        if not is_mask and (isinstance(weight, bool) or not isinstance(weight, Real)):
             raise InputTypeError(f"`sample_weight[{position}]` is {with_type(weight)}; expected a number")
         if not 0 <= float(weight) <= LARGEST_WEIGHT:
             raise DataError(f"`sample_weight[{position}]` is {weight}; expected a number from 0 to {LARGEST_WEIGHT:g}")

@@ -301,6 +301,7 @@ def test_very_large_and_small_weights_yield_finite_parameters():
         ([1], "`sample_weight` has 1; expected one weight per text", DataError),
         ([1, "2"], r"`sample_weight\[1\]` is '2' \(str\)", InputTypeError),
         ([1, None], r"`sample_weight\[1\]` is None", InputTypeError),
+        ([np.True_, 1], r"`sample_weight\[0\]` is .*True", InputTypeError),
         ([1, True], r"`sample_weight\[1\]` is True", InputTypeError),
         ("12", "`sample_weight` is '12'", InputTypeError),
         (np.ones((2, 1)), "2 dimensions", InputTypeError),
@@ -309,6 +310,12 @@ def test_very_large_and_small_weights_yield_finite_parameters():
 def test_invalid_weights_are_rejected(weights, says, error):
     with pytest.raises(error, match=says):
         list_weights(weights, 2)
+
+
+@pytest.mark.parametrize("make", [list, np.array])
+def test_a_mask_gives_the_weights_0_and_1(make):
+    weights = list_weights(make([True, False, True]), 3)
+    assert (weights.tolist(), weights.dtype) == ([1, 0, 1], np.float64)
 
 
 def test_weights_on_another_scale_cause_a_note():
