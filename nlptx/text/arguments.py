@@ -115,9 +115,10 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     # Arrays, Series, sparse matrices and data frames have an attribute ``ndim``.
     dimensions = getattr(values, "ndim", 1)
     if dimensions != 1:
+        also = ", or a list of labels for each text" if "labels" in content else ""
         raise InputTypeError(
             f"`{name}` is a {type(values).__name__} with {dimensions} dimensions; {expected}",
-            hint="Pass one column." if dimensions == 2 else "",
+            hint=f"Pass one column{also}." if dimensions == 2 else "",
         )
     # The elements of an array of pyarrow are not Python objects.
     return values.to_pylist() if hasattr(values, "to_pylist") else values

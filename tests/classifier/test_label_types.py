@@ -147,6 +147,11 @@ def test_an_invalid_collection_of_labels_is_rejected(labels):
         train(labels)
 
 
+def test_the_hint_for_a_matrix_of_labels_names_lists_of_labels():
+    with pytest.raises(TypeError, match="Pass one column, or a list of labels for each text"):
+        train(np.eye(len(TEXTS), dtype=int))
+
+
 # ---------------------------------------------------------------- files
 
 
