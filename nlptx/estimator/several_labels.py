@@ -7,7 +7,7 @@ which contains 1 where a text has a label and 0 elsewhere; the column numbers ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from nlptx.errors import InputTypeError, LabelError
 from nlptx.nn.activations import logit
 from nlptx.text.arguments import check_iterable
 
-# Separators for the labels of a text in tables, in order of preference. The first one that no label contains is used.
+# Separators for the labels of a text in tables, in order of preference.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
 # Smaller probabilities are replaced by this value, so that their logarithms are finite.
 SMALLEST = np.finfo(np.float64).tiny
@@ -59,10 +59,14 @@ def indicated_labels(matrix: NDArray[np.int64], classes: Sequence[Any]) -> list[
 
 
 def choose_separator(sets: Iterable[Any]) -> str:
-    """Return the first separator that no label contains, or the default separator if there is none."""
+    """Return the first separator that no label contains: one sign, or ``;|``, ``;||`` and so on.
+
+    In a cell, a separator of the second kind never overlaps with the end or the beginning of a label, because its first
+    sign occurs only once in it.
+    """
     labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
-    free = (separator for separator in _SEPARATORS if not any(separator in label for label in labels))
-    return next(free, DEFAULT_SEPARATOR)
+    separators = chain(_SEPARATORS, (f";{'|' * number}" for number in count(1)))
+    return next(each for each in separators if not any(each in label for label in labels))
 
 
 def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any]) -> list[tuple[str, ...]]:

@@ -139,6 +139,15 @@ def test_labels_may_contain_the_usual_separator():
     assert classifier.model_.label_sets.separator == "|"
 
 
+def test_labels_may_contain_all_usual_separators():
+    signs = ("a;|b,/+#;", "|c")
+    sets = [[signs[number] for number in range(len(labels) % 3)] for labels in SETS]
+    classifier = small(epochs=0).fit(TEXTS, sets)
+    assert classifier.model_.label_sets.separator == ";||"
+    assert classifier.classes_.tolist() == sorted(signs)
+    assert classifier.score(TEXTS, sets) > 0
+
+
 def test_a_pickle_is_the_same_classifier(of_matrix):
     copy = pickle.loads(pickle.dumps(of_matrix))
     assert np.array_equal(copy.predict(TEXTS), of_matrix.predict(TEXTS))
