@@ -136,7 +136,8 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
     if are_label_sets(y):
         separator = choose_separator(each for each in y if not isinstance(each, str) and hasattr(each, "__iter__"))
         sets = list_label_sets(y, separator, "y")
-        return sets, np.array(sorted(set().union(*sets)), np.str_), separator
+        names = sorted(set().union(*sets))
+        return sets, _array_of(np.array(names, np.str_), names), separator
     labels = list_plain_labels(y, "y")
     for position, label in enumerate(labels):
         if type(label) is not type(labels[0]):
@@ -147,7 +148,7 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
     return labels, _array_of(y, labels), None
 
 
-def _array_of(y: Any, labels: list[Label]) -> NDArray:
+def _array_of(y: Any, labels: Sequence[Label]) -> NDArray:
     """Return the labels as an array: of the dtype that NumPy chooses for ``y``, or object if this changes a label.
 
     NumPy converts integers to floats if no integer type can hold all of them, and drops NUL characters at the end of a

@@ -139,6 +139,12 @@ def test_labels_may_contain_the_usual_separator():
     assert classifier.model_.label_sets.separator == "|"
 
 
+def test_labels_may_end_in_nul():
+    classifier = small(epochs=0).fit(TEXTS, [[f"{label}\0" for label in labels] for labels in SETS])
+    assert classifier.classes_.tolist() == [f"{label}\0" for label in LABELS]
+    assert classifier.predict_proba(TEXTS).all()
+
+
 def test_labels_may_contain_all_usual_separators():
     signs = ("a;|b,/+#;", "|c")
     sets = [[signs[number] for number in range(len(labels) % 3)] for labels in SETS]
