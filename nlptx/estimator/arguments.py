@@ -69,16 +69,18 @@ class FitArguments:
     ) -> Self:
         """Check the arguments. Raise DataError, InputTypeError or LabelError if an argument is invalid."""
         texts = list_texts(X, "X")
+        y = _reusable(y, "y")
         labels, array, separator = _labels_and_array(y)
         check_one_label_each(texts, labels, ("X", "y"))
-        free, held_out = list_texts(unlabelled, "unlabelled"), _pair_of_lists(valid, separator, array)
+        free = list_texts(unlabelled, "unlabelled")
+        held_out, held_out_cells = _validation(valid, separator, array)
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         source, corpus = describe_texts(
             texts,
-            _names(labels, separator),
+            _cells(y, labels, separator),
             weights,
             free,
-            held_out and (held_out[0], _names(held_out[1], separator)),
+            held_out and (held_out[0], held_out_cells),
             separator,
         )
         left_out: list[str] = []
@@ -122,7 +124,15 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
     return [(label,) for label in labels]
 
 
-def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]:
+def _reusable(y: Iterable[Any], name: str) -> Any:
+    """Return an indicator matrix unchanged, and other labels as an array or a list."""
+    if is_indicator(y):
+        return y
+    y = check_iterable(np.asarray(y) if hasattr(y, "__array__") else y, name, "labels")
+    return y if isinstance(y, np.ndarray) else list(y)
+
+
+def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
     """Return three values: the labels and the separator of :class:`FitArguments`, and between them an array.
 
     The array contains the label of each text. Its dtype is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses
@@ -132,7 +142,6 @@ def _labels_and_array(y: Iterable[Any]) -> tuple[list[Any], NDArray, str | None]
         matrix = indicator_array(y, "y")
         classes = np.arange(matrix.shape[1])
         return indicated_labels(matrix, classes.tolist()), classes, choose_separator(())
-    y = np.asarray(y) if hasattr(y, "__array__") else list(check_iterable(y, "y", "labels"))
     if are_label_sets(y):
         separator = choose_separator(each for each in y if not isinstance(each, str) and hasattr(each, "__iter__"))
         sets = list_label_sets(y, separator, "y")
@@ -168,23 +177,28 @@ def _classes(labels: NDArray) -> NDArray:
     return classes
 
 
-def _pair_of_lists(
+def _validation(
     valid: tuple[Iterable[str], Iterable[Any]] | None, separator: str | None, classes: NDArray
-) -> tuple[list[str], list[Any]] | None:
+) -> tuple[tuple[list[str], list[Any]] | None, list[str | None]]:
+    """Return the validation texts with their labels, and the cells of their labels; see :func:`_cells`."""
     if valid is None:
-        return None
+        return None, []
     if not isinstance(valid, tuple | list) or len(valid) != 2:
         raise InputTypeError(f"`valid` is {with_type(valid)}; expected a pair of texts and labels")
-    texts = list_texts(valid[0], "valid[0]")
+    texts, y = list_texts(valid[0], "valid[0]"), _reusable(valid[1], "valid[1]")
     labels: list[Any] = (
-        list_plain_labels(valid[1], "valid[1]")
-        if separator is None
-        else list_sets(valid[1], separator, "valid[1]", classes.tolist())
+        list_plain_labels(y, "valid[1]") if separator is None else list_sets(y, separator, "valid[1]", classes.tolist())
     )
     check_one_label_each(texts, labels, ("valid[0]", "valid[1]"))
-    return texts, labels
+    return (texts, labels), _cells(y, labels, separator)
 
 
-def _names(labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the label name of each text; for multi-label data, its joined label names, or None if it has no label."""
-    return list(map(label_name, labels)) if separator is None else [separator.join(names) or None for names in labels]
+def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
+    """Return the label cell of each text in a table with the same digest: the name of the label.
+
+    For multi-label data, return the joined labels, in the order given in ``y`` if it has one; None if there are none.
+    """
+    if separator is None:
+        return list(map(label_name, labels))
+    given = zip(labels if is_indicator(y) else y, labels, strict=True)
+    return [separator.join(each if isinstance(each, list | tuple) else names) or None for each, names in given]

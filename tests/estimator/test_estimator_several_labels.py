@@ -10,6 +10,7 @@ from calling import call
 from label_sets import make_sets
 
 import nlptx
+from nlptx.corpus.document import ReadOptions
 from nlptx.errors import LabelError
 
 LABELS = ["blue", "green", "red"]
@@ -56,6 +57,19 @@ def test_the_model_is_that_of_the_command_line(tmp_path):
     model = nlptx.fit(TEXTS, sets, settings=classifier.model_.settings)
     model.save(tmp_path / "fit.npz")
     assert "--label-separator" in call("info", tmp_path / "fit.npz", "--json").json["commands"][-1]
+
+
+def test_labels_in_any_order_have_the_digest_of_a_table_with_this_order(tmp_path):
+    sets = [sorted(labels, reverse=True) + sorted(labels)[:1] for labels in SETS]
+    table = tmp_path / "data.tsv"
+    table.write_text("text\tlabel\n" + "".join(f"{text}\t{';'.join(sets[row])}\n" for row, text in enumerate(TEXTS)))
+    options = ReadOptions(splits=("train", "unsup"), label_separator=";")
+    read = nlptx.read_training_data(table, valid=table, options=options)
+    model = small(epochs=1).fit(TEXTS, sets, valid=(TEXTS, sets)).model_
+    assert model.source == read.source
+    assert model.made_from["made_from"]["details"]["sha256"] == read.corpus["sha256"]
+    of_sets, of_lists = (small(epochs=0).fit(TEXTS, list(map(kind, sets))).model_.source for kind in (set, list))
+    assert of_sets == small(epochs=0).fit(TEXTS, list(map(sorted, SETS))).model_.source != of_lists
 
 
 @pytest.mark.parametrize("form", [list, tuple, sorted])

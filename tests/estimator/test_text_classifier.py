@@ -206,6 +206,7 @@ MATRIX = np.ones((24, 3))
         (TEXTS, [None, *LABELS[1:]], ValueError, r"`y\[0\]` is None; expected a label"),
         (TEXTS, np.array([np.nan, *[1.0, 0.0] * 11, 1.0]), ValueError, r"`y\[0\]` is .*nan.*; expected a label"),
         (TEXTS, np.array(LABELS)[:, None], TypeError, "`y` is a ndarray with 2 dimensions"),
+        (TEXTS, np.array(1), TypeError, "`y` is a ndarray with 0 dimensions"),
         (TEXTS, None, TypeError, "`y` is None; expected a list or other iterable of labels"),
     ],
 )
