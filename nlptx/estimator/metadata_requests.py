@@ -11,10 +11,10 @@ _ARGUMENTS = {"fit": ("sample_weight", "unlabelled", "valid"), "score": ("sample
 
 
 class MetadataRequests:
-    """Base class that stores which arguments the methods of the estimator request. All methods need scikit-learn.
+    """Base class that stores which arguments the methods of the estimator request. Its methods import scikit-learn.
 
-    Only with ``sklearn.set_config(enable_metadata_routing=True)``, scikit-learn asks for these requests. As long as an
-    argument is neither requested nor refused, scikit-learn raises an error when the argument is passed.
+    scikit-learn uses the requests only after ``sklearn.set_config(enable_metadata_routing=True)``. If an argument that
+    is neither requested nor refused is passed to a meta-estimator, scikit-learn raises an error.
     """
 
     def get_metadata_routing(self) -> Any:
