@@ -148,12 +148,8 @@ def fit(
             start, settings = without_regions(start, settings, on_note)
         if isinstance(vectors, OwnEmbeddings):
             vectors, settings = vectors.make(given, settings, seed, workers, on_progress, on_note)
-        for note in unused_notes(
-            settings,
-            started=start is not None,
-            unlabelled=bool(given.unlabelled),
-            valid=given.valid is not None,
-        ):
+        has = {"unlabelled": bool(given.unlabelled), "valid": given.valid is not None}
+        for note in unused_notes(settings, started=start is not None, **has):
             on_note(note)
         has_network = start is not None or settings.epochs > 0
         if not has_network:
