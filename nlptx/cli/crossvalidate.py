@@ -18,7 +18,7 @@ from nlptx.cli.out_of_fold import format_of_table, write_predictions
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
-from nlptx.cli.stop_signal import Terminated
+from nlptx.cli.stop_signal import StopNote, Terminated
 from nlptx.errors import QualityGateError
 from nlptx.io.output_path import STDOUT, check_writable
 
@@ -152,7 +152,8 @@ def crossvalidate(
                 run.reporter.note(f"report -> {report}")
         except (KeyboardInterrupt, Terminated) as error:
             if journal.is_there and journal.path is not None:
-                error.add_note(f"{done} of {total} folds are finished; --resume continues from {journal.path.name}")
+                kept = f"{done} of {total} folds are finished; --resume continues from {journal.path.name}"
+                error.add_note(StopNote(kept))
             raise
         journal.remove()
     seconds = round(time.perf_counter() - started, 3)

@@ -16,7 +16,7 @@ from nlptx import __version__
 from nlptx.cli.reporter import print_error
 from nlptx.cli.shortage import describe_shortage
 from nlptx.cli.standard_streams import drop_stdout, name_of_cause, repair_streams
-from nlptx.cli.stop_signal import SIGNALLED, StopSignal, Terminated
+from nlptx.cli.stop_signal import SIGNALLED, StopNote, StopSignal, Terminated
 from nlptx.errors import NlptxError
 
 # Command -> help text. The module with the name of a command is imported only if the command is used.
@@ -185,7 +185,7 @@ def _report_stop(error: BaseException) -> int:
 
 def _with_notes(text: str, error: BaseException) -> str:
     """Append the notes of an exception to a text, on the same line."""
-    return ": ".join([text, *getattr(error, "__notes__", ())])
+    return ": ".join([text, *(note for note in getattr(error, "__notes__", ()) if isinstance(note, StopNote))])
 
 
 def _with_origin(error: click.ClickException) -> click.ClickException:

@@ -39,6 +39,13 @@ class Terminated(BaseException):
         return f"stopped by {signal.Signals(self.number).name}"
 
 
+class StopNote(str):
+    """A note on the exception that a signal raises, which is printed when the command ends.
+
+    Notes of other types are not printed: Python adds notes of its own to exceptions.
+    """
+
+
 class StopSignal:
     """Records the first stop signal that is received, and raises an exception for it unless the command polls."""
 

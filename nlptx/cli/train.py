@@ -29,7 +29,7 @@ from nlptx.cli.options import (
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.start import file_digest, load_start, load_vectors
-from nlptx.cli.stop_signal import StopSignal, Terminated
+from nlptx.cli.stop_signal import StopNote, StopSignal, Terminated
 from nlptx.cli.training_progress import show, what_is_left
 from nlptx.cli.training_result import keep
 from nlptx.corpus.document import ReadOptions
@@ -209,7 +209,7 @@ def train(
             model.source, model.card = found.source | digests, kept_card
             keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
     except (KeyboardInterrupt, Terminated) as error:
-        error.add_note(what_is_left(stop, checkpoint))
+        error.add_note(StopNote(what_is_left(stop, checkpoint)))
         raise
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)

@@ -18,7 +18,7 @@ from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import NumberRange, Run, output_option, run_options
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
-from nlptx.cli.stop_signal import Terminated
+from nlptx.cli.stop_signal import StopNote, Terminated
 from nlptx.io.output_path import STDOUT, check_writable
 from nlptx.settings import TrainSettings
 
@@ -140,7 +140,7 @@ def tune(
                 )
         except (KeyboardInterrupt, Terminated) as error:
             if journal.is_there and journal.path is not None:
-                error.add_note(f"--resume continues from {journal.path.name}")
+                error.add_note(StopNote(f"--resume continues from {journal.path.name}"))
             raise
         write_settings(output, non_default(result.best.values) | _inputs(), _comments(result))
     if not result.compared:

@@ -13,15 +13,15 @@ from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
 # Address-space limits in MB. Python needs only 60 MB to start, but all of these limits are too low for the commands on
-# any machine. With 200 MB, only init succeeds, because it computes nothing. Larger limits are reached later, when SciPy
-# is loaded or workers are started. The oldest supported NumPy and SciPy need less memory: with them, pca succeeds with
-# 250 MB, and train with 300 MB.
+# any machine. Only init succeeds, because it computes nothing. Larger limits are reached later, when SciPy is loaded or
+# workers are started. Some versions of NumPy and SciPy need less memory than others: with some, predict succeeds with
+# 120 MB, pca with 250 MB, and train with 300 MB. Just below these limits, OpenBLAS may end the process with a message
+# of its own.
 LIMITS = [
-    *((command, 150) for command in COMMANDS if command != "init"),
-    ("cooccur", 100),
-    ("pca", 230),
-    ("train", 100),
-    ("train", 260),
+    *((command, 90) for command in COMMANDS if command != "init"),
+    ("pca", 200),
+    ("train", 150),
+    ("train", 220),
 ]
 
 

@@ -7,6 +7,7 @@ import json
 import lzma
 import sqlite3
 import zipfile
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def arrays(**members):
 
 
 def database():
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("create table reviews (text)")
         return connection.serialize()
 
