@@ -16,7 +16,7 @@ def check_type(value: Any, expected: type, name: str) -> None:
     if not isinstance(value, expected):
         raise InputTypeError(
             f"`{name}` is {with_type(value)}; expected an instance of {expected.__name__}",
-            hint="Pass its attribute `model_`." if isinstance(getattr(value, "model_", None), expected) else "",
+            hint="Pass its attribute model_." if isinstance(getattr(value, "model_", None), expected) else "",
         )
 
 
