@@ -173,7 +173,7 @@ def test_a_single_text_or_word_must_be_a_str(name, model):
         (lambda: fit(seed=1.5), r"`seed` is 1.5 \(float\); expected an int"),
         (
             lambda: nlptx.explain(CLASSIFIER.fit(TEXTS, LABELS), "w1"),
-            "expected an .* Model\n  Pass its attribute `model_`",
+            "expected an .* Model\n  Pass its attribute model_",
         ),
         (lambda: fit(memory="4G"), r"`memory` is '4G' \(str\); expected an int"),
         (lambda: nlptx.count(TEXTS, memory=None), "`memory` is None; expected an int"),

@@ -95,6 +95,8 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
     """Count, for each threshold, the held-out texts that a calibrated model labels, and those that it labels wrongly.
 
+    Every text counts once, whatever its weight, because the guarantee of ``--max-error`` holds for independent texts.
+
     Args:
         model: calibrated model.
         outputs: (texts, outputs) network outputs for the held-out texts.
