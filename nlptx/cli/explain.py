@@ -95,6 +95,8 @@ def explain(
         raise click.UsageError("--attention writes matrices only as JSON; add --json.")
     if text is not None and input:
         raise click.UsageError("use either a text or --input, not both.")
+    if not input:
+        _check_no_reading_options("all of standard input is one text" if text is None else "the arguments are the text")
     if text is None and not input:
         text = _standard_input(reading.encoding_errors)
     elif text is not None and os.path.isfile(text):
@@ -173,15 +175,19 @@ def _explain_all(
     corpus.note_left_out()
 
 
-def _standard_input(encoding_errors: str) -> str:
-    """Return all of standard input as one text; for the argument, see :class:`ReadOptions`."""
+def _check_no_reading_options(reason: str) -> None:
+    """Raise click.UsageError if an option is given that concerns only files."""
     given = click.get_current_context()
     for name in ("input_format", "delimiter", "text_column", "skip_bad"):
         if given.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(
-                f"--{name.replace('_', '-')} has no effect, because all of standard input is one text;"
-                " to explain each text in it, add --input -."
+                f"--{name.replace('_', '-')} has no effect, because {reason}; to explain each text of a file, or of"
+                " standard input (-), add --input FILE."
             )
+
+
+def _standard_input(encoding_errors: str) -> str:
+    """Return all of standard input as one text; for the argument, see :class:`ReadOptions`."""
     if sys.stdin is None or sys.stdin.isatty():
         raise click.UsageError("nothing to explain: pass a text, or pipe one in.")
     from nlptx.corpus.content import HEAD, not_text

@@ -46,7 +46,7 @@ def keep(
             "model",
             {
                 **earlier,
-                "texts": len(found.texts),
+                "texts": len(found.texts) if found.weights is None else sum(weight > 0 for weight in found.weights),
                 **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
                 "labels": model.label_names,
                 "words": len(model.vocabulary),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from nlptx.errors import DataError, OutputError, SettingsError
+from nlptx.errors import OutputError, SettingsError
 
 # The files that are created.
 FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
@@ -31,10 +31,9 @@ def write_experiment(
         jobs: number of cores that each command uses; None for all cores.
 
     Raises:
-        DataError: ``train`` or ``test`` does not exist.
         OutputError: the folder is not empty, or cannot be written to.
-        SettingsError: a file name contains a character that has a special meaning in a Makefile or in a shell, or an
-            option contains a line break.
+        SettingsError: ``train`` or ``test`` does not exist, a file name contains a character that has a special meaning
+            in a Makefile or in a shell, or an option contains a line break.
     """
     folder = Path(folder)
     options = "".join(f" {_escaped(word)}" for word in reading)
@@ -73,7 +72,7 @@ def _escaped(word: str) -> str:
 def _relative(path: str | Path, folder: Path) -> str:
     """Return the path of an existing file relative to a folder."""
     if not os.path.exists(path):
-        raise DataError("there is no such file", where=str(path))
+        raise SettingsError(f"{path}: no such file or folder")
     # Only the folders are resolved, because the file itself may be a link to a name that a Makefile cannot contain.
     parent, base = os.path.split(path)
     name = os.path.relpath(os.path.join(os.path.realpath(parent), base), os.path.realpath(folder))

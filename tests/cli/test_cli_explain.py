@@ -152,7 +152,8 @@ def test_the_page_of_an_empty_file_is_complete(model, tmp_path):
         (("great", "-o", "a.html", "--json"), "different formats"),
         (("great", "--format", "html", "--attention"), "add --json"),
         (("great", "--top", "0"), "--top"),
-        (("--input-format", "csv"), "add --input -"),
+        (("--input-format", "csv"), "add --input FILE"),
+        (("great", "--skip-bad"), "--skip-bad has no effect, because the arguments are the text"),
     ],
 )
 def test_contradictions_are_refused(words, says, model, tmp_path, monkeypatch):

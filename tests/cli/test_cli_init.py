@@ -201,7 +201,7 @@ def test_what_cannot_be_an_experiment_is_refused(work, tmp_path):
     (tmp_path / "full/notes").touch()
     options = {"cwd": tmp_path}
     refused("init", "full", "train.tsv", "train.tsv", code=1, says=["full", "not empty"], **options)
-    refused("init", "new", "train.tsv", "no.tsv", code=3, says=["no.tsv", "no such file"], **options)
+    refused("init", "new", "train.tsv", "no.tsv", code=2, says=["no.tsv", "no such file"], **options)
     refused("init", "new", "train.tsv", "my reviews.tsv", code=2, says=["my reviews.tsv", "Makefile"], **options)
     refused("init", "train.tsv/new", "train.tsv", "train.tsv", code=1, says=["train.tsv"], **options)
     assert not (tmp_path / "new").exists()
