@@ -1,10 +1,8 @@
 """Tests of useless models: training fails if the loss explodes, and warns if a model is worse than guessing."""
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from calling import call
 from command import refused
 from reviews import make_reviews, small_embeddings
 from sample_data import write_tsv
@@ -12,7 +10,6 @@ from sample_data import write_tsv
 import nlptx
 from nlptx.artifacts import container
 from nlptx.classifier.model import Model
-from nlptx.cli.main import nlptx as command_line
 from nlptx.errors import CorruptError, DivergenceError
 from nlptx.settings import TrainSettings
 
@@ -103,15 +100,9 @@ def files(tmp_path_factory):
     return folder
 
 
-def invoke(*words):
-    result = CliRunner().invoke(command_line, [str(word) for word in words], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result
-
-
 def train(files, valid, *more):
     words = ("train", files / "train.tsv", "-e", files / "e.npz", "--valid", files / valid, "-o", files / "m.npz")
-    return invoke(*words, "--lr", "0.01", "--warmup", "0", "--ngrams", "0", "--epochs", "4", "-j", "1", *more)
+    return call(*words, "--lr", "0.01", "--warmup", "0", "--ngrams", "0", "--epochs", "4", "-j", "1", *more)
 
 
 def test_the_command_fails_if_the_loss_explodes(files, tmp_path):
@@ -121,23 +112,23 @@ def test_the_command_fails_if_the_loss_explodes(files, tmp_path):
 
 def test_the_warning_is_on_stderr_in_the_summary_and_in_the_model(files):
     result = train(files, "bad.tsv", "--json")
-    warning = json.loads(result.stdout)["warnings"][0]
+    warning = result.json["warnings"][0]
     assert f"warning: {warning}" in result.stderr
     assert Model.load(str(files / "m.npz")).history["warnings"] == [warning]
-    shown = " ".join(invoke("info", files / "m.npz").stdout.split())
+    shown = " ".join(call("info", files / "m.npz").text.split())
     assert warning in shown
     assert train(files, "bad.tsv", "--quiet").stderr == ""
 
 
 def test_summary_and_info_show_how_the_best_epoch_was_chosen(files):
     result = train(files, "good.tsv", "--json")
-    facts = json.loads(result.stdout)
+    facts = result.json
     assert facts["best_by"] == "lowest validation loss"
     names = list(facts)
     assert names.index("valid_loss") < names.index("valid_accuracy") < names.index("loss") < names.index("accuracy")
     assert "warnings" not in facts
     assert "(best)  accuracy" in result.stderr
-    shown = invoke("info", files / "m.npz").stdout
+    shown = call("info", files / "m.npz").text
     assert "epoch  valid loss  valid accuracy    loss  accuracy" in shown
     assert shown.count("kept: lowest validation loss") == 1
 
