@@ -6,6 +6,7 @@ positive.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
@@ -17,6 +18,7 @@ _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"
 # else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 # A model whose labels are one of these pairs distinguishes negative from positive texts.
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
@@ -36,7 +38,7 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
     >>> match_labels(["0", "1"], ["neg", "pos"]), match_labels(["1", "2"], ["neg", "pos"])
     ({'0': 'neg', '1': 'pos'}, None)
     """
-    by_form: dict[str | float, list[str]] = {}
+    by_form: dict[str, list[str]] = {}
     for label in known:
         by_form.setdefault(_form(label), []).append(label)
     candidates = {label: [label] if label in known else by_form.get(_form(label), []) for label in found}
@@ -46,13 +48,15 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
     return None if pair is None else _as_pair(found, pair)
 
 
-def _form(label: str) -> str | float:
-    """Return the form in which spellings are compared: a number, or lower case with composed characters (NFC).
+def _form(label: str) -> str:
+    """Return the form in which spellings are compared: lower case with composed characters (NFC); 1.0 becomes 1.
 
-    Labels in tables are composed when they are read, but labels that were passed in Python may not be.
+    Labels in tables are composed when they are read, but labels that were passed in Python may not be. Numbers with
+    leading zeros may be codes, so they are compared as text.
     """
-    number = as_number(label)
-    return unicodedata.normalize("NFC", label).casefold() if number is None else number
+    if _DECIMAL.fullmatch(label):
+        return label.rstrip("0").rstrip(".")
+    return unicodedata.normalize("NFC", label).casefold()
 
 
 def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:

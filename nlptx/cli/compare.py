@@ -153,9 +153,10 @@ def _predictions(
     for name in inputs:
         if name not in (BUNDLED, "-") and not os.path.exists(name):
             raise SettingsError(f"{name}: no such file or folder")
+    *sources, last = inputs
+    for name in sources:
         if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
             raise SettingsError(f"{name}: a pipe can be read only once", hint="Write its content to a file first.")
-    *sources, last = inputs
     if "-" in sources:
         raise SettingsError("only the labelled texts (the last argument) can be read from standard input")
     is_data = last != BUNDLED and not _is_model(last) and not has_predictions(last, reading)

@@ -178,7 +178,7 @@ def _explain_all(
 def _check_no_reading_options(reason: str) -> None:
     """Raise click.UsageError if an option is given that concerns only files."""
     given = click.get_current_context()
-    for name in ("input_format", "delimiter", "text_column", "skip_bad"):
+    for name in ("input_format", "delimiter", "text_column", "label_column", "split", "skip_bad"):
         if given.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(
                 f"--{name.replace('_', '-')} has no effect, because {reason}; to explain each text of a file, or of"

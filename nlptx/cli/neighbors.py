@@ -49,7 +49,8 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is "bundled" and words follow. With -m
     FILE, every argument is a word.
 
-    The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words.
+    The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words
+    (not with --analogy). In JSON, the neighbours of such a word have the key "estimated".
     """
     if model is None and (_is_file(words[0]) or (words[0] == BUNDLED and len(words) > 1)):
         model, *rest = words
@@ -72,8 +73,9 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     if run.json:
         print_json(
             {
-                name: [{"word": word, "cosine": round(cosine, 6)} for word, cosine in rows]
+                name: [{"word": word, "cosine": round(cosine, 6), **estimated} for word, cosine in rows]
                 for name, rows in found.items()
+                for estimated in [{} if analogy or name in vectors else {"estimated": True}]
             }
         )
         return

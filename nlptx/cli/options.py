@@ -217,7 +217,8 @@ def _defaults_option(
     """Return a decorator that adds an option whose value selects other default settings.
 
     A setting from the command line, a file or an environment variable takes precedence over these defaults. However,
-    ``--effort`` on the command line takes precedence over files and environment variables, as settings there do.
+    ``--effort`` on the command line takes precedence over files and environment variables, for all settings that any
+    effort changes.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -228,7 +229,9 @@ def _defaults_option(
             raise click.UsageError("--preset and --effort both choose the settings; use only one of them.")
         stage, chosen = stage_of(context), known[value].get(stage_of(context), {})
         if key == _EFFORT and context.get_parameter_source("effort") is ParameterSource.COMMANDLINE:
-            context.meta[OVERRIDES] = {stage: chosen}
+            set_by_any = {setting for effort in known.values() for setting in effort.get(stage, {})}
+            defaults = {item.name: item.default for item in context.command.params if item.name in set_by_any}
+            context.meta[OVERRIDES] = {stage: {**defaults, **chosen}}
         context.default_map = {**chosen, **configured(context)}
         context.meta[f"{key}.{context.info_name}"] = value
 

@@ -83,7 +83,6 @@ class Cooccurrence:
         return cls(matrix, vocabulary, settings, artifact.details)
 
 
-@np.errstate(under="ignore")  # numbers too small for a float become 0, even if the caller wants an error
 def count(
     texts: Iterable[str],
     settings: CountSettings | None = None,
@@ -129,7 +128,8 @@ def count(
     check_settings(settings, CountSettings)
     check_int(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
-    with MemoryBudget(memory, folder) as space, Workers.of(jobs, long=True) as workers:
+    # Numbers too small for a float become 0, even if the caller wants an error.
+    with np.errstate(under="ignore"), MemoryBudget(memory, folder) as space, Workers.of(jobs, long=True) as workers:
         counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), space, workers)
         stored, size = counts.matrix, len(counts.vocabulary)
         indptr = stored.indptr().astype(index_type(len(stored.columns)))

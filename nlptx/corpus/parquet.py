@@ -72,7 +72,7 @@ def _row(batch: RecordBatch, row: int, where: str) -> dict[str, Any] | BadRowErr
         try:
             cells[column] = _finite(values[row].as_py())
         except (OverflowError, ValueError) as error:
-            hint = "Correct the cell, or leave out the column."
+            hint = "Correct the cell, leave out the column, or leave such rows out with `skip_bad`."
             return BadRowError(f"column {column!r} cannot be read: {error}", where=where, hint=hint)
     return cells
 

@@ -108,8 +108,8 @@ class Embeddings:
         nearest = self._closest(unit, goal / (np.linalg.norm(goal) or 1), [], top)
         return nearest, [names[index] for index in similar.indices.tolist()]
 
-    def __contains__(self, word: str) -> bool:
-        return self._normalized(word) in self.vocabulary.index
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._normalized(word) in self.vocabulary.index
 
     def analogy(self, a: str, b: str, c: str, top: int = 10) -> list[tuple[str, float]]:
         """Return the best words d for the analogy "a is to b as c is to d", and their cosine similarities.

@@ -50,23 +50,24 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     marked = [f"<{known}>" for known in words]
     lengths = np.array([len(known) for known in marked])
     text, starts = "".join(marked), np.cumsum(lengths) - lengths
-    parts = {part for size in _LENGTHS for part in _parts(f"<{word}>", size)}
+    parts = _parts(f"<{word}>")
     shared = np.zeros(len(words), np.int64)
     for part in parts:
         shared[np.unique(np.searchsorted(starts, _places(text, part), side="right") - 1)] += 1
-    sizes = sum(np.maximum(lengths - size + 1, 0) for size in _LENGTHS)
-    similarity = shared / np.sqrt(np.maximum(sizes, 1) * max(len(parts), 1))
-    best = np.argsort(-similarity, kind="stable")[:_WORDS]
-    best = best[similarity[best] > 0]
-    if not len(best) or similarity[best[0]] < _MIN_SIMILARITY:
+    some = np.flatnonzero(shared > 0)
+    sizes = np.array([len(_parts(marked[index])) for index in some.tolist()])
+    similarity = shared[some] / np.sqrt(sizes * len(parts))
+    order = np.argsort(-similarity, kind="stable")[:_WORDS]
+    best, similarity = some[order], similarity[order]
+    if not len(best) or similarity[0] < _MIN_SIMILARITY:
         return SimilarWords(best[:0], np.zeros(0))
     reliable = counts[best] / (counts[best] + _HALF_COUNT) if counts.any() else np.ones(len(best))
-    weights = similarity[best] ** _EXPONENT * reliable
+    weights = similarity**_EXPONENT * reliable
     return SimilarWords(best, weights / weights.sum()) if weights.any() else SimilarWords(best[:0], np.zeros(0))
 
 
-def _parts(text: str, size: int) -> list[str]:
-    return [text[start : start + size] for start in range(len(text) - size + 1)]
+def _parts(text: str) -> set[str]:
+    return {text[start : start + size] for size in _LENGTHS for start in range(len(text) - size + 1)}
 
 
 def _places(text: str, part: str) -> list[int]:

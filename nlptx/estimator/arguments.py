@@ -121,7 +121,9 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
     for position, label in enumerate(labels):
         if isinstance(label, str) is not isinstance(model.labels[0], str):
             find_label(label, model.labels, f"y[{position}]")  # raises LabelError
-    return [(label,) for label in labels]
+    # A number with another type, such as 0.1 instead of np.float32(0.1), has the same name.
+    by_name = {label_name(label): label for label in model.labels}
+    return [(by_name.get(label_name(label), label),) for label in labels]
 
 
 def _reusable(y: Iterable[Any], name: str) -> Any:

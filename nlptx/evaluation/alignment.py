@@ -40,8 +40,11 @@ def align(
                 f"of {first.source} and {other.source}, one is single-label and the other is multi-label",
                 hint="Compare predictions of the same kind. For multi-label tables, set `label_separator`.",
             )
-        same = other.documents is first.documents
-        ordered.append(other if same else other.take(np.array(match_rows(other.documents, first.documents))))
+        if other.documents is first.documents:
+            ordered.append(other)
+            continue
+        labels = _true_labels(other), _true_labels(first)
+        ordered.append(other.take(np.array(match_rows(other.documents, first.documents, labels))))
     names = first.label_names
     spelling = {name: name for name in names}
     if any(other.label_names != names for other in ordered):
@@ -52,6 +55,10 @@ def align(
     for other, before in zip(result[1:], ordered[1:], strict=True):
         _check_same_targets(result[0], other, before)
     return [replace(other, documents=first.documents) for other in result]
+
+
+def _true_labels(predictions: LabelledPredictions) -> list[str]:
+    return [label_text(predictions, row).casefold() for row in predictions.targets]
 
 
 def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: str = "; ") -> str:

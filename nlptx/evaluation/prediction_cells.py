@@ -71,6 +71,12 @@ def read_predicted(documents: Sequence[Document], column: str, separator: str | 
     return [_cell((document.fields or {}).get(column), column, document.where, separator) for document in documents]
 
 
+def is_answered(document: Document, column: str) -> bool:
+    """Return whether the column with the predicted labels does not contain ``?``, alone or in a list."""
+    value = (document.fields or {}).get(column)
+    return all(str(each).strip() != "?" for each in (value if isinstance(value, list) else [value]))
+
+
 def _cell(value: Any, column: str, where: str, separator: str | None) -> str | None:
     if not isinstance(value, list) or separator is None:
         return _label(value, column, where)

@@ -32,6 +32,7 @@ from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, Label
 from nlptx.evaluation.prediction_cells import (
     column_names,
     find_column,
+    is_answered,
     newest_column,
     predicted_column,
     probability_columns,
@@ -82,8 +83,8 @@ def read_predictions(
         if not complete:
             data = without_missing(data, documents, on_note)
         data = repeated_for_seeds(data, len(documents))
-        by_label = predicted_column(documents) is not None  # otherwise the labels may be the predictions
-        documents = [documents[row] for row in match_rows(documents, data.documents, by_label=by_label)]
+        to_match = _labels_to_match(documents, reading, data)
+        documents = [documents[row] for row in match_rows(documents, data.documents, to_match)]
     cells = _read_cells(path, documents, reading, data, on_note)
     labels, named, of_columns, found = _true_and_predicted(path, cells, documents, reading, data, on_note)
     if found_labels is None:
@@ -121,6 +122,27 @@ def read_predictions(
     return LabelledPredictions(
         path, names, is_ordered, documents, targets, predicted, probabilities, confidence, answered=answered
     )
+
+
+def _labels_to_match(
+    documents: Sequence[Document], reading: ReadOptions, data: LabelledData
+) -> tuple[list[str], list[str]] | None:
+    """Return the true labels of the rows of a table, and those of the data, in a form that can be compared.
+
+    Return None if the label column of the table may contain predictions, or if its labels may be old or new ones.
+    """
+    if predicted_column(documents) is None:
+        return None
+    separator = reading.label_separator or "; "
+    expected = [label if isinstance(label, str) else separator.join(label) for label in data.labels]
+    written = [document.label or "" for document in documents]
+    if reading.label_separator is not None:
+        written = [separator.join(labels) for labels in split_cells(written, separator)]
+    elif set(written) & reading.label_map.keys() and set(written) <= set(expected):
+        return None
+    else:
+        written = map_labels(written, reading.label_map)
+    return [label.casefold() for label in written], [label.casefold() for label in expected]
 
 
 @dataclass(frozen=True)
@@ -164,7 +186,7 @@ def _read_cells(
             "there is no column 'predicted', and probabilities alone do not determine the labels of a text", where=path
         )
     predicted = None if column is None else read_predicted(documents, column, reading.label_separator)
-    answered = np.array([column is None or (document.fields or {}).get(column) != "?" for document in documents])
+    answered = np.array([column is None or is_answered(document, column) for document in documents])
     return _Cells(predicted, answered, columns)
 
 
@@ -200,7 +222,10 @@ def _true_and_predicted(
     label_map = reading.label_map
     if found <= {*chain(*true), *label_map.values()}:
         if found & label_map.keys():
-            on_note(f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace them")
+            on_note(
+                f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace them; if they are"
+                " old ones, replace them in the file"
+            )
         label_map = {}
     named = [None if labels is None else tuple(map_labels(labels, label_map)) for labels in predicted]
     return true, named, map_labels(cells.probability_columns, label_map), found | before

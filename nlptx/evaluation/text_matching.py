@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from nlptx.corpus.document import Document
@@ -14,7 +14,11 @@ from nlptx.evaluation.labelled_predictions import LabelledData
 _QUOTED = 60
 
 
-def match_rows(found: Sequence[Document], expected: Sequence[Document], *, by_label: bool = True) -> list[int]:
+def match_rows(
+    found: Sequence[Document],
+    expected: Sequence[Document],
+    labels: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+) -> list[int]:
     """Return, for each expected document, the index in ``found`` of the document with the same text.
 
     Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences with the
@@ -24,19 +28,20 @@ def match_rows(found: Sequence[Document], expected: Sequence[Document], *, by_la
     Args:
         found: documents to choose from.
         expected: documents that determine the order.
-        by_label: whether the labels of both are true labels, so that they can be compared.
+        labels: true labels of ``found`` and of ``expected``; None if the labels cannot be compared.
 
     Raises:
         DataError: a text does not occur equally often in both sequences.
     """
-    same_label: dict[tuple[str, str | None], deque[int]] = defaultdict(deque)
+    of_found, of_expected = labels or ([None] * len(found), [None] * len(expected))
+    same_label: dict[tuple[str, Hashable], deque[int]] = defaultdict(deque)
     repeats, rest = divmod(len(expected), max(len(found), 1))
     for _ in range(1 if rest else repeats):
-        for row, document in enumerate(found):
-            same_label[_key(document), document.label if by_label else None].append(row)
+        for row, (document, label) in enumerate(zip(found, of_found, strict=True)):
+            same_label[_key(document), label].append(row)
     result = [-1] * len(expected)
-    for number, document in enumerate(expected):
-        if same := same_label[_key(document), document.label if by_label else None]:
+    for number, (document, label) in enumerate(zip(expected, of_expected, strict=True)):
+        if same := same_label[_key(document), label]:
             result[number] = same.popleft()
     left: dict[str, list[int]] = defaultdict(list)
     for (key, _), rows in same_label.items():
@@ -60,7 +65,7 @@ def _unmatched(message: str, where: str, found: Sequence[Document], expected: Se
     texts, rows = Counter(map(_key, expected)), Counter(map(_key, found))
     hint = "Both inputs must contain the same texts, each the same number of times."
     if texts.keys() == rows.keys() and len({(rows[key], count) for key, count in texts.items()}) == 1:
-        hint = "Each text has a different number of rows in the two inputs. Were they made with different seeds?"
+        hint = "One input has more rows for each text than the other. Do they contain different numbers of seeds?"
     elif len(found) < len(expected):
         hint += " A table from a cross-validation has no rows for texts with a weight of 0."
     return DataError(f"{message} ({len(found):,} rows for {len(expected):,} texts)", where=where, hint=hint)

@@ -73,9 +73,12 @@ def _relative(path: str | Path, folder: Path) -> str:
     """Return the path of an existing file relative to a folder."""
     if not os.path.exists(path):
         raise SettingsError(f"{path}: no such file or folder")
-    # Only the folders are resolved, because the file itself may be a link to a name that a Makefile cannot contain.
-    parent, base = os.path.split(path)
-    name = os.path.relpath(os.path.join(os.path.realpath(parent), base), os.path.realpath(folder))
+    name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
+    found = os.path.normpath(os.path.join(resolved, name))
+    if not os.path.exists(found) or not os.path.samefile(found, path):
+        # The folder is reached through a link. The file itself may be a link to a name that a Makefile cannot contain.
+        parent, base = os.path.split(path)
+        name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):
         raise SettingsError(
             f"{name!r} cannot be used in a Makefile; expected no spaces or special characters",

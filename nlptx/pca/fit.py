@@ -33,7 +33,6 @@ _NO_PAIRS = "Count more text, or texts of several words; from texts of a single 
 _FLOAT32_TOLERANCE = 1e-4
 
 
-@np.errstate(under="ignore")  # numbers too small for a float become 0, even if the caller wants an error
 def fit_pca(
     counts: Cooccurrence | StoredCooccurrence | FilePath,
     settings: PcaSettings | None = None,
@@ -97,7 +96,8 @@ def fit_pca(
     settings = settings or PcaSettings()
     check_int(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
-    with MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
+    # Numbers too small for a float become 0, even if the caller wants an error.
+    with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
         opened = StoredCooccurrence.open(counts, budget) if isinstance(counts, str | os.PathLike) else counts
         settings = fitting_components(settings, len(opened.vocabulary), on_note)
 

@@ -45,7 +45,6 @@ from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
 
 
-@np.errstate(under="ignore")  # numbers too small for a float become 0, even if the caller wants an error
 def fit(
     texts: Iterable[str],
     labels: Iterable[Label] | Iterable[LabelSet],
@@ -136,7 +135,8 @@ def fit(
     check_seed(seed)
     check_int(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
-    with MemoryBudget(memory, folder) as budget:
+    # Numbers too small for a float become 0, even if the caller wants an error.
+    with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget:
         given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator, budget)
         settings = fitting_loss(settings or TrainSettings(), given.separator, start)
         if not given.texts:

@@ -39,7 +39,8 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
     is_mask = all(isinstance(weight, bool | np.bool_) for weight in found)
     for position, weight in enumerate(found):
         if not is_mask and (isinstance(weight, bool) or not isinstance(weight, Real)):
-            raise InputTypeError(f"`sample_weight[{position}]` is {with_type(weight)}; expected a number")
+            mixed = ", because other weights are not bool" if isinstance(weight, bool | np.bool_) else ""
+            raise InputTypeError(f"`sample_weight[{position}]` is {with_type(weight)}; expected a number{mixed}")
         if not 0 <= float(weight) <= LARGEST_WEIGHT:
             raise DataError(f"`sample_weight[{position}]` is {weight}; expected a number from 0 to {LARGEST_WEIGHT:g}")
     result = np.array(found, np.float64)

@@ -69,3 +69,9 @@ def test_ambiguous_labels_are_not_matched(labels):
 )
 def test_models_with_other_labels(labels, known, matches):
     assert match_labels(labels, known) == matches
+
+
+def test_the_same_number_in_another_form_is_matched_but_not_a_code():
+    assert match_labels(["1.0", "2.50", "-3"], ["1", "2.5", "-3.0"]) == {"1.0": "1", "2.50": "2.5", "-3": "-3.0"}
+    for label in ("007", "9007199254740992", "7e0", "7."):
+        assert match_labels([label], ["7", "9007199254740993"]) is None

@@ -199,6 +199,8 @@ def test_the_message_about_an_unknown_word_names_the_vocabulary():
 def test_the_vector_of_an_unknown_word_is_estimated():
     result = call("neighbors", "amazingest", "--json", "-n", "1")
     assert result.json["amazingest"][0]["word"] == "amazing"
+    assert result.json["amazingest"][0]["estimated"]
+    assert "estimated" not in call("neighbors", "amazing", "--json", "-n", "1").json["amazing"][0]
     assert "note: 'amazingest' is unknown; its vector is estimated from words with a similar spelling: amazing, " in (
         result.stderr
     )

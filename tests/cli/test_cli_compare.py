@@ -171,12 +171,14 @@ def test_data_from_a_pipe(folder):
     data = (folder / "data.tsv").read_text()
     words = ("compare", "bad.csv", "good.jsonl", "-", "--input-format", "tsv", "--json")
     assert run(*words, stdin=data, cwd=folder).json["texts"] == 24
+    words = ("compare", "bad.csv", "good.jsonl", "/dev/stdin", "--input-format", "tsv", "--json")
+    assert run(*words, stdin=data, cwd=folder).json["texts"] == 24
 
 
 def test_predictions_from_a_pipe(folder, tmp_path):
     refused("compare", "-", "bad.csv", code=2, says="only the labelled texts", cwd=folder)
     os.mkfifo(tmp_path / "pipe.csv")
-    refused("compare", "bad.csv", tmp_path / "pipe.csv", code=2, says="a pipe can be read only once", cwd=folder)
+    refused("compare", tmp_path / "pipe.csv", "bad.csv", code=2, says="a pipe can be read only once", cwd=folder)
 
 
 def test_refusals(folder, tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from calling import call, failure
-from command import ONE_WORKER, refused, run
+from command import ONE_WORKER, TIMEOUT, refused, run
 
 SETTINGS = "[train]\nepochs = 1\nwidth = 8\nlsa-components = 0\n"
 
@@ -214,6 +214,27 @@ def test_a_folder_that_is_a_link(experiment):
     (experiment / "set.tsv").symlink_to("train set.tsv")
     run("init", "link", "link/../../set.tsv", "test.tsv", cwd=experiment)
     assert "TRAIN = ../../set.tsv\nTEST = ../../test.tsv\n" in (experiment / "a/b/Makefile").read_text()
+
+
+def test_data_that_is_reached_through_a_link(experiment):
+    (experiment / "my disk").mkdir()
+    (experiment / "my disk/train.tsv").write_bytes((experiment / "train.tsv").read_bytes())
+    (experiment / "data").symlink_to("my disk")
+    run("init", "other", "data/train.tsv", "test.tsv", cwd=experiment)
+    assert "TRAIN = ../data/train.tsv\n" in (experiment / "other/Makefile").read_text()
+
+
+def test_missing_data_changes_nothing(experiment, tmp_path):
+    run("init", tmp_path / "new", experiment / "train.tsv", experiment / "test.tsv")
+    makefile = tmp_path / "new/Makefile"
+    makefile.write_text(makefile.read_text().replace("test.tsv", "gone.tsv"))
+    done = subprocess.run(
+        ["make", "-C", tmp_path / "new"], capture_output=True, text=True, check=False, timeout=TIMEOUT
+    )
+    assert done.returncode == 2
+    assert "gone.tsv: no such file or folder" in done.stderr
+    assert not (tmp_path / "new/.stamps").exists()
+    assert subprocess.run(["make", "-C", tmp_path / "new", "clean"], check=False, timeout=TIMEOUT).returncode == 0
 
 
 def test_nothing_is_left_if_writing_fails(work, tmp_path, monkeypatch):

@@ -365,3 +365,10 @@ def test_a_notebook_is_recognised_by_its_kernel(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "ipywidgets" or None)
     assert reporter._in_notebook()
+
+
+def test_labels_of_another_float_type_are_the_same_labels():
+    y = np.array([0.1, 0.5], np.float32)[[int(flag) for flag in FLAGS]]
+    classifier = small().fit(TEXTS, y)
+    expected = classifier.score(TEXTS, y)
+    assert classifier.score(TEXTS, [0.5 if flag else 0.1 for flag in FLAGS]) == expected > 0.5

@@ -198,7 +198,9 @@ def test_the_label_map_does_not_replace_predictions_that_are_new_labels_already(
         found = read_predictions(path, swap, notes.append, given)
         assert found.correct.tolist() == [True, True, False]
         np.testing.assert_allclose(found.probabilities, [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
-    assert notes == [f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace them"] * 2
+    assert len(notes) == 2
+    assert notes[0] == notes[1]
+    assert notes[0].startswith(f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace")
     shift = ReadOptions(label_map={"1": "0", "2": "1", "3": "2"})
     path = written(tmp_path, "text,label,predicted\nx,1,0\ny,2,1\nz,3,1\n")
     assert read_predictions(path, shift).correct.tolist() == [True, True, False]
@@ -218,6 +220,14 @@ def test_copies_of_a_text_with_different_labels_are_matched_by_label(tmp_path):
     data = read_labelled([reverse], ReadOptions())
     found = read_predictions(path, data=data)
     np.testing.assert_array_equal(found.probabilities, read_predictions(reverse).probabilities)
+    # The spelling of the labels and a label map do not matter.
+    for name, label_map in (("Neg Pos", {}), ("0 1", {"0": "neg", "1": "pos"})):
+        neg, pos = name.split()
+        path = written(tmp_path, f"text,label,predicted\nfine,{neg},neg\nfine,{pos},pos\nbad,{neg},neg\n")
+        source = written(tmp_path, f"text,label\nfine,{pos if label_map else 'pos'}\nfine,neg\nbad,neg\n", "d.csv")
+        reading = ReadOptions(label_map=label_map)
+        found = read_predictions(path, reading, data=read_labelled([source], reading))
+        assert found.correct.all()
     # Without a column of predictions, the labels are the predictions, so they may not determine the rows.
     path = written(tmp_path, "text,label\nfine,neg\nfine,pos\nbad,neg\n")
     data = read_labelled([written(tmp_path, "text,label\nfine,pos\nfine,neg\nbad,neg\n", "c.csv")], ReadOptions())
@@ -232,7 +242,7 @@ def test_tables_with_different_numbers_of_seeds_are_refused(tmp_path):
     ]
     with pytest.raises(DataError, match="4 rows for 6 texts") as caught:
         align([read_predictions(path) for path in paths])
-    assert "different seeds" in caught.value.hint
+    assert "different numbers of seeds" in caught.value.hint
 
 
 def test_probabilities_of_labels_with_the_same_replacement_are_added_up(tmp_path):
@@ -377,7 +387,7 @@ def test_no_answer_is_never_correct_even_if_a_text_has_no_labels(tmp_path):
     assert notes == [f"{path}: 2 of 3 texts have no answer, which counts as wrong"]
     assert evaluate_predictions(found).accuracy == 0
     assert [predicted_text(found, row) for row in range(3)] == ["a", "?", "?"]
-    path = written(tmp_path, "text,label,predicted,confidence\nx,a;b,a,0.9\ny,,?,0.8\nz,,,0.7\n")
+    path = written(tmp_path, "text,label,predicted,confidence\nx,a;b,a,0.9\ny,, ? ,0.8\nz,,,0.7\n")
     found = read_predictions(path, ReadOptions(label_separator=";"), notes.append)
     assert found.correct.tolist() == [False, False, True]
     assert found.confidence.tolist() == [0.9, 0, 0.7]
