@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -71,13 +71,8 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
             error.hint = "The word vectors of the bundled model were used; -m FILE uses others."
         raise
     if run.json:
-        print_json(
-            {
-                name: [{"word": word, "cosine": round(cosine, 6), **estimated} for word, cosine in rows]
-                for name, rows in found.items()
-                for estimated in [{} if analogy or name in vectors else {"estimated": True}]
-            }
-        )
+        estimated = {name for name in found if not analogy and name not in vectors}
+        print_json({name: _as_json(rows, estimated=name in estimated) for name, rows in found.items()})
         return
     for name, rows in found.items():
         run.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
@@ -91,6 +86,11 @@ def _nearest(vectors: Embeddings, word: str, top: int, run: Run) -> list[tuple[s
     named = ", ".join(similar[:_NAMED]) + (", ..." if len(similar) > _NAMED else "")
     run.reporter.note(f"note: {word!r} is unknown; its vector is estimated from words with a similar spelling: {named}")
     return nearest
+
+
+def _as_json(rows: list[tuple[str, float]], *, estimated: bool) -> list[dict[str, Any]]:
+    mark = {"estimated": True} if estimated else {}
+    return [{"word": word, "cosine": round(cosine, 6), **mark} for word, cosine in rows]
 
 
 def _is_file(argument: str) -> bool:

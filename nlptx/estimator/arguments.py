@@ -26,13 +26,14 @@ from nlptx.estimator.several_labels import (
 from nlptx.text.arguments import check_iterable, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
-# The types that NumPy uses for the labels in a list of Python objects. Their scalars have the names of these objects.
+# NumPy's types for str, bool, int and float. A label of one of these types can become a Python object, because both
+# have the same name. In contrast, np.float32(0.1) and float(np.float32(0.1)) have different names.
 _USUAL = (np.str_, np.bool_, np.int64, np.float64)
 
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The arguments of ``fit`` after checking. Texts with a weight of 0 are left out.
+    """The checked arguments of ``fit``, without the texts that have a weight of 0.
 
     Args:
         texts, labels: training texts and their labels, as returned by :func:`list_plain_labels`; for multi-label data,
@@ -182,7 +183,7 @@ def _classes(labels: NDArray) -> NDArray:
 def _validation(
     valid: tuple[Iterable[str], Iterable[Any]] | None, separator: str | None, classes: NDArray
 ) -> tuple[tuple[list[str], list[Any]] | None, list[str | None]]:
-    """Return the validation texts with their labels, and the cells of their labels; see :func:`_cells`."""
+    """Return the validation texts with their labels, and the labels as cells of a table; see :func:`_cells`."""
     if valid is None:
         return None, []
     if not isinstance(valid, tuple | list) or len(valid) != 2:
@@ -196,7 +197,7 @@ def _validation(
 
 
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the label cell of each text in a table with the same digest: the name of the label.
+    """Return the labels as cells of a table, for which ``nlptx train`` would record the same digest.
 
     For multi-label data, return the joined labels, in the order given in ``y`` if it has one; None if there are none.
     """

@@ -127,6 +127,11 @@ class LabelledData:
     label_map: Mapping[str, str] = field(default_factory=dict)
     replaced: Collection[str] = ()
 
+    @property
+    def label_tuples(self) -> list[tuple[str, ...]]:
+        """The labels of each document as a tuple, also if each has one label."""
+        return [(label,) if isinstance(label, str) else label for label in self.labels]
+
 
 def read_labelled(
     paths: Sequence[str],

@@ -26,11 +26,6 @@ def check_common_label(path: str, true: list[tuple[str, ...]], predicted: list[t
         )
 
 
-def _listed(labels: set[str]) -> str:
-    more = ", ..." if len(labels) > _MAX_LISTED else ""
-    return ", ".join(sorted(labels)[:_MAX_LISTED]) + more
-
-
 def check_true_labels(
     documents: Sequence[Document],
     targets: NDArray,
@@ -48,3 +43,8 @@ def check_true_labels(
                 where=documents[0].source,
                 hint="Pass the labelled data too, or add the true labels to the table.",
             )
+
+
+def _listed(labels: set[str]) -> str:
+    more = ", ..." if len(labels) > _MAX_LISTED else ""
+    return ", ".join(sorted(labels)[:_MAX_LISTED]) + more

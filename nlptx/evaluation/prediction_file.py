@@ -126,23 +126,25 @@ def read_predictions(
 
 def _labels_to_match(
     documents: Sequence[Document], reading: ReadOptions, data: LabelledData
-) -> tuple[list[str], list[str]] | None:
+) -> tuple[list[tuple[str, ...]], ...] | None:
     """Return the true labels of the rows of a table, and those of the data, in a form that can be compared.
 
     Return None if the label column of the table may contain predictions, or if its labels may be old or new ones.
     """
     if predicted_column(documents) is None:
         return None
-    separator = reading.label_separator or "; "
-    expected = [label if isinstance(label, str) else separator.join(label) for label in data.labels]
-    written = [document.label or "" for document in documents]
-    if reading.label_separator is not None:
-        written = [separator.join(labels) for labels in split_cells(written, separator)]
-    elif set(written) & reading.label_map.keys() and set(written) <= set(expected):
+    written, expected = [_split(document.label, reading) for document in documents], data.label_tuples
+    old, new = set(chain(*written)), set(chain(*expected))
+    if old & reading.label_map.keys() and old <= new:
         return None
-    else:
-        written = map_labels(written, reading.label_map)
-    return [label.casefold() for label in written], [label.casefold() for label in expected]
+    mapped = (map_labels(labels, reading.label_map) for labels in written)
+    return tuple([tuple(map(str.casefold, labels)) for labels in each] for each in (mapped, expected))
+
+
+def _split(cell: str | None, reading: ReadOptions) -> list[str]:
+    """Return the labels in a cell."""
+    separator = reading.label_separator
+    return [cell or ""] if separator is None else split_cells([cell or ""], separator)[0]
 
 
 @dataclass(frozen=True)
@@ -198,25 +200,22 @@ def _true_and_predicted(
     data: LabelledData | None,
     on_note: Callable[[str], None],
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...] | None], list[str], set[str]]:
-    """Return the true labels and the predicted labels of each text; a prediction is None if there is no answer.
+    """Replace the labels in a table according to the label map.
 
-    The third item contains the label of each column of probabilities. The fourth item is the set of all labels before
-    the label map was applied.
+    Returns:
+        The true labels of each text; its predicted labels, None if there is no answer; the label of each column of
+        probabilities; and the set of all labels before the replacement.
     """
-    separator = reading.label_separator
-
-    def split(cell: str) -> list[str]:
-        return [cell] if separator is None else split_cells([cell], separator)[0]
-
     if data is not None:
-        true: list[tuple[str, ...]] = [(label,) if isinstance(label, str) else label for label in data.labels]
+        true = data.label_tuples
         before = set(data.replaced)
     else:
-        written = [split(document.label or "") for document in documents]
+        written = [_split(document.label, reading) for document in documents]
         true = [tuple(map_labels(labels, reading.label_map)) for labels in written]
         before = set(chain(*written))
+    several = reading.label_separator is not None
     predicted = [
-        split(cell or "") if cell or separator else None for cell in cells.predicted or [None] * len(documents)
+        _split(cell, reading) if cell or several else None for cell in cells.predicted or [None] * len(documents)
     ]
     found = {*chain(*filter(None, predicted)), *cells.probability_columns}
     label_map = reading.label_map

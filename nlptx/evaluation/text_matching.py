@@ -17,7 +17,7 @@ _QUOTED = 60
 def match_rows(
     found: Sequence[Document],
     expected: Sequence[Document],
-    labels: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+    labels: tuple[Sequence[Hashable], ...] | None = None,
 ) -> list[int]:
     """Return, for each expected document, the index in ``found`` of the document with the same text.
 

@@ -11,7 +11,7 @@ _SCRIPTS = (
     (re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"), 3.5),
     (re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 6.0),
 )
-# Fraction of all words that must be in one of these scripts.
+# Minimum fraction of the words in these scripts, because a few foreign words in other texts do not matter.
 _MANY = 0.2
 
 

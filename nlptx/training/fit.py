@@ -17,7 +17,8 @@ from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, CountSettings, PcaSettings, TrainSettings
-from nlptx.settings.without_network import unused_notes, without_network
+from nlptx.settings.unused import unused_notes
+from nlptx.settings.without_network import without_network
 from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 from nlptx.training.automatic import choose_automatic
 from nlptx.training.baseline import compare_with_baselines
@@ -156,8 +157,7 @@ def fit(
             settings = without_network(settings)
         settings_as_given = settings
         settings = choose_automatic(settings, given, started=start is not None)
-        origin = start or vectors
-        checkpoint = checkpoint or Checkpoint(None)
+        origin, checkpoint = start or vectors, checkpoint or Checkpoint(None)
         checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
         with workers:
             context = TrainingContext(

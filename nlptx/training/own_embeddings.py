@@ -139,7 +139,7 @@ class OwnEmbeddings:
             counts,
             settings,
             seed=seed if self.seed is None else self.seed,
-            # Use only this machine, because a cluster cannot read the memory and the temporary files of this process.
+            # Not on a cluster, whose workers cannot read the memory and the temporary files of this process.
             jobs=workers.at_most(workers.jobs),
             memory=self.memory,
             tmp_dir=self.tmp_dir,

@@ -1,0 +1,73 @@
+"""Notes about training settings that were changed, but have no effect."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from nlptx.settings.stages import NetworkSettings, TrainSettings
+from nlptx.settings.without_network import DEFAULTS, SHAPE, UNUSED
+
+
+def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool, valid: bool) -> list[str]:
+    """Return notes that name the settings that were changed, but have no effect.
+
+    Args:
+        settings: training settings.
+        started: whether training starts from an existing model. The network then has the shape of this model, and the
+            settings of the shape are not named in the notes.
+        unlabelled: whether there are texts without labels.
+        valid: whether there are texts to validate on.
+    """
+    notes = []
+    if not settings.epochs and (unused := _without_network(settings, started)):
+        notes.append(f"no network is trained (`epochs=0`), so these settings have no effect: {_listed(unused)}")
+    for reason, holds, names in _conditions(settings, started, valid):
+        unused = [name for name in names if getattr(settings, name) not in (DEFAULTS[name], 0)]
+        if holds and unused:
+            notes.append(f"{reason}, so these settings have no effect: {_listed(unused)}")
+    if settings.ngrams and settings.epochs and settings.distill > 0 and not unlabelled:
+        notes.append("`distill` has no effect, because there are no texts without labels to learn from")
+    return notes
+
+
+def _conditions(settings: TrainSettings, started: bool, valid: bool) -> list[tuple[str, bool, tuple[str, ...]]]:
+    """Return reasons why settings have no effect, whether each of them holds, and the settings."""
+    is_new, is_trained = bool(settings.epochs) and not started, bool(settings.epochs)
+    heads = "heads", "head_width"
+    blocks = "attention", *heads, "hidden", "activation", "causal"
+    return [
+        (
+            "there are no n-gram features (`ngrams=0`)",
+            not settings.ngrams,
+            ("ngram_min_texts", "lsa_components", "distill"),
+        ),
+        ("the encoder has no blocks (`blocks=0`)", is_new and not settings.blocks, blocks),
+        (
+            "attention has neither heads nor parameters (`attention=plain`)",
+            is_new and settings.blocks > 0 and settings.attention == "plain",
+            heads,
+        ),
+        ("the word vectors are not trained (`freeze=True`)", is_trained and settings.freeze, ("embedding_lr",)),
+        (
+            f"`optimizer` is {settings.optimizer}, not adamw",
+            is_trained and settings.optimizer != "adamw",
+            ("weight_decay",),
+        ),
+        ("validation texts are given", valid, ("valid_share", "valid_max")),
+        (
+            "no texts are held out (`valid_share=0`)",
+            not valid and not settings.valid_share,
+            ("valid_max", "patience") if is_trained else ("valid_max",),
+        ),
+    ]
+
+
+def _without_network(settings: TrainSettings, started: bool) -> list[str]:
+    """Return the names of the settings that were changed, but have no effect if no network is trained."""
+    kept = [item.name for item in fields(NetworkSettings) if item.name != "dropout"] if started else []
+    unused = [name for name in UNUSED if name not in kept]
+    return [name for name in unused if getattr(settings, name) not in (DEFAULTS[name], SHAPE.get(name))]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
