@@ -187,8 +187,9 @@ def _measures(
     outputs = {"valid_loss": np.tensordot(weights, members, 1), "network_loss": members[0], "region_loss": members[1]}
     loss = model.network.loss
     correct = loss.correct(outputs["valid_loss"], valid.targets)
-    losses = {name: loss.value_and_gradient(z, valid.targets)[0] for name, z in outputs.items()}
-    return {
-        name: round(float(np.average(values, weights=valid.weights)), 5)
-        for name, values in {**losses, "valid_accuracy": correct}.items()
+    of_loss = _loss_weights(model, valid)
+    losses = {
+        name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=of_loss) for name, z in outputs.items()
     }
+    measures = {**losses, "valid_accuracy": np.average(correct, weights=valid.weights)}
+    return {name: round(float(value), 5) for name, value in measures.items()}
