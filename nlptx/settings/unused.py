@@ -26,7 +26,8 @@ def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool, va
         if holds and unused:
             notes.append(f"{reason}, so these settings have no effect: {_listed(unused)}")
     if settings.ngrams and settings.epochs and settings.distill > 0 and not unlabelled:
-        notes.append("`distill` has no effect, because there are no texts without labels to learn from")
+        reason = "training starts from a model" if started else "there are no texts without labels to learn from"
+        notes.append(f"`distill` has no effect, because {reason}")
     return notes
 
 
@@ -47,7 +48,11 @@ def _conditions(settings: TrainSettings, started: bool, valid: bool) -> list[tup
             is_new and settings.blocks > 0 and settings.attention == "plain",
             heads,
         ),
-        ("the word vectors are not trained (`freeze=True`)", is_trained and settings.freeze, ("embedding_lr",)),
+        (
+            "the word vectors are not trained (`freeze=True`)",
+            is_trained and settings.freeze,
+            ("embedding_lr",) if settings.ngrams else ("embedding_lr", "new_word_min_count"),
+        ),
         (
             f"`optimizer` is {settings.optimizer}, not adamw",
             is_trained and settings.optimizer != "adamw",

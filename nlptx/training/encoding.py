@@ -186,8 +186,9 @@ def _extend(
     square = np.square(start, dtype=np.float64)
     vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
     unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
-    learned = settings.new_word_min_count and not settings.freeze
-    new = rank_words(unknown, settings.new_word_min_count, len(unknown)) if learned else []
+    # Without n-gram features, a zero vector that is not trained would be of no use.
+    useful = settings.new_word_min_count and (settings.ngrams or not settings.freeze)
+    new = rank_words(unknown, settings.new_word_min_count, len(unknown)) if useful else []
     added = set(new)
     new += [word for word in lexicon_words(lexicon, known, settings.ngrams) if word not in added]
     if not new:

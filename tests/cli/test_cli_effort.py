@@ -136,6 +136,10 @@ def test_fast_does_not_mention_word_vectors_if_no_word_occurs_often_enough(tmp_p
         (("--blocks", "0", "--heads", "2"), "(--blocks 0), so these settings have no effect: --heads\n"),
         (("--attention", "plain", "--head-width", "wide"), "(--attention plain), so these settings have no effect: "),
         (("--freeze", "--embedding-lr", "1"), "(--freeze), so these settings have no effect: --embedding-lr\n"),
+        (
+            ("--freeze", "--new-word-min-count", "1", "--ngrams", "0"),
+            "(--freeze), so these settings have no effect: --new-word-min-count\n",
+        ),
         (("--optimizer", "sgd", "--weight-decay", "1"), "--optimizer is sgd, not adamw, so these settings have no"),
         (("--optimizer", "sgd", "--weight-decay", "0"), ""),
         (("--valid", "data.tsv", "--valid-max", "9"), "texts are given, so these settings have no effect: --valid-max"),

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from reviews import make_reviews, small_fit
 
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
@@ -49,3 +50,11 @@ def test_encoding_in_chunks_equals_encoding_each_text(monkeypatch, name, chunk, 
 def test_texts_without_a_word_have_no_ids():
     vocabulary = Vocabulary([], np.empty(0, np.int64))
     assert [len(ids) for ids in encoded(["", " "], vocabulary, None, 1)[0]] == [0, 0]
+
+
+@pytest.mark.parametrize(("ngrams", "added"), [(2, True), (0, False)])
+def test_words_without_a_vector_are_added_for_their_ngrams_even_if_the_vectors_are_not_trained(ngrams, added):
+    texts, labels = make_reviews(30)
+    texts = [f"{text} unheardof" for text in texts]
+    model = small_fit(texts, labels, freeze=True, ngrams=ngrams, epochs=1)
+    assert ("unheardof" in model.vocabulary.index) == added
