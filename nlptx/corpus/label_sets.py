@@ -7,6 +7,7 @@ from itertools import chain
 
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.label_map import label_map_notes, map_labels
+from nlptx.errors import LabelError
 
 
 def read_labels(
@@ -59,3 +60,30 @@ def split_cells(
     if repeated:
         on_note(f"cells that contain a label more than once: {repeated:,}; the duplicates are ignored")
     return result
+
+
+def check_held_out(
+    labels: Sequence[str | tuple[str, ...]], training: Sequence[str | tuple[str, ...]], where: Sequence[str]
+) -> None:
+    """Check that the labels of held-out texts occur in the training texts.
+
+    Args:
+        labels: label, or tuple of labels, of each held-out text.
+        training: the same for each training text.
+        where: position of a row with this label, or with these labels, for each held-out text.
+
+    Raises:
+        LabelError: a label does not occur in the training texts.
+    """
+    known = {name for each in set(training) for name in _names_in(each)}
+    for each, row in zip(labels, where, strict=True):
+        if unknown := _names_in(each) - known:
+            raise LabelError(
+                f"{min(unknown)!r} is not one of the labels of the training texts: {', '.join(sorted(known))}",
+                where=row,
+                hint="Replace it with `label_map=OLD=NEW`, or leave out the held-out texts with this label.",
+            )
+
+
+def _names_in(labels: str | tuple[str, ...]) -> set[str]:
+    return {labels} if isinstance(labels, str) else set(labels)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nlptx.corpus.corpus import Corpus, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
-from nlptx.corpus.label_sets import read_labels
+from nlptx.corpus.label_sets import check_held_out, read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
 from nlptx.corpus.source import format_by_name
@@ -45,6 +45,7 @@ class TrainingTexts:
         source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with a weight of 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
+        first_rows: for each label, as it stands in the data, the row of the first text with this label.
         corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
             ``nlptx cooccur`` records the same values when it counts the same inputs.
     """
@@ -56,6 +57,7 @@ class TrainingTexts:
     weights: list[float] | None = None
     source: dict[str, Any] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    first_rows: dict[str, str] = field(default_factory=dict)
     corpus: dict[str, Any] = field(default_factory=dict)
     documents: list[Document] = field(default_factory=list)
 
@@ -139,6 +141,7 @@ def read_training_data(
     found.labels = labels[: len(found.texts)]
     if held_out_texts is not None:
         found.valid = held_out_texts, labels[len(found.texts) :]
+        check_held_out(found.valid[1], found.labels, [validation.first_rows[str(cell)] for cell in validation.labels])
     found.source = source
     return found
 
@@ -194,6 +197,7 @@ def _read_sorted(
     order, order_of_others = NaturalOrder(), NaturalOrder()
     labels: list[str] = []
     known: dict[str, str] = {}
+    first_rows: dict[str, str] = {}
     weights = array("d")
     kept: list[Document] = []
     others: list[str] = []
@@ -209,6 +213,7 @@ def _read_sorted(
             order.add(document)
             label = document.label or ""
             labels.append(known.setdefault(label, label))  # equal labels share one str object, to save memory
+            first_rows.setdefault(label, document.where)
             weights.append(document.weight)
             if not document.text.strip():
                 empty.append(document.where)
@@ -232,6 +237,7 @@ def _read_sorted(
         source=source,
         # Like unreadable rows, texts with a weight of 0 are not used for training.
         left_out=documents.left_out + [texts[row] for row, weight in enumerate(sorted_weights or ()) if not weight],
+        first_rows=first_rows,
         documents=list(order.sorted(kept)),
     )
 

@@ -122,3 +122,13 @@ def test_the_separator_does_not_change_which_texts_are_counted(table):
 def test_empty_cells_need_a_separator(table):
     with pytest.raises(LabelError, match="the label is missing"):
         list(LabelledDocuments(Corpus([str(table)])))
+
+
+@pytest.mark.parametrize(("separator", "label"), [(None, "odd"), (";", "pos; odd")])
+def test_a_held_out_label_that_no_training_text_has_is_named_with_its_row(separator, label, tmp_path):
+    data = write(tmp_path / "data.tsv", "text\tlabel\ngood\tpos\nbad\tneg\n")
+    valid = write(tmp_path / "valid.tsv", f"text\tlabel\ngood\tpos\nodd\t{label}\nodd\t{label}\n")
+    options = ReadOptions(label_separator=separator)
+    with pytest.raises(LabelError, match="'odd' is not one of the labels of the training texts: neg, pos") as raised:
+        read_training_data(data, valid=valid, options=options)
+    assert raised.value.where == f"{valid}:3"
