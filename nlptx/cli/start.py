@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from nlptx.cli.options import BUNDLED
-from nlptx.settings import NetworkSettings, TrainSettings
+from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
@@ -41,14 +40,14 @@ def load_start(path: str, settings: TrainSettings) -> Model:
         ArtifactError: the file is not a model, or is damaged.
     """
     from nlptx.classifier.model import Model
+    from nlptx.training.start_settings import settings_of_model
 
     start = Model.load(None if path == BUNDLED else path)
     context = click.get_current_context()
-    for item in fields(NetworkSettings):
-        ours, theirs = getattr(settings, item.name), getattr(start.settings, item.name)
-        given = context.get_parameter_source(item.name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-        if given and ours != theirs and item.name != "dropout":
-            option = "--" + item.name.replace("_", "-")
+    for name, theirs in settings_of_model(start).items():
+        ours = getattr(settings, name)
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT and ours != theirs:
+            option = "--" + name.replace("_", "-")
             raise click.UsageError(
                 f"{option} is {ours}, but the model to start from has {theirs}; leave {option} out, or use -e."
             )

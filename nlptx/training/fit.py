@@ -41,7 +41,8 @@ from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
 from nlptx.training.regions import add_regions, without_regions
-from nlptx.training.start import settings_from, start_from
+from nlptx.training.start import start_from
+from nlptx.training.start_settings import settings_from
 from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
 
@@ -102,8 +103,7 @@ def fit(
         on_progress: callback for the progress of each step. After every optimiser step and every validation, its
             argument is an :class:`EpochProgress`.
         on_note: callback for remarks, for example that part of the data cannot be used.
-        stop: function called before every optimiser step; if it returns True, training ends with the best weights so
-            far.
+        stop: called before every optimiser step; if it returns True, training ends with the best weights so far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
         feature_cache: cache of n-gram features that several training runs share; none by default. The cache does not
             change the result.

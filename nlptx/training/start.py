@@ -11,7 +11,7 @@ the output weights of new labels start at 0.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,10 @@ from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams, with_words
 from nlptx.ngrams.feature_settings import groups_of
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
-from nlptx.nn import LOSSES
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.copies import first_copies
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.settings import NetworkSettings, TrainSettings
+from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.correction import (
     OUTPUT_SCALE,
@@ -49,9 +48,8 @@ from nlptx.training.correction import (
 from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
+from nlptx.training.start_settings import with_fixed_network, with_slower_network
 
-# With this number of texts, the network is trained with half of the given learning rate.
-_TEXTS_FOR_HALF_RATE = 1000
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
 # n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text.
 _FEW_TEXTS = 10_000
@@ -59,38 +57,6 @@ _FEW_TEXTS = 10_000
 _MAX_LABELS = 100
 # Number of texts per pass through the network.
 _BATCH = 8
-
-
-def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
-    """Return ``given`` with the network shape and the n-gram settings of a model.
-
-    Raises:
-        SettingsError: a given setting is neither the default nor the setting of the model.
-    """
-    own = ("dropout", "loss") if LOSSES[given.loss].independent else ("dropout",)
-    kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name not in own}
-    if start.ngram_features is not None:
-        kept |= {"ngrams": start.ngram_features.order, "lsa_components": start.settings.lsa_components}
-    for item in fields(given):
-        value = getattr(given, item.name)
-        if item.name in kept and value not in (item.default, kept[item.name]):
-            raise SettingsError(
-                f"`{item.name}` is {value!r}; the model to start from has {kept[item.name]!r}",
-                hint=f"Leave `{item.name}` out, or train from word vectors.",
-            )
-    if given.pretrain:
-        raise SettingsError("`pretrain` trains a new network, but training starts from a model")
-    return replace(given, **kept)
-
-
-def with_slower_network(settings: TrainSettings, texts: float) -> TrainSettings:
-    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that few texts have little effect."""
-    return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
-
-
-def with_fixed_network(settings: TrainSettings) -> TrainSettings:
-    """Return settings with which the network is validated, but not changed."""
-    return replace(settings, lr=0.0, epochs=1)
 
 
 def start_from(
@@ -104,7 +70,7 @@ def start_from(
 ) -> tuple[Model, Dataset]:
     """Return a model that starts from another one, and the data with n-gram features to train it on.
 
-    The settings of the new model have a lower learning rate (:func:`with_slower_network`), or the rate 0 if no
+    The settings of the new model have a lower learning rate (:func:`.with_slower_network`), or the rate 0 if no
     correction helps or ``epochs`` is 0.
 
     Args:
@@ -112,7 +78,7 @@ def start_from(
         data: training and validation texts.
         encoded: all texts. The vocabulary and the vectors begin with those of the model; new words follow.
         labels: label of each class.
-        settings: settings from :func:`settings_from`.
+        settings: settings from :func:`.settings_from`.
         context: seed, workers and callbacks.
         label_sets: how the labels of a text are chosen if it may have several labels; None if every text has one label.
 

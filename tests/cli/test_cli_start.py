@@ -55,6 +55,21 @@ def test_the_digest_of_the_bundled_model_is_stored(started, tmp_path):
         assert source["start_sha256"] == hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@pytest.mark.parametrize(("option", "theirs"), [("ngrams", 3), ("lsa-components", 300), ("width", 64)])
+@pytest.mark.parametrize("by_file", [False, True])
+def test_settings_that_contradict_the_model_are_refused_even_if_they_are_the_defaults(
+    option, theirs, by_file, started, tmp_path
+):
+    small = ("--ngrams", 2, "--lsa-components", 4, "--width", 8, "--heads", 2, "--epochs", 1)
+    call("train", started / "new.tsv", *small, "-o", tmp_path / "small.npz", "-q")
+    (tmp_path / "settings.toml").write_text(f"[train]\n{option} = {theirs}\n")
+    given = ("--config", tmp_path / "settings.toml") if by_file else (f"--{option}", theirs)
+    start = ("--start", tmp_path / "small.npz")
+    code, told = failure("train", started / "new.tsv", *start, *given, "-o", tmp_path / "model.npz")
+    assert code == 2
+    assert f"--{option} is {theirs}, but the model to start from has" in told
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

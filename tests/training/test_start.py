@@ -1,5 +1,6 @@
 """Tests of starting from a trained model: what is kept, added and learned, and that the bytes do not depend on jobs."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -203,6 +204,9 @@ def test_texts_without_labels_are_left_out_with_a_note():
     model = go_on(trained(), unlabelled=TEST, on_note=notes.append)
     assert any("without labels are left out" in note for note in notes)
     assert model.history["distill"] == []
+    notes.clear()
+    go_on(trained(), settings=replace(STILL, distill=1), unlabelled=TEST, on_note=notes.append)
+    assert "`distill` has no effect, because training starts from a model" in notes
 
 
 def test_other_labels_cause_a_note():

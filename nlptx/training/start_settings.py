@@ -1,0 +1,53 @@
+"""Settings of training that starts from a model: those that the model determines, and a lower learning rate."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from nlptx.classifier.model import Model
+from nlptx.errors import SettingsError
+from nlptx.nn import LOSSES
+from nlptx.settings import NetworkSettings, TrainSettings
+
+# With this number of texts, the network is trained with half of the given learning rate.
+_TEXTS_FOR_HALF_RATE = 1000
+
+
+def settings_of_model(start: Model) -> dict[str, Any]:
+    """Return the settings of a model that training keeps if it starts from this model, as name -> value."""
+    kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name != "dropout"}
+    if start.ngram_features is not None:
+        kept |= {"ngrams": start.ngram_features.order, "lsa_components": start.settings.lsa_components}
+    return kept
+
+
+def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
+    """Return ``given`` with the network shape and the n-gram settings of a model.
+
+    Raises:
+        SettingsError: a given setting is neither the default nor the setting of the model.
+    """
+    kept = settings_of_model(start)
+    if LOSSES[given.loss].independent:
+        del kept["loss"]
+    for item in fields(given):
+        value = getattr(given, item.name)
+        if item.name in kept and value not in (item.default, kept[item.name]):
+            raise SettingsError(
+                f"`{item.name}` is {value!r}; the model to start from has {kept[item.name]!r}",
+                hint=f"Leave `{item.name}` out, or train from word vectors.",
+            )
+    if given.pretrain:
+        raise SettingsError("`pretrain` trains a new network, but training starts from a model")
+    return replace(given, **kept)
+
+
+def with_slower_network(settings: TrainSettings, texts: float) -> TrainSettings:
+    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that few texts have little effect."""
+    return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
+
+
+def with_fixed_network(settings: TrainSettings) -> TrainSettings:
+    """Return settings with which the network is validated, but not changed."""
+    return replace(settings, lr=0.0, epochs=1)
