@@ -196,7 +196,7 @@ class TrainSettings(NetworkSettings):
     )
     region_filters: int = setting(
         AUTOMATIC,
-        "Filters of a second classifier; 0: none; -1: automatic.",
+        "Filters per group of a second classifier; -1: automatic.",
         "N-grams",
         low=AUTOMATIC,
         high=4096,
