@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from nlptx.cli.charts import curve as draw_curve
 from nlptx.cli.command import option
 from nlptx.cli.options import NumberRange
@@ -59,12 +57,11 @@ def abstention_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--max-error",
         type=NumberRange(0, 1, min_open=True, max_open=True),
         metavar="E",
+        excludes={"abstain": "{} and {} both set the minimum confidence; use only one of them."},
         help="Like --abstain, with P chosen on held-out texts so that at most a fraction E of the labels is wrong.",
     )
     @functools.wraps(function)
     def wrapped(*args: Any, abstain: float | None, max_error: float | None, **kwargs: Any) -> Any:
-        if abstain is not None and max_error is not None:
-            raise click.UsageError("--max-error and --abstain both set the minimum confidence; use only one of them.")
         return function(*args, abstention=Abstention(abstain, max_error), **kwargs)
 
     return wrapped

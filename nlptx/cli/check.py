@@ -53,6 +53,7 @@ _KINDS = (
     "--predictions",
     type=PATH,
     metavar="FILE",
+    excludes={"model": "{} and {} both supply predictions; use only one of them."},
     help="Table from nlptx crossvalidate --predictions, used to find wrong labels.",
 )
 @option(
@@ -125,8 +126,6 @@ def check(
     """
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
-    if predictions is not None and model is not None:
-        raise click.UsageError("--predictions and -m both supply predictions; use only one of them.")
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):

@@ -1,49 +1,27 @@
 """The Click classes of commands and options.
 
-These classes group the options in the help text, refuse repeated options, and report unknown environment variables.
+These classes group the options in the help text, refuse repeated options and options that exclude each other, and
+report unknown environment variables.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from nlptx.cli.environment import note_unknown_variables
+from nlptx.cli.precedence import TYPED, configured, excluding, with_origin
 from nlptx.settings import GROUPS, MAIN
 
 # Type of options and arguments that are paths. Shell completion offers files and folders for them. Click does not check
 # whether a path can be read; the code that opens the file reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
-# Keys in click.Context.meta for the path of the --config file, and for its contents as section -> name -> value.
-CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
-# Key in click.Context.meta for settings that take precedence over those of the --config file, in the same form.
-OVERRIDES = "nlptx.overrides"
-# If a section of the --config file sets these options, they apply only to the command that has the name of the section.
-# Other commands that read the section, such as tune, ignore them.
-_OF_THE_STAGE_ALONE = ("output", "resume")
 # Maximum width of the column with the option names; longer names get a separate line.
 _NAMES = 30
-
-
-def stage_of(ctx: click.Context) -> str:
-    """Return the stage whose settings a command takes. ``--config`` files and presets have a section with this name."""
-    return (isinstance(ctx.command, Command) and ctx.command.stage) or ctx.info_name or ""
-
-
-def configured(ctx: click.Context) -> dict[str, Any]:
-    """Return the values that the ``--config`` file sets for a command: Python name of the option -> value.
-
-    Values that ``--effort`` sets on the command line replace those of the file.
-    """
-    found: dict[str, Any] = {}
-    for source in (CONFIGURED, OVERRIDES):
-        found |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
-    if stage_of(ctx) == ctx.info_name:
-        return found
-    return {name: value for name, value in found.items() if name not in _OF_THE_STAGE_ALONE}
 
 
 class Option(click.Option):
@@ -51,15 +29,26 @@ class Option(click.Option):
 
     Args:
         group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
+        excludes: options and arguments that cannot be combined with this option, as Python name -> error message. In
+            the message, the placeholders ``{}`` stand for this option and the other one. If one of the two comes from
+            a source with a higher precedence, the other is ignored. Only one of the two options needs to exclude the
+            other.
     """
 
-    def __init__(self, *names: Any, group: str = MAIN, **details: Any) -> None:
+    def __init__(self, *names: Any, group: str = MAIN, excludes: Mapping[str, str] | None = None, **details: Any):
         super().__init__(*names, **details)
         self.group = group
+        self.excludes = excludes or {}
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """Return the value of the environment variable, unless the ``--config`` file sets the option."""
-        return None if self.name in configured(ctx) else super().resolve_envvar_value(ctx)
+        """Return the value of the environment variable.
+
+        Return None if the ``--config`` file sets the option, or if the file or the command line sets an option that
+        excludes it.
+        """
+        set_elsewhere = {*configured(ctx), *ctx.meta.get(f"{TYPED}.{ctx.info_name}", ())}
+        overridden = self.name in set_elsewhere or set_elsewhere & excluding(ctx, str(self.name))
+        return None if overridden else super().resolve_envvar_value(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the two columns of the help text: the option names, and the description with the default.
@@ -103,8 +92,27 @@ class Command(click.Command):
         super().__init__(*names, **details)
         self.stage = stage
 
+    @functools.cached_property
+    def excluding(self) -> dict[str, set[str]]:
+        """Python name of an option -> names of the options and arguments that exclude it."""
+        found: dict[str, set[str]] = {str(parameter.name): set() for parameter in self.params}
+        for option in self.params:
+            for other in option.excludes if isinstance(option, Option) else ():
+                found[other].add(str(option.name))
+                found[str(option.name)].add(other)
+        return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            _refuse_exclusive(ctx)
+        return rest
+
     def make_parser(self, ctx: click.Context) -> Any:
-        """Return a parser that rejects repeated options. Click's own parser would use the last value."""
+        """Return a parser that records what is on the command line, and rejects repeated options.
+
+        If an option is repeated, Click's own parser would use the last value.
+        """
         parser = super().make_parser(ctx)
         parse = parser.parse_args
 
@@ -112,6 +120,7 @@ class Command(click.Command):
             values, rest, order = parse(args)
             if not ctx.resilient_parsing:
                 _refuse_repeated(ctx, order)
+            ctx.meta[f"{TYPED}.{ctx.info_name}"] = {str(given.name) for given in order if _is_typed(given, values)}
             return values, rest, order
 
         parser.parse_args = parse_once  # type: ignore[method-assign]
@@ -151,6 +160,26 @@ def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> No
         if option in given[:position]:
             names = " / ".join(option.opts + option.secondary_opts)
             raise click.UsageError(f"{names} is given twice; use it only once.", ctx)
+
+
+def _is_typed(parameter: click.Parameter, values: Mapping[str, Any]) -> bool:
+    """Return whether a parameter in the parser's list is on the command line. The list contains all arguments."""
+    value = values.get(str(parameter.name))
+    return isinstance(parameter, click.Option) or (isinstance(value, str | tuple) and bool(value))
+
+
+def _refuse_exclusive(ctx: click.Context) -> None:
+    """Raise click.UsageError if two options that exclude each other are set by the same source."""
+    for option in ctx.command.params:
+        for other, message in option.excludes.items() if isinstance(option, Option) else ():
+            if _is_set(ctx, str(option.name)) and _is_set(ctx, other):
+                raise click.UsageError(message.format(with_origin(ctx, str(option.name)), with_origin(ctx, other)))
+
+
+def _is_set(ctx: click.Context, name: str) -> bool:
+    value = ctx.params.get(name, True)  # an option without a value in ctx.params, such as --preset, is not a flag
+    is_default = ctx.get_parameter_source(name) in (ParameterSource.DEFAULT, None)
+    return not is_default and value is not None and value is not False and value != ()
 
 
 option = functools.partial(click.option, cls=Option)

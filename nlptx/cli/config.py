@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from nlptx.cli.command import CONFIG_FILE, CONFIGURED, PATH, Option, configured, option
+from nlptx.cli.command import PATH, Option, option
 from nlptx.cli.option_names import as_options
 from nlptx.cli.options import Size
+from nlptx.cli.precedence import CONFIG_FILE, CONFIGURED, configured
 from nlptx.errors import SettingsError
 from nlptx.settings import CountSettings, PcaSettings, Settings, TrainSettings, check_value
 

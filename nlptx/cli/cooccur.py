@@ -38,7 +38,12 @@ SPLITS = ("train", "unsup")
 @preset_option
 @settings_options(CountSettings)
 @seed_option
-@option("--shard", metavar="I/N", help="Count only the I-th of N parts of the input; nlptx merge adds up the counts.")
+@option(
+    "--shard",
+    metavar="I/N",
+    excludes={"cluster": "{} and {} both divide the input; use only one of them."},
+    help="Count only the I-th of N parts of the input; nlptx merge adds up the counts.",
+)
 @option(
     "--vocabulary",
     type=PATH,
@@ -87,8 +92,6 @@ def cooccur(
 
         part = Shard.parse(shard)
         output = unless_given("output", output, f"part-{part.number}.npz")
-    if cluster.address is not None and part is not None:
-        raise click.UsageError("--shard and --cluster both divide the input; use only one of them.")
     stage = StageRun(run, output, (*inputs, vocabulary))
     run.reporter.detail(f"settings: {settings.to_dict()}")
     if cluster.address is not None:

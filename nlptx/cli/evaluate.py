@@ -17,6 +17,7 @@ from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, group
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, NumberRange, Run, model_option, run_options
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
+from nlptx.cli.precedence import with_origin
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -93,7 +94,8 @@ def evaluate(
     check_page(report, [*data, model])
     if model is not None and is_table(model):
         if cluster.address is not None:
-            raise click.UsageError("--cluster has no effect if -m is a table: the texts are already scored.")
+            name = with_origin(click.get_current_context(), "cluster")
+            raise click.UsageError(f"{name} has no effect if -m is a table: the texts are already scored.")
         check_names(*data, model, plot)
         evaluate_table(data, model, min_accuracy, abstention, plot, by, report, reading, run)
         return

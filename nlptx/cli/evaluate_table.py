@@ -10,6 +10,7 @@ from nlptx.cli.abstention import Abstention, draw_coverage
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.options import Run
 from nlptx.cli.page_options import this_command
+from nlptx.cli.precedence import with_origin
 from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import QualityGateError
@@ -59,7 +60,8 @@ def evaluate_table(
     from nlptx.evaluation.prediction_file import read_predictions
 
     if abstention.is_given:
-        raise click.UsageError("--abstain and --max-error need a model, but -m is a table of predictions.")
+        name = with_origin(click.get_current_context(), "max_error" if abstention.abstain is None else "abstain")
+        raise click.UsageError(f"{name} needs a model, but -m is a table of predictions.")
     read = read_labelled(data, reading, run.reporter.note, check_map=False) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
     notes = []

@@ -15,7 +15,7 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import Run, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.reading_options import reading_options, with_separator
-from nlptx.cli.start import load_start, load_vectors
+from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import SPLITS
 from nlptx.settings import TrainSettings
@@ -57,7 +57,11 @@ def experiment_options(function: Function) -> Function:
     @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
     @option("--group", metavar="COLUMN", help="Keep rows with the same value in this column in the same fold.")
     @option(
-        "--shuffle", is_flag=True, group="Data", help="Assign each text to a fold at random, ignoring its neighbours."
+        "--shuffle",
+        is_flag=True,
+        group="Data",
+        excludes={"group": "{1} keeps rows together, and {0} separates them; use only one of them."},
+        help="Assign each text to a fold at random, ignoring its neighbours.",
     )
     @option(
         "-e",
@@ -72,6 +76,7 @@ def experiment_options(function: Function) -> Function:
         type=PATH,
         metavar="MODEL",
         group="Start",
+        excludes=ONE_ORIGIN,
         help="Start from this trained model; bundled: the bundled model.",
     )
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
@@ -92,10 +97,6 @@ def experiment_options(function: Function) -> Function:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         values = {name: kwargs.pop(name) for name in Given._fields}
         given = Given(**{**values, "data": inputs_or_stdin(values["data"])})
-        if given.embeddings is not None and given.start is not None:
-            raise click.UsageError("-e and --start both set the word vectors; use only one of them.")
-        if given.group is not None and given.shuffle:
-            raise click.UsageError("--group keeps rows together, and --shuffle separates them; use only one of them.")
         check_names(*given.inputs)
         return function(*args, given=given, **kwargs)
 

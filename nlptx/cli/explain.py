@@ -17,6 +17,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import Run, model_option, output_option, run_options
+from nlptx.cli.precedence import with_origin
 from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
@@ -32,7 +33,14 @@ _BATCH = 16
 
 @command()
 @click.argument("words", nargs=-1, metavar="[TEXT]")
-@option("--input", type=PATH, multiple=True, metavar="FILE", help="Explain each text of FILE; can be repeated.")
+@option(
+    "--input",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    excludes={"words": "use either a text or {}, not both."},
+    help="Explain each text of FILE; can be repeated.",
+)
 @model_option
 @output_option("-", "File for the explanations; its suffix selects the format.")
 @option(
@@ -90,11 +98,10 @@ def explain(
     text = " ".join(words) if words else None
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
-    layout = choose_format(format, run.json, output)
+    layout, output = choose_format(format, run.json, output)
     if attention and layout != "jsonl":
-        raise click.UsageError("--attention writes matrices only as JSON; add --json.")
-    if text is not None and input:
-        raise click.UsageError("use either a text or --input, not both.")
+        name = with_origin(click.get_current_context(), "attention")
+        raise click.UsageError(f"{name} writes matrices only as JSON; add --json.")
     if not input:
         _check_no_reading_options("all of standard input is one text" if text is None else "the arguments are the text")
     if text is None and not input:

@@ -14,6 +14,7 @@ from nlptx.cli.charts import bar
 from nlptx.cli.explanation_page import PAGE_END, PAGE_START, text_as_html
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.outputs import open_output
+from nlptx.cli.prediction_format import agree_on_format
 from nlptx.cli.reporter import Reporter
 from nlptx.corpus.compression import is_packed
 from nlptx.io.output_path import STDOUT
@@ -27,8 +28,8 @@ _BAR = 12
 _DECIMAL = 0.001
 
 
-def choose_format(asked: str, is_json: bool, output: str) -> str:
-    """Return the format of the explanations: table, jsonl or html.
+def choose_format(asked: str, is_json: bool, output: str) -> tuple[str, str]:
+    """Return the format of the explanations (table, jsonl or html), and the name of the output.
 
     Args:
         asked: value of ``--format``.
@@ -41,15 +42,11 @@ def choose_format(asked: str, is_json: bool, output: str) -> str:
     """
     name = os.path.splitext(output)[0] if is_packed(output) else output
     by_name = _BY_ENDING.get(os.path.splitext(name)[1].lower())
-    requested = {"--json": "jsonl" if is_json else None, f"--format {asked}": None if asked == "auto" else asked}
-    requested[f"-o {output}"] = by_name
-    given = {source: format for source, format in requested.items() if format is not None}
-    if len(set(given.values())) > 1:
-        raise click.UsageError(f"{' and '.join(given)} ask for different formats ({', '.join(given.values())}).")
-    chosen = next(iter(given.values()), "table")
+    chosen, output = agree_on_format(asked, is_json, output, by_name)
+    chosen = chosen or "table"
     if chosen == "table" and output != STDOUT:
         raise click.UsageError(f"{output}: a table cannot be written to a file; name it *.jsonl or *.html.")
-    return chosen
+    return chosen, output
 
 
 class ExplanationWriter:

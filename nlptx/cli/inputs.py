@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import click
 
-from nlptx.cli.command import CONFIG_FILE
+from nlptx.cli.precedence import CONFIG_FILE
 
 
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import threading
 from typing import NoReturn
 
 import click
-from click.core import ParameterSource
 
 from nlptx import __version__
 from nlptx.cli.reporter import print_error
@@ -192,13 +191,9 @@ def _with_origin(error: click.ClickException) -> click.ClickException:
     """If an invalid value came from an environment variable or a file, add the name of the variable or file."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
-    from nlptx.cli.command import CONFIG_FILE, configured, stage_of  # late import: --help does not need the settings
+    from nlptx.cli.precedence import origin_of  # late import: --help does not need the settings
 
-    name, context = error.param.name, error.ctx
-    if name in configured(context) and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-        origin = f"[{stage_of(context)}] in {context.meta[CONFIG_FILE]}"
-    elif context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
-        origin = f"{context.auto_envvar_prefix}_{name.upper()}"
-    else:
+    origin = origin_of(error.ctx, error.param.name)
+    if origin is None:
         return error
-    return click.BadParameter(f"{error.message.rstrip('.')} (from {origin}).", context, error.param)
+    return click.BadParameter(f"{error.message.rstrip('.')} (from {origin}).", error.ctx, error.param)

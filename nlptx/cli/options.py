@@ -12,16 +12,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from nlptx.cli.command import OVERRIDES, PATH, configured, option, stage_of
+from nlptx.cli.command import PATH, option
 from nlptx.cli.option_names import as_options
+from nlptx.cli.precedence import OVERRIDES, configured, stage_of
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
-# Prefixes of the keys in ``context.meta`` for the chosen preset and effort. The name of the command follows the prefix.
-PRESET, _EFFORT = "nlptx.preset", "nlptx.effort"
+# Prefix of the key in ``context.meta`` for the chosen preset. The name of the command follows the prefix.
+PRESET = "nlptx.preset"
 # The word that users write instead of a path to choose the bundled model; reports show it too.
 BUNDLED = "bundled"
 
@@ -202,17 +203,22 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 def preset_option(function: Function) -> Function:
     """Add ``--preset``, which replaces the default settings with the settings of an article."""
     help_text = "Use the settings of an article on transformers (Goldstraw; Bloem)."
-    return _defaults_option("--preset", PRESET, PRESETS, "Start", help_text)(function)
+    return _defaults_option("--preset", PRESETS, "Start", help_text)(function)
 
 
 def effort_option(function: Function) -> Function:
     """Add ``--effort``, which replaces the default settings according to the time that training may take."""
     help_text = "fast: only n-gram models; best: a larger second classifier."
-    return _defaults_option("--effort", _EFFORT, EFFORTS, MAIN, help_text)(function)
+    excludes = {"preset": "{1} and {0} both choose the settings; use only one of them."}
+    return _defaults_option("--effort", EFFORTS, MAIN, help_text, excludes)(function)
 
 
 def _defaults_option(
-    name: str, key: str, known: Mapping[str, Mapping[str, dict[str, Any]]], group: str, help_text: str
+    name: str,
+    known: Mapping[str, Mapping[str, dict[str, Any]]],
+    group: str,
+    help_text: str,
+    excludes: Mapping[str, str] | None = None,
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds an option whose value selects other default settings.
 
@@ -224,16 +230,15 @@ def _defaults_option(
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is None:
             return
-        keys = [f"{start}.{context.info_name}" for start in (PRESET, _EFFORT)]
-        if any(other in context.meta for other in keys):
-            raise click.UsageError("--preset and --effort both choose the settings; use only one of them.")
         stage, chosen = stage_of(context), known[value].get(stage_of(context), {})
-        if key == _EFFORT and context.get_parameter_source("effort") is ParameterSource.COMMANDLINE:
+        if name == "--effort" and context.get_parameter_source("effort") is ParameterSource.COMMANDLINE:
             set_by_any = {setting for effort in known.values() for setting in effort.get(stage, {})}
             defaults = {item.name: item.default for item in context.command.params if item.name in set_by_any}
             context.meta[OVERRIDES] = {stage: {**defaults, **chosen}}
         context.default_map = {**chosen, **configured(context)}
-        context.meta[f"{key}.{context.info_name}"] = value
+        if name == "--preset":
+            context.meta[f"{PRESET}.{context.info_name}"] = value
 
     kind = click.Choice(list(known))
-    return option(name, type=kind, is_eager=True, expose_value=False, callback=choose, group=group, help=help_text)
+    details: dict[str, Any] = {"group": group, "help": help_text, "excludes": excludes}
+    return option(name, type=kind, is_eager=True, expose_value=False, callback=choose, **details)

@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from nlptx.cli.abstention import Abstention, abstention_options, coverage_note
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
 
 # Maximum length of a text that is quoted in a hint, in characters.
 _LONGEST_QUOTED = 60
+_PRIOR_AND_MAX_ERROR = (
+    "{0} and {1} cannot be used together: --max-error limits the errors only among texts with a known word, but --prior"
+    " also labels the other texts. Use --abstain P instead of --max-error."
+)
 
 
 @command()
@@ -45,6 +48,7 @@ _LONGEST_QUOTED = 60
 @option(
     "--prior",
     is_flag=True,
+    excludes={"max_error": _PRIOR_AND_MAX_ERROR},
     help="Give a text without a known word the most frequent training label instead of ?.",
 )
 @option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unlike (see above).")
@@ -99,17 +103,11 @@ def predict(
     reaches its threshold, plain text contains -, and a table contains an empty cell. The confidence is the probability
     that exactly these labels are correct.
     """
-    if prior and abstention.max_error is not None:
-        raise click.UsageError(
-            "--max-error and --prior cannot be used together: --max-error limits the errors only among texts with a"
-            " known word, but --prior also labels the other texts. Use --abstain P instead of --max-error."
-        )
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)
     check_names(output)
     _check_exist(inputs)
-    by_variable = click.get_current_context().get_parameter_source("format") is ParameterSource.ENVIRONMENT
-    layout = choose_format(format, run.json, output, by_variable=by_variable)
+    layout, output = choose_format(format, run.json, output)
     # If a table is the only input, the output may overwrite it, because the output is a copy with added columns. With
     # --skip-bad, it would lack the rows that are left out.
     replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl") and not reading.skip_bad

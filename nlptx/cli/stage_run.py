@@ -6,12 +6,14 @@ import resource
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import Run
+from nlptx.cli.precedence import of_highest_precedence, with_origin
 from nlptx.cli.reporter import print_json
 from nlptx.io.output_path import STDOUT, check_writable
 
@@ -37,7 +39,13 @@ class StageRun:
 
     def __init__(self, run: Run, output: str, inputs: Iterable[str | None]) -> None:
         if output == STDOUT and run.json:
-            raise click.UsageError("--json prints to standard output, so the artifact cannot be written there (-o -).")
+            if of_highest_precedence("json", "output") != ["output"]:
+                context = click.get_current_context()
+                json, to_stdout = with_origin(context, "json"), with_origin(context, "output", " -")
+                raise click.UsageError(
+                    f"{json} prints to standard output, so the artifact cannot be written there; leave {to_stdout} out."
+                )
+            run = replace(run, json=False)
         if output == STDOUT and sys.stdout.isatty():
             raise click.UsageError(
                 "an artifact is not written to a terminal; use -o FILE, or pipe it to another command."

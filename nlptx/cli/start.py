@@ -9,11 +9,15 @@ import click
 from click.core import ParameterSource
 
 from nlptx.cli.options import BUNDLED
+from nlptx.cli.precedence import with_origin
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import Embeddings
+
+# Options that ``--start`` excludes; see :class:`nlptx.cli.command.Option`.
+ONE_ORIGIN = {"embeddings": "{1} and {0} both set the word vectors; use only one of them."}
 
 
 def load_vectors(path: str | None) -> Embeddings:
@@ -48,8 +52,9 @@ def load_start(path: str, settings: TrainSettings) -> Model:
         ours = getattr(settings, name)
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT and ours != theirs:
             option = "--" + name.replace("_", "-")
+            given_option = with_origin(context, name)
             raise click.UsageError(
-                f"{option} is {ours}, but the model to start from has {theirs}; leave {option} out, or use -e."
+                f"{given_option} is {ours}, but the model to start from has {theirs}; leave {option} out, or use -e."
             )
     return start
 

@@ -28,7 +28,7 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.stage_run import StageRun
-from nlptx.cli.start import file_digest, load_start, load_vectors
+from nlptx.cli.start import ONE_ORIGIN, file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopNote, StopSignal, Terminated
 from nlptx.cli.training_progress import show, what_is_left
 from nlptx.cli.training_result import keep
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="MODEL",
     group="Start",
+    excludes=ONE_ORIGIN,
     help="Start from this trained model; bundled: the bundled model.",
 )
 @output_option("model.npz", "File for the model; - for standard output.")
@@ -131,8 +132,6 @@ def train(
     nlptx train reviews.csv --start bundled --epochs 3 --lr 5e-4 -o model.npz
     """
     data = inputs_or_stdin(data)
-    if embeddings is not None and start is not None:
-        raise click.UsageError("-e and --start both set the word vectors; use only one of them.")
     origin = start if embeddings is None else embeddings
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)

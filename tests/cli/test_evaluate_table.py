@@ -49,7 +49,7 @@ def test_data_and_gate(table, tmp_path):
     data.write_text("text\tlabel\nb\tpos\na\tneg\nc\tneg\nd\tpos\n")
     assert run("evaluate", data, "-m", table, "--json").json["accuracy"] == 0.5
     assert run("evaluate", "-m", table, "--min-accuracy", "0.6", code=5).text
-    refused("evaluate", "-m", table, "--abstain", "0.6", code=2, says="need a model")
+    refused("evaluate", "-m", table, "--abstain", "0.6", code=2, says="needs a model")
     data.write_text("text\tlabel\nz\tpos\n")
     refused("evaluate", data, "-m", table, code=3, says="no row for the text 'z'")
 

@@ -1,0 +1,78 @@
+"""Which of several sources sets an option, and which options are ignored because they exclude others.
+
+The order of precedence, from highest to lowest, is: command line, file, environment variable, preset, default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+# Keys in click.Context.meta for the path of the --config file, and for its contents as section -> name -> value.
+CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
+# Key in click.Context.meta for settings that take precedence over those of the --config file, in the same form.
+OVERRIDES = "nlptx.overrides"
+# If a section of the --config file sets these options, they apply only to the command that has the name of the section.
+# Other commands that read the section, such as tune, ignore them.
+_OF_THE_STAGE_ALONE = ("output", "resume")
+# Prefix of the key in click.Context.meta for the Python names of the options and arguments on the command line. It is
+# followed by the name of the command.
+TYPED = "nlptx.typed"
+# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file.
+_PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
+
+
+def stage_of(ctx: click.Context) -> str:
+    """Return the stage whose settings a command takes. ``--config`` files and presets have a section with this name."""
+    return getattr(ctx.command, "stage", None) or ctx.info_name or ""
+
+
+def configured(ctx: click.Context) -> dict[str, Any]:
+    """Return the values that the ``--config`` file sets for a command: Python name of the option -> value.
+
+    Values that ``--effort`` sets on the command line replace those of the file. Options that exclude an option on the
+    command line are left out.
+    """
+    found: dict[str, Any] = {}
+    for source in (CONFIGURED, OVERRIDES):
+        found |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
+    ignored = () if stage_of(ctx) == ctx.info_name else _OF_THE_STAGE_ALONE
+    typed = ctx.meta.get(f"{TYPED}.{ctx.info_name}", set())
+    return {name: value for name, value in found.items() if name not in ignored and not typed & excluding(ctx, name)}
+
+
+def excluding(ctx: click.Context, name: str) -> set[str]:
+    """Return the names of the options and arguments that exclude an option."""
+    return getattr(ctx.command, "excluding", {}).get(name, set())
+
+
+def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
+    """Return an option with its origin, such as ``--lr (from NLPTX_TRAIN_LR)``.
+
+    Args:
+        ctx: context of a command.
+        name: Python name of the option. Nothing is added if its value comes from the command line.
+        value: text after the name of the option, such as a space and its value.
+    """
+    parameter = next(parameter for parameter in ctx.command.params if parameter.name == name)
+    option = min(parameter.opts, key=len)
+    origin = origin_of(ctx, name)
+    return f"{option}{value} (from {origin})" if origin else f"{option}{value}"
+
+
+def origin_of(ctx: click.Context, name: str) -> str | None:
+    """Return the variable, or the section of the file, that sets an option; None if neither does."""
+    source = ctx.get_parameter_source(name)
+    if name in configured(ctx) and source is not ParameterSource.COMMANDLINE:
+        return f"[{stage_of(ctx)}] in {ctx.meta[CONFIG_FILE]}"
+    return f"{ctx.auto_envvar_prefix}_{name.upper()}" if source is ParameterSource.ENVIRONMENT else None
+
+
+def of_highest_precedence(*names: str) -> list[str]:
+    """Return those options of the current command, all of which are set, whose source has the highest precedence."""
+    context = click.get_current_context()
+    sources = [context.get_parameter_source(name) for name in names]
+    highest = next(source for source in _PRECEDENCE if source in sources)
+    return [name for name, source in zip(names, sources, strict=True) if source is highest]

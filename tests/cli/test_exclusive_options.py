@@ -1,0 +1,143 @@
+"""If two options exclude each other, the one with the higher precedence counts: command line, file, variable."""
+
+from pathlib import Path
+
+import pytest
+from calling import call, failure
+from sample_data import make_rows, write_tsv
+
+from nlptx import Model
+
+TEXTS = "a great and lovely story\nthe film was awful\n"
+TRAIN = ("train", "train.tsv", "--lsa-components", "8", "--epochs", "0", "-q", "-o", "m.npz")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tsv(tmp_path / "train.tsv", make_rows(("neg", "pos"), 60, seed=1))
+    return tmp_path
+
+
+def predict(model, *words, **options):
+    return call("predict", "-q", "-m", model, *words, stdin=TEXTS, **options)
+
+
+@pytest.mark.parametrize(
+    ("variables", "words", "expected"),
+    [
+        ({"JSON": "1"}, ("--format", "csv"), ("--format", "csv")),
+        ({"OUTPUT": "o.csv"}, ("--json",), ("--json",)),
+        ({"FORMAT": "csv"}, ("--json",), ("--json",)),
+        ({"ABSTAIN": "0.9"}, ("--max-error", "0.5"), ("--max-error", "0.5")),
+        ({"MAX_ERROR": "0.5"}, ("--abstain", "1"), ("--abstain", "1")),
+        ({"MAX_ERROR": "0.5"}, ("--prior",), ("--prior",)),
+        ({"PRIOR": "1"}, ("--max-error", "0.5"), ("--max-error", "0.5")),
+        ({"PRIOR": "0", "MAX_ERROR": "0.5"}, (), ("--max-error", "0.5")),
+    ],
+)
+def test_the_command_line_overrides_variables_of_predict(variables, words, expected, monkeypatch):
+    without = predict("bundled", *expected).stdout
+    for name, value in variables.items():
+        monkeypatch.setenv(f"NLPTX_PREDICT_{name}", value)
+    assert predict("bundled", *words).stdout == without
+    assert not Path("o.csv").exists()
+
+
+def test_the_name_of_the_output_overrides_a_variable(monkeypatch):
+    monkeypatch.setenv("NLPTX_PREDICT_JSON", "1")
+    predict("bundled", "-o", "o.csv")
+    assert Path("o.csv").read_text().startswith("text,label,")
+    monkeypatch.setenv("NLPTX_EXPLAIN_JSON", "1")
+    call("explain", "a great film", "-o", "o.html")
+    assert Path("o.html").read_text().startswith("<!DOCTYPE html>")
+    monkeypatch.setenv("NLPTX_TRAIN_JSON", "1")
+    assert call(*TRAIN[:-1], "-").stdout.startswith(b"PK")
+
+
+def test_the_command_line_overrides_variables_of_training(work, monkeypatch):
+    monkeypatch.setenv("NLPTX_TRAIN_EMBEDDINGS", "none.npz")
+    call(*TRAIN[:2], *TRAIN[4:], "--start", "bundled")
+    monkeypatch.setenv("NLPTX_TRAIN_START", "none.npz")
+    call(*TRAIN, "-e", work / "embeddings.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [("PRESET", "bloem", ("--effort", "default")), ("EFFORT", "fast", ("--preset", "bloem", "--ngrams", "1"))],
+)
+def test_preset_and_effort_override_each_other(name, value, words, monkeypatch):
+    def settings():
+        call(*TRAIN, *words)
+        return Model.load("m.npz").settings
+
+    without = settings()
+    monkeypatch.setenv(f"NLPTX_TRAIN_{name}", value)
+    assert settings() == without
+    Path("c.toml").write_text(f'[train]\n{name.lower()} = "{value}"\n')
+    monkeypatch.delenv(f"NLPTX_TRAIN_{name}")
+    words = ("--config", "c.toml", *words)
+    assert settings() == without
+    words = (*words[2:], *words[:2])
+    assert settings() == without
+
+
+def test_the_file_overrides_variables(monkeypatch):
+    Path("c.toml").write_text('[train]\nstart = "bundled"\neffort = "fast"\n')
+    monkeypatch.setenv("NLPTX_TRAIN_EMBEDDINGS", "none.npz")
+    monkeypatch.setenv("NLPTX_TRAIN_PRESET", "bloem")
+    call("train", "train.tsv", "--config", "c.toml", "-q", "-o", "m.npz")
+    assert Model.load("m.npz").settings.epochs == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "words", "says"),
+    [
+        ({"CROSSVALIDATE_GROUP": "none"}, ("crossvalidate", "train.tsv", "--shuffle"), None),
+        ({"CROSSVALIDATE_SHUFFLE": "1"}, ("crossvalidate", "train.tsv", "--group", "none"), "no column 'none'"),
+        ({"CHECK_MODEL": "none.npz"}, ("check", "train.tsv", "--predictions", "none.csv"), "none.csv"),
+        ({"CHECK_PREDICTIONS": "none.csv"}, ("check", "train.tsv", "-m", "none.npz"), "none.npz"),
+        ({"COOCCUR_CLUSTER": "local:1"}, ("cooccur", "train.tsv", "--shard", "1/2"), None),
+        ({"EXPLAIN_INPUT": "none.tsv"}, ("explain", "a great film"), None),
+        ({"EXPLAIN_INPUT": "none.tsv"}, ("explain",), "none.tsv"),
+    ],
+)
+def test_the_command_line_overrides_variables_of_other_commands(variables, words, says, monkeypatch):
+    for name, value in variables.items():
+        monkeypatch.setenv(f"NLPTX_{name}", value)
+    fast = ("--effort", "fast", "--folds", "2", "--lsa-components", "0") if words[0] == "crossvalidate" else ()
+    result = call(*words, *fast, code=None)
+    assert (result.code == 0) == (says is None), result.stderr
+    assert (says or "") in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "words", "says"),
+    [
+        (
+            {"PREDICT_ABSTAIN": "0.9", "PREDICT_MAX_ERROR": "0.2"},
+            ("predict",),
+            "--max-error (from NLPTX_PREDICT_MAX_ERROR) and --abstain (from NLPTX_PREDICT_ABSTAIN) both set",
+        ),
+        (
+            {"PREDICT_JSON": "1", "PREDICT_FORMAT": "csv"},
+            ("predict",),
+            "--json (from NLPTX_PREDICT_JSON) and --format csv (from NLPTX_PREDICT_FORMAT) ask for different formats",
+        ),
+        (
+            {"TRAIN_PRESET": "bloem", "TRAIN_EFFORT": "fast"},
+            TRAIN,
+            "--preset (from NLPTX_TRAIN_PRESET) and --effort (from NLPTX_TRAIN_EFFORT) both choose the settings",
+        ),
+        ({}, (*TRAIN, "--config", "c.toml"), "-e (from [train] in c.toml) and --start (from [train] in c.toml) both"),
+        ({}, ("explain", "a text", "--input", "train.tsv"), "use either a text or --input, not both"),
+        ({"TRAIN_OUTPUT": "-"}, ("train", "train.tsv", "--json"), "-o - (from NLPTX_TRAIN_OUTPUT)"),
+        ({"EXPLAIN_ATTENTION": "1"}, ("explain", "a text"), "--attention (from NLPTX_EXPLAIN_ATTENTION) writes"),
+    ],
+)
+def test_options_from_the_same_source_are_rejected_and_the_source_is_named(variables, words, says, monkeypatch):
+    Path("c.toml").write_text('[train]\nembeddings = "e.npz"\nstart = "bundled"\n')
+    for name, value in variables.items():
+        monkeypatch.setenv(f"NLPTX_{name}", value)
+    code, message = failure(*words)
+    assert (code, says in message) == (2, True), message
