@@ -89,7 +89,6 @@ class Search:
         self.trials: list[Trial] = []
         self._before = self._spent_before()
         self._started = clock()
-        self._names: set[str] = set()
 
     @property
     def spent(self) -> float:
@@ -98,7 +97,6 @@ class Search:
 
     def trial(self, values: Values) -> Trial:
         """Add settings to the list of candidates."""
-        self._names.add(name_of(values))
         changes = differences(values, self.trials[0].values) if self.trials else {}
         self.trials.append(Trial(values, changes))
         return self.trials[-1]
@@ -113,8 +111,9 @@ class Search:
         """
         rng = np.random.default_rng([self.seed, number])
         observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
-        found = space.usual(best.values, self._names) if number == 0 else []
-        found = found or space.neighbours(best.values, self._names, observed, rng, _CANDIDATES)
+        tried = {space.effect(trial.values) for trial in self.trials}
+        found = space.usual(best.values, tried) if number == 0 else []
+        found = found or space.neighbours(best.values, tried, observed, rng, _CANDIDATES)
         candidates = [self.trial(values) for values in found]
         if not candidates:
             return None

@@ -59,12 +59,19 @@ Values = dict[str, Any]
 
 
 class SearchSpace(NamedTuple):
-    """The tuples of settings that may change, each with its possible values."""
+    """The tuples of settings that may change, each with its possible values.
+
+    Args:
+        groups: names of the settings -> possible values.
+        automatic: settings whose value 0 means automatic -> the value that is then used for the texts of the
+            experiment. Settings for which this value is unknown are left out.
+    """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
+    automatic: Values
 
     @classmethod
-    def of(cls, recipe: Recipe, fixed: Collection[str] = ()) -> SearchSpace:
+    def of(cls, recipe: Recipe, fixed: Collection[str] = (), automatic: Values | None = None) -> SearchSpace:
         """Return the settings that may change.
 
         Args:
@@ -72,6 +79,7 @@ class SearchSpace(NamedTuple):
                 training starts from an existing model, the network shape and the n-gram settings stay fixed. If there
                 is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
+            automatic: the attribute of the result; none by default.
         """
         excluded = set(fixed)
         if not isinstance(recipe.vectors, OwnEmbeddings) or not recipe.train.epochs:
@@ -83,7 +91,12 @@ class SearchSpace(NamedTuple):
             excluded |= {"train.epochs", *(f"train.{name}" for name in UNUSED)}
         if not recipe.train.ngrams:
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
-        return cls({names: values for names, values in _CHOICES.items() if not excluded & set(names)})
+        groups = {names: values for names, values in _CHOICES.items() if not excluded & set(names)}
+        return cls(groups, automatic or {})
+
+    def effect(self, values: Values) -> str:
+        """Return a name for the effect of settings: it is the same if two settings differ only in automatic values."""
+        return name_of({name: value or self.automatic.get(name, value) for name, value in values.items()})
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
         """Return copies of the settings with changes that often help, except for copies that have been tried.
@@ -91,8 +104,11 @@ class SearchSpace(NamedTuple):
         Only settings that may change are altered.
         """
         names = {name for group in self.groups for name in group}
-        changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
-        return [values for name, values in {name_of(each): each for each in changed}.items() if name not in tried]
+        found = dict[str, Values]()
+        for of in _USUAL:
+            values = center | {name: value for name, value in of.items() if name in names}
+            found.setdefault(self.effect(values), values)
+        return [values for effect, values in found.items() if effect not in tried]
 
     def neighbours(
         self,
@@ -109,7 +125,7 @@ class SearchSpace(NamedTuple):
 
         Args:
             center: settings to change.
-            tried: names of the settings that have been tried; see :func:`name_of`.
+            tried: effects of the settings that have been tried; see :meth:`effect`.
             observed: settings and their losses, to which the model is fitted.
             rng: random number generator.
             count: maximum number of copies to return.
@@ -118,11 +134,11 @@ class SearchSpace(NamedTuple):
         model = AdditiveModel(self, observed)
         for _ in range(count if self.groups else 0):
             pool = [self._change(center, rng) for _ in range(_POOL)]
-            pool = [values for values in pool if name_of(values) not in known]
+            pool = [values for values in pool if self.effect(values) not in known]
             if not pool:
                 break
             chosen = min(pool, key=model.predict) if found else pool[0]
-            known.add(name_of(chosen))
+            known.add(self.effect(chosen))
             found.append(chosen)
         return found
 

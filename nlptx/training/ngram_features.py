@@ -49,7 +49,8 @@ def add_ngram_features(
         classes=len(encoded.labels),
         order=settings.ngrams,
         words=len(encoded.vocabulary),
-        min_texts=settings.ngram_min_texts or _automatic_min_texts(texts, settings, len(encoded.labels)),
+        min_texts=settings.ngram_min_texts
+        or automatic_min_texts(int(texts.ids.lengths.sum(dtype=np.int64)), settings, len(encoded.labels)),
         components=settings.lsa_components,
         folds=FOLDS if settings.epochs else linear_combination.number_of_folds(len(texts)),
         of_tokens=settings.epochs > 0,
@@ -68,8 +69,9 @@ def add_ngram_features(
     return replace(data, train=replace(data.train, ngram_features=of_examples)), ngram_features
 
 
-def _automatic_min_texts(texts: Examples, settings: TrainSettings, labels: int) -> int:
-    few = settings.epochs and labels <= MAX_LABELS and int(texts.ids.lengths.sum(dtype=np.int64)) <= _FEW_WORDS
+def automatic_min_texts(words: int, settings: TrainSettings, labels: int) -> int:
+    """Return the minimum number of texts that ``ngram_min_texts=0`` means, if the texts have this number of words."""
+    few = settings.epochs and labels <= MAX_LABELS and words <= _FEW_WORDS
     return 1 if few else _MIN_TEXTS
 
 

@@ -113,7 +113,7 @@ def test_the_number_of_rounds_can_be_limited(world):
     shown = []
     result = tune(EXPERIMENT, rounds=2, clock=lambda: world.now, on_step=lambda state, fraction: shown.append(fraction))
     assert result.rounds == 2
-    assert len(result.trials) == 1 + 2 * 6
+    assert len(result.trials) == 1 + 5 + 6
     assert sorted(set(shown)) == [0.0, 0.5]
     assert search(world, 15.0, rounds=2).rounds == 0  # the time limit applies too
 
@@ -284,12 +284,25 @@ def test_the_number_of_workers_does_not_change_the_result(world):
 
 def test_changes_that_often_help_are_tried_first(world):
     result = search(world, 300.0)
-    space, start = SearchSpace.of(Recipe()), values_of(Recipe())
+    space, start = SearchSpace.of(Recipe(), (), {"train.ngram_min_texts": 1}), values_of(Recipe())
     usual = space.usual(start, [])
     assert [trial.values for trial in result.trials[1 : 1 + len(usual)]] == usual
     assert space.usual(usual[0], [name_of(usual[0])]) != usual
     given = SearchSpace.of(replace(Recipe(), vectors=None), ["train.epochs"]).usual(start, [])
     assert all((values["train.epochs"], values["cooccur.window"]) == (TrainSettings.epochs, 10) for values in given)
+
+
+@pytest.mark.parametrize("min_texts", [0, 1])
+def test_candidates_that_differ_only_in_automatic_values_are_tried_once(world, min_texts):
+    def chosen(trial):
+        return name_of(trial.values | {"train.ngram_min_texts": trial.values["train.ngram_min_texts"] or 1})
+
+    trials = search(world, recipe=Recipe(TrainSettings(ngram_min_texts=min_texts)), rounds=12).trials
+    assert len({chosen(trial) for trial in trials}) == len(trials)
+    # With many words, the automatic value is 2.
+    world.now = 0.0
+    many = replace(EXPERIMENT, texts=[" ".join([text] * 1000) for text in EXPERIMENT.texts])
+    assert len(tune(many, rounds=1, clock=lambda: world.now).trials) == 7
 
 
 def test_rungs_hold_every_fold_once():
