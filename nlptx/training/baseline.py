@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.metrics import log_loss
+from nlptx.settings import TrainSettings
 from nlptx.training.dataset import Dataset
 from nlptx.training.targets import count_labels
 
@@ -47,3 +48,10 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
         return ""
     held_out = f"{len(targets):,} held-out texts"
     return f"on the {held_out} the model is worse than predictions that ignore the text: " + "; ".join(failures)
+
+
+def advice(settings: TrainSettings) -> str:
+    """Return advice on how to get a model that beats the baselines, given the settings of the model."""
+    if settings.epochs:
+        return "Use more texts, increase `epochs`, check the labels, or lower `lr`."
+    return f"Use more texts, check the labels, or train a network (`epochs={TrainSettings.epochs}`)."

@@ -21,7 +21,7 @@ from nlptx.settings.unused import unused_notes
 from nlptx.settings.without_network import without_network
 from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 from nlptx.training.automatic import choose_automatic
-from nlptx.training.baseline import compare_with_baselines
+from nlptx.training.baseline import advice, compare_with_baselines
 from nlptx.training.calibration import calibrate, measure_errors
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
@@ -247,4 +247,4 @@ def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
     model.held_out = measure_errors(model, outputs, data.valid)
     if warning := compare_with_baselines(model, data, outputs):
         model.history["warnings"] = [warning]
-        context.on_note(f"warning: {warning}. Use more texts, increase `epochs`, check the labels, or lower `lr`.")
+        context.on_note(f"warning: {warning}. {advice(model.settings)}")

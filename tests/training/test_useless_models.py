@@ -57,6 +57,12 @@ def test_a_model_that_is_worse_than_guessing_causes_a_warning(more):
     assert ("always" in notes[0]) == (more.get("class_weight") != "balanced")
 
 
+def test_without_a_network_the_warning_advises_to_train_one():
+    held_out, truth = make_reviews(40, seed=3)
+    _, notes = fit(valid=(held_out, swapped(truth)), epochs=0, ngrams=1, lsa_components=0)
+    assert notes[-1].endswith(". Use more texts, check the labels, or train a network (`epochs=3`).")
+
+
 def test_the_warning_compares_with_the_most_frequent_label_and_the_label_frequencies():
     texts, labels = make_reviews(80)
     rows = [row for row, label in enumerate(labels) if label == "neg" or row % 8 == 1]  # 40 neg, 10 pos
