@@ -11,8 +11,10 @@ import click
 from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
+from nlptx.cli.precedence import origin_of
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.corpus.label_map import parse_label_map
+from nlptx.errors import SettingsError
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
@@ -55,6 +57,23 @@ def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)
+
+
+def _label_map(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return the replacement of each label. If the map comes from a variable, the hint of an error explains its form.
+
+    Raises:
+        SettingsError: see :func:`parse_label_map`.
+    """
+    try:
+        return parse_label_map(pairs)
+    except SettingsError as error:
+        context = click.get_current_context()
+        if context.get_parameter_source("map") is ParameterSource.ENVIRONMENT:
+            file = any(parameter.name == "config" for parameter in context.command.params)
+            elsewhere = '--map, or map = ["a=very bad"] in a --config file' if file else "--map"
+            error.hint = f"{origin_of(context, 'map')} is split at spaces. For labels with spaces, use {elsewhere}."
+        raise
 
 
 def reading_options(
@@ -144,7 +163,7 @@ def reading_options(
                 encoding_errors=encoding_errors,
                 skip_bad=skip_bad,
                 delimiter="\t" if delimiter in _TABS else delimiter,
-                label_map=parse_label_map(kwargs.pop("map", ())),
+                label_map=_label_map(kwargs.pop("map", ())),
                 weight_column=weight_column,
                 label_separator=label_separator,
                 exclude=kwargs.pop("exclude", None),

@@ -173,6 +173,16 @@ def test_environment_variables_can_set_maps_and_delimiters(tmp_path, monkeypatch
     assert (result.json["texts"], result.stderr) == (2, "")
 
 
+@pytest.mark.parametrize(("command", "file"), [("evaluate", False), ("train", True)])
+def test_a_message_about_a_map_in_a_variable_says_that_it_is_split_at_spaces(command, file, tmp_path, monkeypatch):
+    data = table(tmp_path, "a.csv", [("I loved it", "pos"), ("so bad", "neg")])
+    monkeypatch.setenv(f"NLPTX_{command.upper()}_MAP", "neg=very bad")
+    code, message = failure(command, data, "-j", "1")
+    assert (code, f"NLPTX_{command.upper()}_MAP is split at spaces" in message) == (2, True)
+    assert ("--config" in message) == file
+    assert "split at spaces" not in failure(command, data, "-j", "1", "--map", "bad")[1]
+
+
 def test_a_map_overrides_recognised_labels(tmp_path):
     data = table(tmp_path, "a.csv", [("I loved it", "0"), ("so bad", "1")])
     result = call("evaluate", data, "-j", "1", "--json", "--map", "0=pos", "--map", "1=neg")
