@@ -12,7 +12,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.opening import STDIN
 from nlptx.corpus.source import format_by_name
-from nlptx.evaluation.prediction_cells import find_column, predicted_column, probability_columns
+from nlptx.evaluation.table_columns import find_column, predicted_column, probability_columns
 
 # Number of rows in which columns are looked for.
 _ROWS = 1000
@@ -36,7 +36,7 @@ def is_table(path: str) -> bool:
 def has_predictions(path: str, reading: ReadOptions) -> bool:
     """Return whether a file is a table that has predictions, in columns that have the expected names."""
     rows = _first_rows(path, reading) if is_table(path) else []
-    return bool(predicted_column(rows) or probability_columns(rows))
+    return bool(predicted_column(rows, reading.label_column, labels_known=False) or probability_columns(rows))
 
 
 def has_true_labels(path: str, reading: ReadOptions) -> bool:

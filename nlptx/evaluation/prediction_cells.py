@@ -3,57 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.corpus.columns import matching_columns
 from nlptx.corpus.document import Document, label_name
 from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
-# Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label", and
-# other programs use the third.
-_PREDICTED = ("predicted", "predicted_label", "prediction")
-# Prefix that nlptx adds to the name of a new column, repeatedly if necessary, if the table already has a column with
-# this name.
-_REPEATED = "predicted_"
 _NO_ANSWER = ("", "?")
 # Maximum error of a probability that was rounded to two decimals.
 _ROUNDING = 0.005
 # A difference of at most this much between the sum of the probabilities and 1 is not reported.
 _EXACT = 1e-6
-
-
-def find_column(documents: Sequence[Document], *names: str) -> str | None:
-    """Return the first of these column names that the table has, spelled as in the table; None if it has none."""
-    fields = column_names(documents)
-    return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
-
-
-def column_names(documents: Sequence[Document]) -> list[str]:
-    """Return the names of all columns of a table. Rows of JSON lines may have different columns."""
-    return list(dict.fromkeys(name for document in documents for name in document.fields or ()))
-
-
-def predicted_column(documents: Sequence[Document]) -> str | None:
-    """Return the name of the column with the predicted labels, or None if there is none."""
-    found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
-    return max(found, key=lambda each: each[0], default=(0, None))[1]
-
-
-def newest_column(documents: Sequence[Document], name: str) -> str | None:
-    """Return the column with this name, possibly after one or more prefixes ``predicted_``; None if there is none.
-
-    If there are several, the one with the longest name is returned. This is the newest one: nlptx adds a prefix to the
-    name of a new column if the table already has a column with this name.
-    """
-    fields = {field.strip().casefold(): field for field in column_names(documents)}
-    found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
-    return fields[max(found, key=len)] if found else None
 
 
 def read_predicted(documents: Sequence[Document], column: str, separator: str | None = None) -> list[str | None]:
@@ -96,14 +60,6 @@ def _label(value: Any, column: str, where: str) -> str | None:
         return "true" if value else "false"
     text = repr(float(value)).removesuffix(".0") if isinstance(value, float) else label_name(str(value))
     return None if text in _NO_ANSWER else text
-
-
-def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
-    """Return a dict from each label that has a column of probabilities to the name of this column."""
-    pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
-    found = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
-    # Of several columns for a label, the one with the longest name is used, because it was written last.
-    return {label_name(match[2]): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
 
 
 def read_probabilities(

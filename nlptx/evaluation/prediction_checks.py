@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
-from nlptx.evaluation.prediction_cells import newest_column, read_probability
+from nlptx.evaluation.prediction_cells import read_probability
+from nlptx.evaluation.table_columns import newest_column
 
 # Maximum number of labels listed in a message.
 _MAX_LISTED = 20

@@ -4,8 +4,9 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
 - the text and its true label, in the columns that the reading options name;
 - ``predicted``, ``predicted_label`` or ``prediction``, the predicted label. An empty cell or ``?`` means no answer,
-  which counts as wrong. (In multi-label data, an empty cell means that no label is predicted.) Without this column, the
-  prediction is the most probable label;
+  which counts as wrong. (In multi-label data, an empty cell means that no label is predicted.) If there is no such
+  column, and the true labels are in another column than ``label``, then ``label`` is the predicted label if there are
+  columns ``prob_LABEL`` or ``confidence``. Otherwise, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
 - ``confidence``, the probability of the predicted label. It is ignored if there are columns ``prob_LABEL``.
 """
@@ -13,13 +14,13 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.label_sets import find_label_sets
+from nlptx.corpus.columns import matching_columns
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_map import label_map_notes, map_labels
@@ -29,18 +30,9 @@ from nlptx.errors import DataError
 from nlptx.evaluation.file_kind import with_format
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledData, LabelledPredictions
-from nlptx.evaluation.prediction_cells import (
-    column_names,
-    find_column,
-    is_answered,
-    newest_column,
-    predicted_column,
-    probability_columns,
-    read_label_probabilities,
-    read_predicted,
-    read_probability,
-)
+from nlptx.evaluation.prediction_cells import read_label_probabilities, read_probability
 from nlptx.evaluation.prediction_checks import check_common_label, check_true_labels
+from nlptx.evaluation.table_columns import PredictionCells, newest_column, predicted_column, read_cells
 from nlptx.evaluation.text_matching import match_rows, repeated_for_seeds, without_left_out, without_missing
 
 
@@ -62,7 +54,8 @@ def read_predictions(
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
-            column is read as the prediction.
+            column is read as the prediction if there is a column ``confidence``, or if there are no columns
+            ``prob_LABEL``; a note says so.
         complete: whether the table must have a row for each text of ``data``. If False, texts without a row are left
             out, and a note gives their number.
         found_labels: set to which the labels in the table are added, before the label map is applied. If it is given,
@@ -85,7 +78,7 @@ def read_predictions(
         data = repeated_for_seeds(data, len(documents))
         to_match = _labels_to_match(documents, reading, data)
         documents = [documents[row] for row in match_rows(documents, data.documents, to_match)]
-    cells = _read_cells(path, documents, reading, data, on_note)
+    cells = read_cells(path, documents, reading, data is not None, on_note)
     labels, named, of_columns, found = _true_and_predicted(path, cells, documents, reading, data, on_note)
     if found_labels is None:
         for note in label_map_notes(reading.label_map, found):
@@ -131,7 +124,8 @@ def _labels_to_match(
 
     Return None if the label column of the table may contain predictions, or if its labels may be old or new ones.
     """
-    if predicted_column(documents) is None:
+    column = predicted_column(documents, reading.label_column, labels_known=True)
+    if column is None or matching_columns(reading.label_column, [column]):
         return None
     written, expected = [_split(document.label, reading) for document in documents], data.label_tuples
     old, new = set(chain(*written)), set(chain(*expected))
@@ -147,54 +141,9 @@ def _split(cell: str | None, reading: ReadOptions) -> list[str]:
     return [cell or ""] if separator is None else split_cells([cell or ""], separator)[0]
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Labels and columns of a table of predictions, before the label map is applied.
-
-    Args:
-        predicted: contents of the column with the predicted labels, with None for rows without an answer; None if the
-            table has no such column.
-        answered: (rows,) whether the cell with the predicted labels is not ``?``.
-        probability_columns: label -> name of the column with its probability.
-    """
-
-    predicted: list[str | None] | None
-    answered: NDArray[np.bool_]
-    probability_columns: dict[str, str]
-
-
-def _read_cells(
-    path: str,
-    documents: Sequence[Document],
-    reading: ReadOptions,
-    data: LabelledData | None,
-    on_note: Callable[[str], None],
-) -> _Cells:
-    column = predicted_column(documents)
-    if column is None and data is not None:
-        column = find_column(documents, reading.label_column)
-        if column is not None:
-            on_note(f"{path}: there is no column 'predicted', so column {column!r} is read as the prediction")
-    columns = probability_columns(documents)
-    if column is None and not columns:
-        names = ", ".join(column_names(documents)) or "none"
-        raise DataError(
-            f"there are no predictions; the columns are {names}",
-            where=path,
-            hint="Rename the column with the predicted label to 'predicted', or add a column prob_LABEL per label.",
-        )
-    if column is None and reading.label_separator is not None:
-        raise DataError(
-            "there is no column 'predicted', and probabilities alone do not determine the labels of a text", where=path
-        )
-    predicted = None if column is None else read_predicted(documents, column, reading.label_separator)
-    answered = np.array([column is None or is_answered(document, column) for document in documents])
-    return _Cells(predicted, answered, columns)
-
-
 def _true_and_predicted(
     path: str,
-    cells: _Cells,
+    cells: PredictionCells,
     documents: Sequence[Document],
     reading: ReadOptions,
     data: LabelledData | None,

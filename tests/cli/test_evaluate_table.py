@@ -44,6 +44,19 @@ def test_predictions_of_a_model_give_its_report(tmp_path):
     assert found["ece"] == pytest.approx(expected["ece"], abs=1e-4)
 
 
+def test_the_name_of_the_label_column_does_not_change_the_report(tmp_path):
+    data, table = tmp_path / "data.csv", tmp_path / "p.csv"
+    data.write_text("text,truth\nI loved it,pos\nhow boring,pos\nI hated it,neg\na wonderful day,neg\n")
+    run("predict", data, "-o", table)
+    assert table.read_text().startswith("text,truth,label,confidence")
+    truth = "--label-column", "truth", "--json"
+    assert run("evaluate", data, *truth).json["accuracy"] == 0.5
+    assert run("evaluate", data, "-m", table, *truth).json["accuracy"] == 0.5
+    assert run("evaluate", "-m", table, *truth).json["accuracy"] == 0.5
+    for words in (("bundled", table, data), ("bundled", table)):
+        assert [each["accuracy"] for each in run("compare", *words, *truth).json["candidates"]] == [0.5, 0.5]
+
+
 def test_data_and_gate(table, tmp_path):
     data = tmp_path / "data.tsv"
     data.write_text("text\tlabel\nb\tpos\na\tneg\nc\tneg\nd\tpos\n")

@@ -116,6 +116,50 @@ def test_a_label_column_that_is_read_as_the_prediction_causes_a_note(tmp_path):
     assert notes[0].endswith("there is no column 'predicted', so column 'label' is read as the prediction")
 
 
+def test_the_column_label_contains_predictions_if_the_true_labels_are_in_another_column(tmp_path):
+    """`nlptx predict` writes its labels to this column if the table has no such column."""
+    header = "text,truth,label,confidence,prob_a,prob_b"
+    path = written(tmp_path, f"{header}\nx,a,b,0.9,0.1,0.9\ny,b,b,0.8,0.2,0.8\nx,b,?,0.6,0.6,0.4\n")
+    reading = ReadOptions(label_column="truth")
+    data = read_labelled([written(tmp_path, "text,truth\nx,b\ny,b\nx,a\n", "data.csv")], reading)
+    for given, correct in ((None, [False, True, False]), (data, [False, True, False])):
+        notes = []
+        found = read_predictions(path, reading, notes.append, given)
+        assert found.correct.tolist() == correct
+        assert np.count_nonzero(found.predicted == NO_ANSWER) == 1
+        assert notes[0].endswith("so column 'label' is read as the prediction")
+        assert notes[1].endswith("1 of 3 texts have no answer, which counts as wrong")
+    path = written(tmp_path, "text,truth,label,confidence\nx,a,b,0.9\ny,b,b,0.8\nx,b,a,0.6\n")
+    assert read_predictions(path, reading).correct.tolist() == [False, True, False]
+    # A column with the name "predicted" takes precedence, unless it contains the true labels.
+    path = written(tmp_path, "text,truth,label,predicted,confidence\nx,a,b,a,0.9\ny,b,c,b,0.8\n")
+    assert read_predictions(path, reading).correct.all()
+    reading = ReadOptions(label_column="predicted")
+    assert read_predictions(path, reading).predicted.tolist() == [1, 2]
+
+
+def test_the_column_label_contains_predicted_sets_of_labels_too(tmp_path):
+    content = "text,truth,label,confidence,prob_a,prob_b\nx,a;b,b,0.9,0.8,0.9\ny,,,0.8,0.2,0.8\nz,,?,0.6,0.6,0.4\n"
+    path = written(tmp_path, content)
+    reading = ReadOptions(label_column="truth", label_separator=";")
+    data = read_labelled([path], reading)
+    for given in (None, data):
+        found = read_predictions(path, reading, data=given)
+        assert found.correct.tolist() == [False, True, False]
+    path = written(tmp_path, "text,truth,prob_a,prob_b\nx,a;b,0.9,0.8\ny,,0.2,0.8\nz,,0.6,0.6\n")
+    with pytest.raises(DataError, match="probabilities alone do not determine"):
+        read_predictions(path, reading, data=data)
+
+
+def test_true_labels_beside_probabilities_are_not_read_as_the_prediction(tmp_path):
+    path = written(tmp_path, "text,label,prob_a,prob_b\nx,a,0.1,0.9\ny,b,0.3,0.7\n")
+    assert read_predictions(path, data=read_labelled([path], ReadOptions())).correct.tolist() == [False, True]
+    # The predictions for unlabelled texts have a column "confidence".
+    data = read_labelled([path], ReadOptions())
+    path = written(tmp_path, "text,label,confidence,prob_a,prob_b\nx,b,0.9,0.1,0.9\ny,?,0.7,0.3,0.7\n")
+    assert read_predictions(path, data=data).predicted.tolist() == [1, NO_ANSWER]
+
+
 @pytest.mark.parametrize("name", ["predicted", "predicted_label", "prediction"])
 def test_a_column_that_the_first_row_lacks_is_found(tmp_path, name):
     rows = [{"text": "a", "label": "x"}, {"text": "b", "label": "y", name: "x"}]

@@ -1,0 +1,141 @@
+"""Finds the columns of a table of predictions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.corpus.columns import matching_columns
+from nlptx.corpus.document import Document, ReadOptions, label_name
+from nlptx.errors import DataError
+from nlptx.evaluation.prediction_cells import PROBABILITY_PREFIX, is_answered, read_predicted
+
+# Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label", and
+# other programs use the third.
+_PREDICTED = ("predicted", "predicted_label", "prediction")
+# Name of the column with the label that nlptx predict writes if the table has no such column.
+_LABEL = "label"
+# Prefix that nlptx adds to the name of a new column, repeatedly if necessary, if the table already has a column with
+# this name.
+_REPEATED = "predicted_"
+
+
+def find_column(documents: Sequence[Document], *names: str) -> str | None:
+    """Return the first of these column names that the table has, spelled as in the table; None if it has none."""
+    fields = column_names(documents)
+    return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
+
+
+def column_names(documents: Sequence[Document]) -> list[str]:
+    """Return the names of all columns of a table. Rows of JSON lines may have different columns."""
+    return list(dict.fromkeys(name for document in documents for name in document.fields or ()))
+
+
+def predicted_column(documents: Sequence[Document], label_column: str, labels_known: bool) -> str | None:
+    """Return the name of the column with the predicted labels, or None if there is none.
+
+    ``nlptx predict`` writes its labels to a column ``label`` if the table has no such column. Therefore, beside columns
+    ``confidence`` or ``prob_LABEL``, this column contains predictions if the true labels are in another column. If the
+    true labels may be in this column too, it contains predictions only if there is a column ``confidence`` and the true
+    labels are known from another file.
+
+    Args:
+        documents: the rows of the table.
+        label_column: name of the column with the true labels.
+        labels_known: whether the true labels are known from another file.
+    """
+    found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
+    found = [each for each in found if not matching_columns(label_column, [each[1]])]
+    if found:
+        return max(found, key=lambda each: each[0])[1]
+    column = find_column(documents, _LABEL)
+    has_confidence = newest_column(documents, "confidence") is not None
+    if matching_columns(_LABEL, [label_column]):
+        is_predicted = labels_known and has_confidence
+    else:
+        is_predicted = has_confidence or bool(probability_columns(documents))
+    return column if is_predicted else None
+
+
+def newest_column(documents: Sequence[Document], name: str) -> str | None:
+    """Return the column with this name, possibly after one or more prefixes ``predicted_``; None if there is none.
+
+    If there are several, the one with the longest name is returned. This is the newest one: nlptx adds a prefix to the
+    name of a new column if the table already has a column with this name.
+    """
+    fields = {field.strip().casefold(): field for field in column_names(documents)}
+    found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
+    return fields[max(found, key=len)] if found else None
+
+
+def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
+    """Return a dict from each label that has a column of probabilities to the name of this column."""
+    pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
+    found = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
+    # Of several columns for a label, the one with the longest name is used, because it was written last.
+    return {label_name(match[2]): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
+
+
+@dataclass(frozen=True)
+class PredictionCells:
+    """Predicted labels and columns of a table of predictions, before the label map is applied.
+
+    Args:
+        predicted: contents of the column with the predicted labels, with None for rows without an answer; None if the
+            table has no such column.
+        answered: (rows,) whether the cell with the predicted labels is not ``?``.
+        probability_columns: label -> name of the column with its probability.
+    """
+
+    predicted: list[str | None] | None
+    answered: NDArray[np.bool_]
+    probability_columns: dict[str, str]
+
+
+def read_cells(
+    path: str,
+    documents: Sequence[Document],
+    reading: ReadOptions,
+    labels_known: bool,
+    on_note: Callable[[str], None],
+) -> PredictionCells:
+    """Read the predicted labels of a table, and find its columns of probabilities.
+
+    Args:
+        path: path of the table, for messages.
+        documents: the rows of the table.
+        reading: name of the column with the true labels, and the separator for multi-label data.
+        labels_known: whether the true labels are known from another file. If the table has no other predictions, its
+            label column is then read as the prediction.
+        on_note: called with a note if a column with another name than ``predicted`` is read as the prediction.
+
+    Raises:
+        DataError: the table has no predictions, or a cell does not contain a label.
+    """
+    column = predicted_column(documents, reading.label_column, labels_known)
+    columns = probability_columns(documents)
+    if column is None and labels_known and not columns:
+        column = find_column(documents, reading.label_column)
+    if column is not None and matching_columns(column, [_LABEL, reading.label_column]):
+        on_note(f"{path}: there is no column 'predicted', so column {column!r} is read as the prediction")
+    rename = "Rename the column with the predicted label to 'predicted'"
+    if column is None and not columns:
+        names = ", ".join(column_names(documents)) or "none"
+        raise DataError(
+            f"there are no predictions; the columns are {names}",
+            where=path,
+            hint=f"{rename}, or add a column prob_LABEL per label.",
+        )
+    if column is None and reading.label_separator is not None:
+        raise DataError(
+            "there is no column 'predicted', and probabilities alone do not determine the labels of a text",
+            where=path,
+            hint=f"{rename}.",
+        )
+    predicted = None if column is None else read_predicted(documents, column, reading.label_separator)
+    answered = np.array([column is None or is_answered(document, column) for document in documents])
+    return PredictionCells(predicted, answered, columns)
