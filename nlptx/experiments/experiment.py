@@ -20,7 +20,7 @@ from nlptx.sampling.splits import stratified_split
 from nlptx.sampling.stratified_folds import grouped_folds, sample_groups, stratified_folds
 from nlptx.settings import TrainSettings
 from nlptx.training.fingerprint import Fingerprint, digest_artifact, digest_rows
-from nlptx.training.labels import order_labels
+from nlptx.training.labels import check_usable, order_labels
 from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.targets import strata
 
@@ -76,7 +76,7 @@ class Experiment:
         separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:
-        LabelError: there are fewer than two labels.
+        LabelError: there are fewer than two labels, or a label is ``?``.
     """
 
     texts: Sequence[str]
@@ -93,6 +93,7 @@ class Experiment:
     def label_names(self) -> list[str]:
         """Names of the C labels: in the order of their scale if they form one, otherwise in code-point order."""
         distinct = {label for labels in self._sets for label in labels}
+        check_usable(distinct)
         return order_labels(distinct)[0]
 
     @cached_property

@@ -117,7 +117,7 @@ def fit(
         DataError: no text can be used, the weights are invalid, or there is not one label per text.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
-        LabelError: a text has no label, there are fewer than two labels, or two labels look alike, such as 1 and "1".
+        LabelError: there are fewer than two labels, or a label is missing, is ``?``, or looks like another (1 and "1").
         OutputError: the temporary files cannot be written.
         SettingsError: the settings contradict the data or each other.
 

@@ -30,6 +30,7 @@ from nlptx.text.arguments import (
     list_texts,
     with_type,
 )
+from nlptx.training.labels import check_usable
 from nlptx.training.sample_weights import list_weights
 from nlptx.training.targets import split_names
 
@@ -97,6 +98,7 @@ class LabelledTexts:
         else:
             by_name = {name: name for joined in labels for name in split_names(joined, separator)}
             name_of_each = labels
+        check_usable(by_name)
         held_out = None if valid is None else _valid(valid, by_name, separator, budget)
         more_texts = _gather(unlabelled, "unlabelled", budget)
         entries = {} if lexicon is None else check_lexicon(lexicon)

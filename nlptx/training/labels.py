@@ -18,7 +18,9 @@ _SCALES = (
 )
 
 # Spellings of a missing value.
-_MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?")
+_MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
+# Label that means "no answer" in tables of predictions.
+_NO_ANSWER = "?"
 # With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
 # measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
@@ -74,6 +76,19 @@ def check_several(labels: Iterable[str]) -> list[str]:
     return distinct
 
 
+def check_usable(labels: Iterable[str]) -> None:
+    """Check that distinct labels differ from ``?``, which means "no answer" in tables of predictions.
+
+    Raises:
+        LabelError: a label is ``?``.
+    """
+    if _NO_ANSWER in labels:
+        raise LabelError(
+            f'{_NO_ANSWER!r} cannot be used as a label, because it means "no answer" in tables of predictions',
+            hint="Rename it with `label_map`, or leave out the texts with this label.",
+        )
+
+
 def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterator[str]:
     """Yield remarks on labels that may have been misinterpreted, each with advice on what to do in that case.
 
@@ -85,6 +100,11 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
     ['labels 1, 2, 3 are read as a scale; if they are names, use `label_order=none`']
     """
     counts = Counter(labels)
+    if _NO_ANSWER in counts:
+        yield (
+            f"label {_NO_ANSWER!r} ({_texts(counts[_NO_ANSWER])}) cannot be used for training, because it means"
+            ' "no answer" in tables of predictions; rename it with `label_map`, or leave these rows out'
+        )
     for label in sorted(counts):
         if label.lower() in _MISSING:
             yield (

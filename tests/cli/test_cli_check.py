@@ -323,11 +323,11 @@ def test_several_labels_per_text(tmp_path, monkeypatch):
 
 
 def test_labels_that_differ_only_in_case_and_labels_for_missing_values_are_noted(tmp_path):
-    rows = "".join(f"good film {number},{('pos', 'POS', 'neg', '?')[number % 4]}\n" for number in range(40))
+    rows = "".join(f"good film {number},{('pos', 'POS', 'neg', 'NA')[number % 4]}\n" for number in range(40))
     (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
     notes = call("check", tmp_path / "a.csv", "-j", "1", code=None).stderr
     assert "labels 'POS' (10 texts) and 'pos' (10 texts) are read as different labels" in notes
-    assert "label '?' (10 texts) is treated like any other label" in notes
+    assert "label 'NA' (10 texts) is treated like any other label" in notes
 
 
 def test_a_label_map_need_not_apply_to_the_test_data(tmp_path):

@@ -2,6 +2,9 @@
 
 import pytest
 
+import nlptx
+from nlptx.errors import LabelError
+from nlptx.experiments.experiment import Experiment
 from nlptx.training.labels import label_notes, order_labels
 
 
@@ -26,11 +29,23 @@ def test_unambiguous_labels_cause_no_note(labels):
     assert notes(labels) == []
 
 
-@pytest.mark.parametrize("label", ["NA", "na", "N/A", "nan", "NULL", "None", "-", "?"])
+@pytest.mark.parametrize("label", ["NA", "na", "N/A", "nan", "NULL", "None", "-"])
 def test_labels_that_may_mean_missing_values_cause_a_note(label):
     (note,) = notes(["pos", "neg", label, "pos", label])
     assert note.startswith(f"label {label!r} (2 texts) is treated like any other label")
     assert "leave these rows out" in note
+
+
+def test_the_label_for_no_answer_is_refused():
+    texts = ["a good film", "a bad film"] * 10
+    for labels in (["pos", "?"] * 10, [("pos",), ("neg", "?")] * 10):
+        with pytest.raises(LabelError, match=r"'\?' cannot be used as a label") as caught:
+            nlptx.fit(texts, labels, jobs=1)
+        assert "`label_map`" in caught.value.hint
+    with pytest.raises(LabelError, match=r"^'\?' cannot be used"):
+        Experiment(texts, ["pos", "?"] * 10, 2).fold_of_each(1)
+    (note,) = notes(["pos", "neg", "?", "pos", "?"])
+    assert note.startswith("label '?' (2 texts) cannot be used for training")
 
 
 @pytest.mark.parametrize(
