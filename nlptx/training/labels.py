@@ -77,16 +77,27 @@ def check_several(labels: Iterable[str]) -> list[str]:
 
 
 def check_usable(labels: Iterable[str]) -> None:
-    """Check that distinct labels differ from ``?``, which means "no answer" in tables of predictions.
+    """Check that labels can be written to tables and read from them.
 
     Raises:
-        LabelError: a label is ``?``.
+        LabelError: a label is empty or has extra white space, which is removed when labels are read, or a label is
+            ``?``, which means "no answer" in tables of predictions.
     """
-    if _NO_ANSWER in labels:
-        raise LabelError(
-            f'{_NO_ANSWER!r} cannot be used as a label, because it means "no answer" in tables of predictions',
-            hint="Rename it with `label_map`, or leave out the texts with this label.",
-        )
+    for label in labels:
+        clean = " ".join(label.split())
+        if not clean:
+            raise LabelError("a label is empty", hint="Leave out texts without a label, or pass them as `unlabelled`.")
+        if label != clean:
+            raise LabelError(
+                f"the label {label!r} has extra white space; expected {clean!r}",
+                hint="Remove white space around labels, line breaks and repeated spaces: labels in files are read"
+                " without them.",
+            )
+        if label == _NO_ANSWER:
+            raise LabelError(
+                f'{label!r} cannot be used as a label, because it means "no answer" in tables of predictions',
+                hint="Rename it with `label_map`, or leave out the texts with this label.",
+            )
 
 
 def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterator[str]:

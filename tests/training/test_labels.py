@@ -49,6 +49,23 @@ def test_the_label_for_no_answer_is_refused():
 
 
 @pytest.mark.parametrize(
+    ("label", "says"),
+    [
+        ("neg ", "the label 'neg ' has extra white space; expected 'neg'"),
+        ("very\nbad", "expected 'very bad'"),
+        ("", "a label is empty"),
+        (" ", "a label is empty"),
+    ],
+)
+def test_labels_that_files_cannot_contain_are_refused(label, says):
+    texts, labels = ["a good film", "a bad film"] * 10, ["pos", label] * 10
+    for train in (lambda: nlptx.fit(texts, labels, jobs=1), lambda: nlptx.TextClassifier(jobs=1).fit(texts, labels)):
+        with pytest.raises(LabelError) as caught:
+            train()
+        assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("labels", "named"),
     [
         (["POS", "pos", "pos", "neg"], "'POS' (1 text) and 'pos' (2 texts)"),
