@@ -39,7 +39,7 @@ class GivenModel:
         from nlptx.evaluation.labelled_predictions import predict_labelled, scorer
 
         note = self.run.reporter.note
-        if seen := seen_in(self.model, labelled.sha256):
+        if seen := seen_in(self.model, labelled):
             note(
                 f"note: {SEEN[seen]}; a model repeats the wrong labels that it has learned, so fewer wrong labels are"
                 " found"

@@ -191,7 +191,7 @@ def _predictions(
     if tables:
         for note in label_map_notes(reading.label_map, found_labels | set(data.replaced)):
             run.reporter.note(note)
-    seen = {name: seen_in(model, data.sha256) for name, model in models.items()}
+    seen = {name: seen_in(model, data) for name, model in models.items()}
     with Workers(run.jobs, processes=True) as workers:
         for name, model in models.items():
             found[name] = predict_labelled(model, name, data, scorer(model, workers), run.reporter.note)

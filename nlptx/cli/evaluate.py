@@ -154,7 +154,7 @@ def evaluate(
     kept = predictions.take(answered)
     measured = evaluate_probabilities(classifier, kept.probabilities, kept.targets, classifier.label_names)
     groups = {column: accuracy_by_group(names[answered].tolist(), kept.correct) for column, names in columns.items()}
-    seen = seen_in(classifier, read.sha256)
+    seen = seen_in(classifier, read)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if run.json:
         about_data = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
+    from nlptx.evaluation.labelled_predictions import LabelledData
 
 # Notes for data on which the model was trained or validated.
 SEEN = {
@@ -15,12 +16,16 @@ SEEN = {
 }
 
 
-def seen_in(model: Model, sha256: str) -> str | None:
-    """Return "training" or "validation" if the model was trained or validated on the data with this digest.
+def seen_in(model: Model, data: LabelledData) -> str | None:
+    """Return "training" or "validation" if the model was trained or validated on the data.
 
-    Otherwise, return None.
+    Otherwise, return None. If the data repeats all texts for several seeds, the texts of one seed are looked up too.
     """
+    from nlptx.corpus.corpus import digest
+    from nlptx.evaluation.groups import rows_of_one_seed
+
+    digests = {data.sha256, digest(rows_of_one_seed(data.documents))}
     for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
-        if sha256 in [model.source.get(name) for name in names]:
+        if not digests.isdisjoint(model.source.get(name) for name in names):
             return use
     return None

@@ -109,9 +109,20 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
 def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
     """Return the text of each row if texts are repeated, because there are predictions for several seeds; else None."""
     texts = [document.text for document in documents]
-    seeds = {_as_text((document.fields or {}).get(_SEED)) for document in documents}
+    seeds = set(_seeds(documents))
     are_repeated = len(seeds) > 1 and len(set(texts)) < len(texts)
     return texts if are_repeated or len(set(map(id, documents))) < len(documents) else None
+
+
+def rows_of_one_seed(documents: Sequence[Document]) -> list[Document]:
+    """Return the rows that have the same seed as the first row; all rows if there is no column with seeds."""
+    seeds = _seeds(documents)
+    return [document for document, seed in zip(documents, seeds, strict=True) if seed == seeds[0]]
+
+
+def _seeds(documents: Sequence[Document]) -> list[str]:
+    """Return the seed of each row; an empty string if it has none."""
+    return [_as_text((document.fields or {}).get(_SEED)) for document in documents]
 
 
 def seeds_note(texts: Sequence[str], consequence: str) -> str:

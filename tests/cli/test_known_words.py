@@ -176,6 +176,13 @@ def test_evaluate_reports_that_the_model_has_seen_the_data(work, tmp_path):
         assert json.loads(result.text)["seen_in"] == seen_in
         assert says in result.stderr
         assert bool(result.stderr) == bool(says)
+    # A table from a cross-validation with several seeds repeats the texts.
+    header, *rows = (work / "train.tsv").read_text().splitlines()
+    lines = [f"{header}\tpredicted\tseed", *(f"{row}\tpos\t{seed}" for seed in (1, 2) for row in rows)]
+    (tmp_path / "seeds.tsv").write_text("\n".join(lines) + "\n")
+    for words in (("evaluate", "-m"), ("compare",)):
+        found = call(*words, tmp_path / "m.npz", tmp_path / "seeds.tsv", "--json", "-q").json["seen_in"]
+        assert found in ("training", {str(tmp_path / "m.npz"): "training"})
 
 
 def test_training_and_validation_parts_of_a_corpus_are_distinguished(work, tmp_path):
