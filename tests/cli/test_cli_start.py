@@ -67,7 +67,7 @@ def test_settings_that_contradict_the_model_are_refused_even_if_they_are_the_def
     start = ("--start", tmp_path / "small.npz")
     code, told = failure("train", started / "new.tsv", *start, *given, "-o", tmp_path / "model.npz")
     assert code == 2
-    origin = f" (from {tmp_path / 'settings.toml'})" if by_file else ""
+    origin = f" (from [train] in {tmp_path / 'settings.toml'})" if by_file else ""
     assert f"--{option}{origin} is {theirs}, but the model to start from has" in told
 
 
