@@ -21,8 +21,8 @@ from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
-# Prefix of the key in ``context.meta`` for the chosen preset. The name of the command follows the prefix.
-PRESET = "nlptx.preset"
+# Prefixes of the keys in ``context.meta`` for the chosen preset and effort. The name of the command follows the prefix.
+PRESET, EFFORT = "nlptx.preset", "nlptx.effort"
 # The word that users write instead of a path to choose the bundled model; reports show it too.
 BUNDLED = "bundled"
 
@@ -236,8 +236,7 @@ def _defaults_option(
             defaults = {item.name: item.default for item in context.command.params if item.name in set_by_any}
             context.meta[OVERRIDES] = {stage: {**defaults, **chosen}}
         context.default_map = {**chosen, **configured(context)}
-        if name == "--preset":
-            context.meta[f"{PRESET}.{context.info_name}"] = value
+        context.meta[f"{PRESET if name == '--preset' else EFFORT}.{context.info_name}"] = value
 
     kind = click.Choice(list(known))
     details: dict[str, Any] = {"group": group, "help": help_text, "excludes": excludes}

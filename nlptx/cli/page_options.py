@@ -11,6 +11,8 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
+from nlptx.cli.options import EFFORT, PRESET
+from nlptx.cli.precedence import CONFIG_FILE
 
 # Options that do not change the page; the command that is shown on the page omits them.
 _NOT_SHOWN = {
@@ -64,18 +66,32 @@ def this_command(report: str) -> str:
             not depend on the name of its file.
     """
     context = click.get_current_context()
+    values = {**context.params, **_other_defaults(context), "report": report}
     words = ["nlptx", str(context.info_name)]
     for parameter in context.command.params:
-        value = context.params.get(str(parameter.name))
+        value = values.get(str(parameter.name))
         if isinstance(parameter, click.Argument):
             words += value if isinstance(value, tuple) else [str(value)]
+    left_out = [ParameterSource.DEFAULT, None]
+    if not _file_over_effort(context):
+        left_out.append(ParameterSource.DEFAULT_MAP)  # set by --config, --preset or --effort, which is shown
     for parameter in context.command.params:
         name = str(parameter.name)
-        given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
+        given = context.get_parameter_source(name) not in left_out
         if isinstance(parameter, click.Option) and given and name not in _NOT_SHOWN:
-            value = report if name == "report" else context.params.get(name)
-            words += _as_words(parameter, value)
+            words += _as_words(parameter, values[name])
     return shlex.join(words)
+
+
+def _other_defaults(context: click.Context) -> dict[str, str | None]:
+    """Return the values of the options that replace default values. Click does not pass these values to commands."""
+    keys = {"config": CONFIG_FILE} | {key.rpartition(".")[2]: f"{key}.{context.info_name}" for key in (PRESET, EFFORT)}
+    return {name: context.meta.get(key) for name, key in keys.items()}
+
+
+def _file_over_effort(context: click.Context) -> bool:
+    """Return whether the file takes precedence over the effort. On the command line, it is the other way round."""
+    return CONFIG_FILE in context.meta and context.get_parameter_source("effort") is ParameterSource.ENVIRONMENT
 
 
 def _as_words(parameter: click.Option, value: Any) -> list[str]:

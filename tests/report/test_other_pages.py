@@ -1,6 +1,7 @@
 """Tests of the pages of `nlptx compare --report` and `nlptx crossvalidate --report`."""
 
 import json
+import shlex
 
 import pytest
 from browser import Browser, needs_chromium
@@ -95,6 +96,33 @@ def test_sets_of_labels_can_be_cross_validated_on_a_page(tmp_path):
     words = ("crossvalidate", tmp_path / "d.tsv", "--label-separator", ";", "--config", tmp_path / "c.toml", *QUICK)
     call(*words, "--report", tmp_path / "r.html")
     assert "micro-F1" in Page((tmp_path / "r.html").read_text()).text()
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "shown"),
+    [
+        (["--effort", "fast"], {}, ["--effort fast"]),
+        (["--config", "c.toml"], {}, ["--config c.toml"]),
+        (["--config", "c.toml", "--effort", "fast"], {}, ["--config c.toml", "--effort fast"]),
+        ([], {"PRESET": "bloem", "EPOCHS": "0", "NGRAMS": "2"}, ["--preset bloem", "--epochs 0"]),
+        (["--config", "c.toml"], {"EFFORT": "best"}, ["--config c.toml", "--region-filters 0"]),
+    ],
+)
+def test_the_printed_command_makes_the_same_page(tmp_path, monkeypatch, words, variables, shown):
+    monkeypatch.chdir(tmp_path)
+    write_tsv(tmp_path / "d.tsv", make_rows(("neg", "pos"), 30, seed=6))
+    (tmp_path / "c.toml").write_text("[train]\nepochs = 0\nregion-filters = 0\nlsa-components = 3\n")
+    with monkeypatch.context() as environment:
+        for name, value in variables.items():
+            environment.setenv(f"NLPTX_CROSSVALIDATE_{name}", value)
+        call("crossvalidate", "d.tsv", "--folds", "2", *words, "-q", "-j", "1", "--report", "first.html")
+    (command,) = [text.strip() for _, text in Page((tmp_path / "first.html").read_text()).find("pre")]
+    assert all(word in command for word in shown)
+    assert ("--epochs" in command) == ("EPOCHS" in variables or "EFFORT" in variables)
+    call(*shlex.split(command)[1:], "-q", "-j", "1")
+    assert (tmp_path / "report.html").read_text().partition(">nlptx crossvalidate")[0] == (
+        (tmp_path / "first.html").read_text().partition(">nlptx crossvalidate")[0]
+    )
 
 
 @needs_chromium
