@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.metrics import BINS, confidence_bins, wilson_interval
+from nlptx.metrics import BINS, confidence_bins, roc_auc, wilson_interval
 from nlptx.nn.activations import logit
 
 # Approximate maximum number of points per curve. More points would make no visible difference in a figure.
@@ -22,6 +22,7 @@ class RankingCurves:
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.
         precision_recall: (recall, precision) for decreasing thresholds.
+        area: area under the ROC curve (ROC-AUC), computed from all points, of which ``roc`` contains only some.
         average_precision: mean precision over all thresholds, weighted by the increase in recall at each
             threshold.
         share: fraction of the texts that have the label, which is also the precision of random scores.
@@ -29,6 +30,7 @@ class RankingCurves:
 
     roc: list[tuple[float, float]]
     precision_recall: list[tuple[float, float]]
+    area: float
     average_precision: float
     share: float
 
@@ -50,7 +52,8 @@ def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> 
     false_rate = (last + 1 - hits) / negatives
     average = float((np.diff(recall, prepend=0) * precision).sum())
     roc = _thinned(np.append(0, false_rate), np.append(0, recall))
-    return RankingCurves(roc, _thinned(recall, precision), average, positives / len(scores))
+    area = roc_auc(scores, positive)
+    return RankingCurves(roc, _thinned(recall, precision), area, average, positives / len(scores))
 
 
 def _thinned(x: NDArray, y: NDArray) -> list[tuple[float, float]]:

@@ -57,23 +57,25 @@ def ranking_charts(
         return []
     left = len(labels) - len(found)
     note = f" The {len(found)} most frequent labels are shown." if left and len(labels) > 2 else ""
-    single, precision = len(found) == 1, found[0][1].average_precision
+    single, first = len(found) == 1, found[0][1]
+    precision = first.average_precision
     roc = [
-        Series(f"{labels[column]} (area {_area(curves.roc):.3f})", curves.roc, 1 + i)
+        Series(f"{labels[column]} (area {curves.area:.3f})", curves.roc, 1 + i)
         for i, (column, curves) in enumerate(found)
     ]
     recall = [
         Series(f"{labels[column]} (average precision {curves.average_precision:.3f})", curves.precision_recall, 1 + i)
         for i, (column, curves) in enumerate(found)
     ]
-    label = labels[found[0][0]]
-    subject = f"The curve is for the label {label}." if single else "Each curve is for one label against all others."
+    subject = (
+        f"The curve is for the label {labels[column]}." if single else "Each curve is for one label against all others."
+    )
     return [
         Chart(
             "roc",
             "ROC curve" if single else "ROC curves",
             f"{subject} A perfect curve touches the upper left corner. The dotted line shows random guessing."
-            + (f" The area under the curve is {_area(found[0][1].roc):.3f}." if single else note),
+            + (f" The area under the curve is {first.area:.3f}." if single else note),
             percent_axis("false positive rate"),
             percent_axis("true positive rate"),
             roc,
@@ -87,14 +89,9 @@ def ranking_charts(
             percent_axis("recall"),
             percent_axis("precision"),
             recall,
-            level=found[0][1].share if single else None,
+            level=first.share if single else None,
         ),
     ]
-
-
-def _area(points: Sequence[tuple[float, float]]) -> float:
-    x, y = np.array(points).T
-    return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum())
 
 
 def lowest_value(confidences: Sequence[Confidences]) -> float:

@@ -43,6 +43,7 @@ def test_long_curves_are_thinned_without_changing_their_area():
     curves = ranking_curves(scores, positive)
     assert len(curves.roc) <= MAX_POINTS + 2
     assert area(curves.roc) == pytest.approx(roc_auc(scores, positive), abs=1e-3)
+    assert curves.area == pytest.approx(roc_auc(scores, positive), abs=1e-12)
 
 
 @pytest.mark.parametrize("positive", [[True, True], [False, False]])

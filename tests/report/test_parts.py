@@ -4,13 +4,15 @@ import configparser
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nlptx.errors import SettingsError
+from nlptx.metrics import roc_auc
 from nlptx.report.chart import axis_start, count_axis, percent_axis
-from nlptx.report.figures import tint_of
+from nlptx.report.figures import ranking_charts, tint_of
 from nlptx.report.model_facts import card_rows
 from nlptx.report.page import as_script_data, check_report_path, visible
 from nlptx.report.word_spans import Span, find_spans
@@ -37,6 +39,14 @@ def test_percent_axes_include_the_lowest_value(lowest):
 
 def test_only_zero_has_no_tint():
     assert [tint_of(share) for share in (0, 0.001, 0.2, 0.21, 0.9, 1)] == [0, 1, 1, 2, 5, 5]
+
+
+def test_the_area_under_a_thinned_curve_is_that_of_all_points():
+    targets = np.arange(1000) % 2
+    scores = np.clip(targets / 9 + np.linspace(0.1, 0.7, 1000) ** 2, 0, 1)
+    roc, _ = ranking_charts(["neg", "pos"], np.column_stack([1 - scores, scores]), targets, several=False)
+    assert len(roc.series[0].points) < 300
+    assert f"The area under the curve is {roc_auc(scores, targets == 1):.3f}." in roc.caption
 
 
 def test_words_are_found_where_they_stand():
