@@ -85,7 +85,7 @@ def evaluate_table(
             names
             | as_json(report)
             | groups_as_json(groups)
-            | {"coverage_curve": points, "aurc": curve.aurc if curve else None}
+            | {"unanswered_texts": found.unanswered, "coverage_curve": points, "aurc": curve.aurc if curve else None}
         )
     else:
         draw_report(names, report, 0, run.reporter)

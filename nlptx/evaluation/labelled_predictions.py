@@ -67,6 +67,17 @@ class LabelledPredictions:
         same = np.equal(self.predicted, self.targets).reshape(len(self), -1).all(axis=1)
         return same if self.answered is None else same & self.answered
 
+    @property
+    def unanswered(self) -> int:
+        """Number of texts without a prediction."""
+        return 0 if self.answered is None else len(self) - int(self.answered.sum())
+
+    @property
+    def unanswered_note(self) -> str:
+        """Note that gives the number of texts without a prediction; empty if every text has one."""
+        missing = self.unanswered
+        return f"{missing:,} of {len(self):,} texts have no answer, which counts as wrong" if missing else ""
+
     def take(self, rows: NDArray) -> Self:
         """Return the predictions for some texts; ``rows`` contains their indices, or a bool for each text."""
         indices = np.arange(len(self))[rows]

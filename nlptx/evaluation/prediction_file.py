@@ -109,12 +109,13 @@ def read_predictions(
     confidence = _confidence(documents, predicted, answered, probabilities)
     if cells.predicted is None and data is None:
         check_true_labels(documents, targets, predicted, confidence)
-    if missing := len(documents) - int(answered.sum()):
-        on_note(f"{path}: {missing:,} of {len(documents):,} texts have no answer, which counts as wrong")
     documents = documents if data is None else data.documents
-    return LabelledPredictions(
+    predictions = LabelledPredictions(
         path, names, is_ordered, documents, targets, predicted, probabilities, confidence, answered=answered
     )
+    if note := predictions.unanswered_note:
+        on_note(f"{path}: {note}")
+    return predictions
 
 
 def _labels_to_match(

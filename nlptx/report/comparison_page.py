@@ -100,7 +100,7 @@ def write_comparison_page(
             *([("again", "Make this report again")] if command else []),
         ],
         "verdicts": [verdict(pair) for pair in comparison.pairs],
-        "notes": notes,
+        "notes": [*notes, *(f"{each.source}: {each.unanswered_note}" for each in predictions if each.unanswered)],
         "candidates": comparison.candidates,
         "groups": comparison.groups,
         "pairs": [(pair, _differences(pair.accuracy, pair.macro_f1, pair.log_loss)) for pair in comparison.pairs],

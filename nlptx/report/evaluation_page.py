@@ -102,7 +102,8 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "heading": f"{_percent(report.accuracy)} of {report.texts:,} texts are predicted correctly",
         "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
         "figures": _headline(report),
-        "notes": [*_answered(evaluation), *evaluation.notes],
+        "notes": [*_answered(evaluation), *filter(None, [kept.unanswered_note]), *evaluation.notes],
+        "unanswered": kept.unanswered,
         "labels": kept.label_names,
         "several": several,
         "report": report,
@@ -199,7 +200,7 @@ def _confusions(report: Report | LabelSetReport) -> dict[str, Any]:
     """Return the confusion matrix, or the most frequent confusions if there are too many labels for a matrix."""
     if isinstance(report, LabelSetReport):
         return {"matrix": [], "confusions": []}
-    rows = figures.confusion_rows(report.confusion)
+    rows = figures.confusion_rows(report)
     if len(rows) <= figures.MAX_MATRIX:
         return {"matrix": rows, "confusions": []}
     return {"matrix": [], "confusions": figures.most_frequent_confusions(rows)}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.coverage import CoverageCurve
 from nlptx.evaluation.curves import RankingCurves, ranking_curves, reliability
 from nlptx.evaluation.groups import Group
-from nlptx.metrics import BINS
+from nlptx.metrics import BINS, Report
 from nlptx.report.chart import Axis, Chart, Series, axis_start, count_axis, percent_axis
 
 # Maximum number of labels whose curves are drawn, each in a different colour.
@@ -205,8 +205,8 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
 class Confusion(NamedTuple):
     """A cell of the confusion matrix.
 
-    ``texts`` is the number of texts in the cell, ``share`` is their fraction of all texts with the same true label, and
-    ``tint`` is the strength of the background colour, from 0 to 5.
+    ``texts`` is the number of texts in the cell, ``share`` is their fraction of all texts with the same true label,
+    including those without a predicted label, and ``tint`` is the strength of the background colour, from 0 to 5.
     """
 
     true: int
@@ -216,12 +216,11 @@ class Confusion(NamedTuple):
     tint: int
 
 
-def confusion_rows(matrix: NDArray[np.int64]) -> list[list[Confusion]]:
-    """Return the cells of a confusion matrix (C, C) with fractions and colours; each row is a true label."""
-    totals = matrix.sum(axis=1)
+def confusion_rows(report: Report) -> list[list[Confusion]]:
+    """Return the cells of the confusion matrix with fractions and colours; each row is a true label."""
     rows = []
-    for true, counts in enumerate(matrix.tolist()):
-        shares = [count / max(int(totals[true]), 1) for count in counts]
+    for true, counts in enumerate(report.confusion.tolist()):
+        shares = [count / max(report.classes[true].texts, 1) for count in counts]
         rows.append([Confusion(true, i, counts[i], share, tint_of(share)) for i, share in enumerate(shares)])
     return rows
 

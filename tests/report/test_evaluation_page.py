@@ -146,6 +146,25 @@ def test_a_table_of_predictions_has_a_report_without_a_model(work, model, tmp_pa
         assert "nan" not in page.text().lower()
 
 
+def test_a_page_counts_texts_without_an_answer(tmp_path):
+    answers = ["neg,neg", "neg,?", "neg,pos", "neg,?", "pos,pos"]
+    rows = [f"text {number},{answer}" for number, answer in enumerate(answers)]
+    (tmp_path / "t.csv").write_text("\n".join(["text,label,predicted", *rows]) + "\n")
+    call("evaluate", "-m", tmp_path / "t.csv", "-q", "--report", tmp_path / "r.html")
+    page = page_of(tmp_path / "r.html")
+    assert page.find("ul", class_="notes")[0][1].strip() == "2 of 5 texts have no answer, which counts as wrong"
+    cells = [text for found, text in page.find("a") if "data-true" in found]
+    assert [text.split("\n")[0].replace("\u00a0", " ") for text in cells] == [
+        "125.0 %",
+        "125.0 %",
+        "00.0 %",
+        "1100.0 %",
+    ]
+    assert "also of those without an answer" in page.text()
+    call("compare", tmp_path / "t.csv", tmp_path / "t.csv", "-q", "--report", tmp_path / "c.html")
+    assert page_of(tmp_path / "c.html").text().count("2 of 5 texts have no answer") == 2
+
+
 def test_with_abstain_the_page_says_how_many_texts_are_evaluated(report, work, tmp_path):
     words = ("evaluate", report / "data.tsv", "-m", work / "kinds.npz", "-j", "1")
     threshold = call(*words, "--json").json["coverage_curve"][3]["confidence"]
