@@ -145,8 +145,9 @@ def _draw_classes(
             (report.ece, ece),
         ),
     ]
-    if report.mean_absolute_error is not None and len(report.classes) > 2:
-        facts.append(("mean absolute error", f"{report.mean_absolute_error:.4f} steps"))
+    if (error := report.mean_absolute_error) is not None and len(report.classes) > 2:
+        of_answered = " of answered texts" if report.confusion.sum() < report.texts else ""
+        facts += _if_known((error, (f"mean absolute error{of_answered}", f"{error:.4f} steps")))
     reporter.facts("evaluation", facts)
     rows = [
         (row.label, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f1:.4f}", row.texts) for row in report.classes

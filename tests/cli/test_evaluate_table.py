@@ -28,6 +28,15 @@ def test_without_probabilities(table):
     assert not {"nan", "log-loss", "ROC-AUC", "calibration"} & set(text.replace("  ", "\n").split("\n"))
 
 
+def test_the_mean_absolute_error_leaves_out_texts_without_an_answer(table):
+    table.write_text("text,label,predicted\na,1,1\nb,2,?\nc,3,1\n")
+    assert "mean absolute error of answered texts  1.0000 steps" in run("evaluate", "-m", table).text
+    table.write_text("text,label,predicted\na,1,1\nb,2,2\nc,3,1\n")
+    assert "mean absolute error  0.6667 steps" in run("evaluate", "-m", table).text
+    table.write_text("text,label,predicted\na,1,?\nb,2,?\nc,3,?\n")
+    assert "mean absolute error" not in run("evaluate", "-m", table).text
+
+
 def test_a_table_cannot_be_read_from_standard_input(table):
     for data, says in (((), "cannot be read from standard input; name its file"), ((table,), "write it to a file")):
         assert says in call("evaluate", "-m", "-", *data, stdin=PLAIN, code=None).stderr
