@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+# Minimum and maximum number of digits after the decimal point of a rounded threshold.
+_MIN_DIGITS, _MAX_DIGITS = 4, 17
 
 
 class CoveragePoint(NamedTuple):
@@ -70,6 +74,19 @@ class CoverageCurve:
         confidence = float(self.confidence[count - 1])
         texts = int((self.confidence >= confidence).sum())
         return CoveragePoint(texts / len(self.confidence), confidence, float(self.accuracy[texts - 1]), texts)
+
+    def threshold(self, point: CoveragePoint) -> str:
+        """Return a confidence, in decimal digits, that exactly the texts of a point reach.
+
+        It is the confidence of the point, rounded down to four digits after the decimal point, or to as many more as
+        are needed to exclude the other texts.
+        """
+        below = float(self.confidence[point.texts]) if point.texts < len(self.confidence) else -math.inf
+        for digits in range(_MIN_DIGITS, _MAX_DIGITS + 1):
+            rounded = Decimal(repr(point.confidence)).quantize(Decimal(10) ** -digits, ROUND_FLOOR)
+            if float(rounded) > below:
+                return f"{rounded:f}"
+        return repr(point.confidence)
 
     def table(self) -> list[CoveragePoint]:
         """Return the points at coverages of 100 %, 90 %, ..., 10 %, without duplicates."""

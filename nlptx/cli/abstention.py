@@ -76,7 +76,7 @@ def coverage_note(answered: int, texts: int, threshold: float) -> str:
 def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
     """Print accuracy against coverage, as a table and as a curve."""
     rows = [
-        (f"{point.coverage:.0%}", f"{point.confidence:.4f}", f"{point.accuracy:.2%}", point.texts)
+        (f"{point.coverage:.0%}", curve.threshold(point), f"{point.accuracy:.2%}", point.texts)
         for point in curve.table()
     ]
     reporter.table("accuracy against coverage", ("coverage", "confidence", "accuracy", "texts"), rows)

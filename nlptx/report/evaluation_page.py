@@ -141,7 +141,8 @@ def _coverage(predictions: LabelledPredictions) -> dict[str, Any]:
         confidence = np.where(predictions.known_words > 0, confidence, 0.0)
     curve = CoverageCurve.of(confidence, predictions.correct)
     chart = figures.coverage_chart(curve)
-    return {"coverage": chart, "coverage_points": curve.table(), "steps": figures.coverage_steps(curve, chart)}
+    points = [(curve.threshold(point), point) for point in curve.table()]
+    return {"coverage": chart, "coverage_points": points, "steps": figures.coverage_steps(curve, chart)}
 
 
 def _calibration(evaluation: Evaluation, kept: LabelledPredictions) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def coverage_steps(curve: CoverageCurve, chart: Chart) -> list[dict[str, Any]]:
     points = list(dict.fromkeys(map(curve.at, np.arange(100, 0, -1) / 100)))
     return [
         {
-            "threshold": round(point.confidence, 6),
+            "threshold": curve.threshold(point),
             "coverage": round(point.coverage, 6),
             "accuracy": round(point.accuracy, 6),
             "texts": point.texts,

@@ -222,6 +222,22 @@ def test_texts_of_equal_confidence_are_answered_together_in_any_order():
     assert curves[0].at(0.3) == (0.8, 0.8, pytest.approx(3 / 4), 4)
 
 
+@pytest.mark.parametrize("low", [0.5, 1 - 1e-6, 1 - 1e-15, 1e-18])
+def test_exactly_the_texts_of_a_point_reach_its_threshold(low):
+    confidence = np.minimum(low * (1 + np.random.default_rng(1).random(300)), 1)
+    confidence[:2] = 0, np.nextafter(1, 0)
+    curve = CoverageCurve.of(confidence, confidence > 0)
+    for point in (curve.at(percent / 100) for percent in range(1, 101)):
+        assert (confidence >= float(curve.threshold(point))).sum() == point.texts
+
+
+def test_thresholds_have_as_few_digits_as_possible():
+    curve = CoverageCurve.of(np.array([0.99999, 0.99991, 0.979, 0.56789]), np.array([True] * 4))
+    assert [curve.threshold(curve.at(share)) for share in (0.25, 0.5, 0.75, 1)] == [
+        *("0.99999", "0.9999", "0.9790", "0.5678")
+    ]
+
+
 @pytest.mark.parametrize("n", [1, 20, 2583])
 @pytest.mark.parametrize("p", [0.005, 0.05, 0.5, 0.99])
 def test_the_binomial_distribution_equals_that_of_scipy(n, p):

@@ -170,7 +170,10 @@ def test_evaluate_draws_accuracy_against_coverage(folder):
     )
     assert 0 < report["aurc"] < 1 - report["accuracy"]
     for point in report["coverage_curve"]:
-        assert f"{point['accuracy']:.2%}" in shown
+        (row,) = [line.split() for line in shown.split("\n") if line.split()[:1] == [f"{point['coverage']:.0%}"]]
+        assert row[2:] == [f"{point['accuracy']:.2%}", str(point["texts"])]
+        labelled = predict(folder, folder / "valid.tsv", "--abstain", row[1])
+        assert f"note: labelled {point['texts']} of" in labelled.stderr
     assert f"AURC {report['aurc']:.4f}" in shown
     assert shown.count("┤") == 10
 

@@ -27,13 +27,13 @@
     const percent = (share) => (100 * share).toFixed(1) + " %";
     const show = () => {
       const step = steps[Number(slider.value)];
-      byId("threshold-value").textContent = step.threshold.toFixed(4);
+      byId("threshold-value").textContent = step.threshold;
       byId("at-coverage").textContent = percent(step.coverage);
       byId("at-accuracy").textContent = percent(step.accuracy);
       byId("at-texts").textContent = step.texts.toLocaleString("en");
       byId("at-errors").textContent = step.errors.toLocaleString("en");
       slider.setAttribute("aria-valuetext",
-        `confidence ${step.threshold.toFixed(4)}, coverage ${percent(step.coverage)}, accuracy ${percent(step.accuracy)}`);
+        `confidence ${step.threshold}, coverage ${percent(step.coverage)}, accuracy ${percent(step.accuracy)}`);
       byId("coverage-line").setAttribute("x1", step.x);
       byId("coverage-line").setAttribute("x2", step.x);
       byId("coverage-dot").setAttribute("cx", step.x);
