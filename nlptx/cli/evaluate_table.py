@@ -43,7 +43,7 @@ def evaluate_table(
         path: path of the table.
         min_accuracy: minimum accuracy, or None.
         abstention: values of ``--abstain`` and ``--max-error``, which must not be set, because they need a model.
-        plot: file for a plot of accuracy against coverage, or None. The plot needs confidences.
+        plot: file for a plot of calibration and coverage, or None. The plot needs confidences.
         by: columns whose values divide the texts into groups.
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.
@@ -92,10 +92,10 @@ def evaluate_table(
         draw_groups(groups, run.reporter)
         if curve is not None:
             draw_coverage(curve, run.reporter)
-    if plot is not None and curve is not None:
-        from nlptx.plots import plot_coverage
+    if plot is not None and curve is not None and found.confidence is not None:
+        from nlptx.plots import plot_evaluation
 
-        plot_coverage(curve, plot)
+        plot_evaluation(curve, found.confidence, found.correct, plot)
     if page is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 

@@ -15,22 +15,6 @@ if TYPE_CHECKING:
     from nlptx.classifier.coverage import CoverageCurve
 
 
-def plot_coverage(curve: CoverageCurve, path: FilePath) -> None:
-    """Plot accuracy against coverage.
-
-    For each coverage, which is a fraction of the texts, the accuracy on the texts with the highest confidence is drawn.
-
-    Args:
-        curve: accuracy at every coverage.
-        path: file to write, ending in .png, .svg or .pdf.
-
-    Raises:
-        SettingsError, NlptxError, OutputError: as for :func:`nlptx.plots.history.plot_history`.
-    """
-    with picture(path, 3.4) as figure:
-        _draw_coverage(figure.add_subplot(), curve)
-
-
 def plot_evaluation(
     curve: CoverageCurve, confidence: NDArray[np.float64], correct: NDArray[np.bool_], path: FilePath
 ) -> None:
