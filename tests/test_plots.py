@@ -162,6 +162,23 @@ def test_any_evaluation_can_be_plotted(tmp_path, confidence):
     assert (tmp_path / "both.png").stat().st_size > 1000
 
 
+@pytest.mark.usefixtures("needs_matplotlib")
+@pytest.mark.parametrize("confidence", [[0.7, 0.7], [0.7, 0.8]])
+@pytest.mark.parametrize("correct", [True, False])
+def test_a_constant_accuracy_is_visible(tmp_path, monkeypatch, confidence, correct):
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: drawn.append(figure))
+    values, all_correct = np.array(confidence), np.array([correct] * 2)
+    plot_evaluation(CoverageCurve.of(values, all_correct), values, all_correct, str(tmp_path / "both.svg"))
+    axes = drawn[0].axes[-1]
+    low, high = axes.get_ylim()
+    assert -1 <= low < 100 * correct < high <= 101
+    assert high - low > 10
+    assert (axes.lines[-1].get_marker() == "o") == (confidence[0] == confidence[1])
+
+
 def test_groups_differ_without_colour():
     assert len(set(COLOURS)) == len(set(MARKERS)) == len(COLOURS) == len(MARKERS)
 

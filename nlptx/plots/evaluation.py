@@ -14,6 +14,9 @@ from nlptx.plots.style import BLUE, GREY, ORANGE, percent_axis, picture
 if TYPE_CHECKING:
     from nlptx.classifier.coverage import CoverageCurve
 
+# If the accuracy is the same at every coverage, this number of percentage points above and below it is shown.
+_MARGIN = 10
+
 
 def plot_evaluation(
     curve: CoverageCurve, confidence: NDArray[np.float64], correct: NDArray[np.bool_], path: FilePath
@@ -72,10 +75,15 @@ def _draw_coverage(axes: Any, curve: CoverageCurve) -> None:
     complete = 100 * points[-1].accuracy
     axes.axhline(complete, color=GREY, linestyle="--", linewidth=1, label=f"all texts: {complete:.1f} %")
     coverage, accuracy = zip(*((100 * point.coverage, 100 * point.accuracy) for point in points), strict=True)
-    axes.plot(coverage, accuracy, color=ORANGE, label="most confident texts")
+    is_flat = min(accuracy) == max(accuracy)
+    # If all confidences are equal, there is only one point, at a coverage of 100 %.
+    marker = "o" if len(set(coverage)) == 1 else ""
+    axes.plot(coverage, accuracy, color=ORANGE, marker=marker, clip_on=not marker, label="most confident texts")
     axes.set_title("Accuracy against coverage")
     axes.set_xlabel("coverage: texts with a label (%)")
     axes.set_ylabel("accuracy of the labels (%)")
     axes.set_xlim(0, 100)
+    if is_flat:
+        axes.set_ylim(max(complete - _MARGIN, -1), min(complete + _MARGIN, 101))
     percent_axis(axes.yaxis)
-    axes.legend(loc="upper right")
+    axes.legend(loc="best" if is_flat else "upper right")

@@ -155,7 +155,7 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
         f" The mean error over all coverages (AURC) is {curve.aurc:.4f}.",
         percent_axis("coverage: texts that get a label"),
         percent_axis("accuracy", start),
-        [Series("", points)],
+        [Series("", points, kind="line" if len(points) > 1 else "dots")],
         marker=True,
     )
 

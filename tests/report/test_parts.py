@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nlptx.classifier.coverage import CoverageCurve
 from nlptx.errors import SettingsError
 from nlptx.metrics import roc_auc
 from nlptx.report.chart import axis_start, count_axis, percent_axis
-from nlptx.report.figures import ranking_charts, tint_of
+from nlptx.report.figures import coverage_chart, ranking_charts, tint_of
 from nlptx.report.model_facts import card_rows
 from nlptx.report.page import as_script_data, check_report_path, visible
 from nlptx.report.word_spans import Span, find_spans
@@ -47,6 +48,12 @@ def test_the_area_under_a_thinned_curve_is_that_of_all_points():
     roc, _ = ranking_charts(["neg", "pos"], np.column_stack([1 - scores, scores]), targets, several=False)
     assert len(roc.series[0].points) < 300
     assert f"The area under the curve is {roc_auc(scores, targets == 1):.3f}." in roc.caption
+
+
+def test_a_coverage_curve_of_one_point_is_drawn_as_a_dot():
+    for confidence, kind in (([0.7, 0.7], "dots"), ([0.7, 0.8], "line")):
+        curve = CoverageCurve.of(np.array(confidence), np.array([True, False]))
+        assert coverage_chart(curve).series[0].kind == kind
 
 
 def test_words_are_found_where_they_stand():
