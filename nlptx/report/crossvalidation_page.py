@@ -19,6 +19,8 @@ from nlptx.report.page import write_page
 from nlptx.training.labels import order_labels
 
 _KIND = "nlptx cross-validation report"
+# Measures whose mean over all folds the heading shows, by their name on the page of a single evaluation.
+_MEANS = {"accuracy": "accuracy", "all labels right": "accuracy", "macro-F1": "macro_f1", "log-loss": "log_loss"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ def write_crossvalidation_page(
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        result: results of all folds. With several seeds, the figures show the predictions of the first seed.
+        result: results of all folds. With several seeds, everything except the means and the
+            results of the folds shows the predictions of the first seed.
         documents: the texts of the experiment.
         data: paths of the labelled data.
         command: command that makes the page; not shown if empty.
@@ -51,23 +54,27 @@ def write_crossvalidation_page(
     """
     predictions = out_of_fold(result, documents)
     seeds = sorted({fold.seed for fold in result.results})
-    notes = [f"There are {len(seeds)} seeds. The figures show the predictions of the first seed."] * (len(seeds) > 1)
+    all_seeds = f"There are {len(seeds)} seeds. The means and the results of the folds include all seeds."
+    notes = [f"{all_seeds} Everything else shows the predictions of the first seed."] * (len(seeds) > 1)
     report = evaluate_predictions(predictions)
     evaluation = Evaluation(predictions, report, data, digest(documents), notes=notes, command=command)
-    spread = result.spread()
-    accuracy = spread["accuracy"]
     context = evaluation_context(evaluation)
     context["folds"] = _folds(result)
-    context["figures"][0] |= {
-        "name": "mean accuracy",
-        "value": _shown("accuracy", accuracy.mean),
-        "note": f"95\u00a0% interval {_shown('accuracy', accuracy.low)} to {_shown('accuracy', accuracy.high)}",
-    }
+    spread = result.spread()
+    for figure in context["figures"]:
+        if (name := _MEANS.get(figure["name"])) is not None:
+            mean, low, high = (
+                _shown(name, value) for value in (spread[name].mean, spread[name].low, spread[name].high)
+            )
+            title = "accuracy" if name == "accuracy" else figure["name"]
+            figure |= {"name": f"mean {title}", "value": mean, "note": f"95\u00a0% interval {low} to {high}"}
+        elif figure["name"] in ("micro-F1", "calibration error") and len(seeds) > 1:
+            figure["note"] = f"only the first seed; {figure['note']}"
     context |= {
         "kind": _KIND,
         "title": f"{', '.join(data)}: {_KIND}",
         "about": [("data", ", ".join(data)), ("texts", f"{len(documents):,}"), ("folds", result.experiment.folds)],
-        "heading": f"{_shown('accuracy', accuracy.mean)} of the out-of-fold predictions are correct",
+        "heading": f"{_shown('accuracy', spread['accuracy'].mean)} of the out-of-fold predictions are correct",
         "sections": [("folds", "Folds"), *context["sections"]],
     }
     write_page(path, "evaluate.html", **context)

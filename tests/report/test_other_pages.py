@@ -82,6 +82,14 @@ def test_the_cross_validation_has_folds_and_figures_out_of_fold(validated):
     for fold in found["folds"]:
         assert f"{fold['log_loss']:.4f}" in page.text()
     assert f"{100 * found['interval'][0]:.1f}\u00a0%" in page.text()
+    ((_, tiles),) = page.find("dl", class_="figures")
+    for name, value in (
+        ("accuracy", f"{100 * found['accuracy']:.1f}\u00a0%"),
+        ("macro-F1", f"{found['macro_f1']:.4f}"),
+    ):
+        assert f"mean {name}{value}" in tiles
+    assert f"mean log-loss{found['log_loss']:.4f}" in tiles
+    assert "only the first seed; a perfectly calibrated model" in tiles
     matrix = [int(text.replace(",", "")) for _, text in page.find("b")[6:10]]
     assert sum(matrix) == 60
     command = page.find("pre")[0][1].split()
