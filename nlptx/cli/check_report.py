@@ -113,8 +113,8 @@ def _line(example: dict[str, Any]) -> str:
         parts.append(
             f"same as {example['other']}{other}" if "score" not in example else f"like {example['other']}{other}"
         )
-    if example.get("suggested"):
-        parts.append(f"probably {example['suggested']}")
+    if (suggested := example.get("suggested")) is not None:
+        parts.append(f"probably {suggested or 'no label'}")
     if "score" in example:
         parts.append(f"{example['score']:.2f}")
     return "  ".join(parts)

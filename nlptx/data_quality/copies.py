@@ -54,7 +54,7 @@ def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
     for row in np.flatnonzero(repeated).tolist():
         if rows.labels[row] is not None:
             groups[int(first[row])].append(row)
-    found: list[tuple[int, int, str]] = []
+    found: list[tuple[int, int, str | None]] = []
     for group in groups.values():
         counts = Counter(rows.labels[row] for row in group).most_common(2)
         if len(counts) < 2:
@@ -63,10 +63,10 @@ def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
         for row in group:
             if times == next_times:
                 other = next(one for one in group if rows.labels[one] != rows.labels[row])
-                found.append((row, other, ""))
+                found.append((row, other, None))
             elif rows.labels[row] != best:
                 found.append((row, next(one for one in group if rows.labels[one] == best), rows.joined(best)))
-    found.sort()
+    found.sort(key=lambda each: each[0])
     indices = np.array([row for row, _, _ in found], np.int64)
     others = np.array([other for _, other, _ in found], np.int64)
     return Finding("conflicting-labels", indices, others, suggested=[label for _, _, label in found])

@@ -94,7 +94,8 @@ class Finding:
         others: (K,) index of the row that each row was compared with, such as the first copy; None if the kind of fault
             involves no other row.
         scores: (K,) from 0 to 1, for example the similarity to the other row; None if the kind of fault has no scores.
-        suggested: label that each row should probably have, or "" if none can be suggested; None if the fault does not
+        suggested: label that each row should probably have, "" if it should probably have none of the labels (in
+            multi-label data), or None if no label can be suggested; None instead of a sequence if the fault does not
             concern labels.
     """
 
@@ -102,7 +103,7 @@ class Finding:
     rows: NDArray[np.int64]
     others: NDArray[np.int64] | None = None
     scores: NDArray[np.float64] | None = None
-    suggested: Sequence[str] | None = None
+    suggested: Sequence[str | None] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

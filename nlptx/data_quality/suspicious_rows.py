@@ -16,18 +16,19 @@ _DIGITS = 4
 def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
     """Yield the table cells of each row with a fault that can be removed by leaving out the row.
 
-    The columns are the file, the line, the beginning of the text, its label, the suggested label (if any), the kinds of
-    faults, the position of the row that this row was compared with (if any), and a score from 0 to 1. A row with
-    several faults is yielded once, with its highest score.
+    The columns are the file, the line, the beginning of the text, its label, the suggested label, the kinds of faults,
+    the position of the row that this row was compared with (if any), and a score from 0 to 1. The suggested label is
+    empty if there is no suggestion, or if the row should probably have none of the labels. A row with several faults is
+    yielded once, with its highest score.
     """
-    faults: dict[int, list[tuple[float, str, int | None, str]]] = {}
+    faults: dict[int, list[tuple[float, str, int | None, str | None]]] = {}
     for finding in result.findings:
         if not finding.about.removable:
             continue
         for index, row in enumerate(finding.rows.tolist()):
             score = 1.0 if finding.scores is None else float(finding.scores[index])
             other = None if finding.others is None else int(finding.others[index])
-            suggested = "" if finding.suggested is None else finding.suggested[index]
+            suggested = None if finding.suggested is None else finding.suggested[index]
             faults.setdefault(row, []).append((score, finding.kind, other, suggested))
     for row in sorted(faults, key=lambda row: (-max(score for score, *_ in faults[row]), row)):
         document = result.rows.documents[row]
@@ -37,7 +38,7 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
             "line": document.line,
             "text": quoted(document.text),
             "label": result.rows.joined(result.rows.labels[row]),
-            "suggested": next((suggested for *_, suggested in faults[row] if suggested), ""),
+            "suggested": next((suggested for *_, suggested in faults[row] if suggested is not None), ""),
             "reason": ", ".join(kind for _, kind, _, _ in faults[row]),
             "other": next(others, ""),
             "score": round(max(score for score, *_ in faults[row]), _DIGITS),

@@ -129,6 +129,16 @@ def test_predictions_of_another_program_find_wrong_labels(tmp_path, monkeypatch)
     }
 
 
+def test_a_text_that_should_have_no_label_differs_from_one_without_a_suggestion(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.tsv", [("good film", "a"), ("good film", ""), ("good film", ""), ("b c", "a"), ("b c", "")])
+    words = ("check", "data.tsv", "--label-separator", ";", "--bad-rows", "rows.tsv")
+    shown = call(*words).text
+    assert shown.count("probably") == shown.count("same as data.tsv:3 []  probably no label") == 1
+    fault = call(*words, "--json").json["faults"]["conflicting-labels"]
+    assert [each["suggested"] for each in fault["examples"]] == ["", None, None]
+
+
 def test_predictions_of_several_seeds_are_averaged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [(f"text number {number}", "ab"[number % 2]) for number in range(20)]

@@ -43,7 +43,7 @@ def test_without_a_majority_all_copies_are_named():
     found = found_in(rows_of(("a b", "x"), ("a b", "y"), ("c d", "x")))
     assert found["conflicting-labels"].rows.tolist() == [0, 1]
     assert found["conflicting-labels"].others.tolist() == [1, 0]
-    assert found["conflicting-labels"].suggested == ["", ""]
+    assert found["conflicting-labels"].suggested == [None, None]
 
 
 def test_near_copies_under_two_labels():
