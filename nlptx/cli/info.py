@@ -100,7 +100,7 @@ def _draw(
     from nlptx.classifier.abstention import ErrorCurve
 
     reporter = run.reporter
-    plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict)}
+    plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict | None)}
     words = [("words", sizes["word_counts"][0])] if "word_counts" in sizes else []
     facts = [("kind", found.kind), *words, *plain.items(), ("seed", str(found.seed))]
     facts.append(("written by", f"nlptx {found.version}"))
@@ -110,7 +110,7 @@ def _draw(
         for title, entries in (
             ("card", card),
             ("region filters", _fusion_weights(found) | _recorded(found, "regions")),
-            ("calibration", _recorded(found, "calibration")),
+            ("calibration", _calibration(found)),
         ):
             if entries:
                 reporter.facts(title, _rows(entries))
@@ -161,7 +161,10 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
         texts = history.get("valid_texts")
         held_out = f"{texts:,} held-out texts" if type(texts) is int else "held-out texts"
         all_labels = " have exactly the predicted labels" if sets else ""
-        entries["accuracy"] = f"{measures['valid_accuracy']:.2%} of {held_out}{all_labels}"
+        source = details.get("source", {})
+        # Texts of --valid have no weights.
+        weighted = " (weighted)" if "weights_sha256" in source and "valid_sha256" not in source else ""
+        entries["accuracy"] = f"{measures['valid_accuracy']:.2%} of {held_out}{all_labels}{weighted}"
     return {name: details["card"].get(name, value) for name, value in entries.items()}
 
 
@@ -169,6 +172,14 @@ def _recorded(found: Artifact, step: str) -> dict[str, Any]:
     """Return the results of a training step, such as calibration, from the training history."""
     entries = found.details["history"].get(step, {})
     return entries if isinstance(entries, dict) else {}
+
+
+def _calibration(found: Artifact) -> dict[str, Any]:
+    """Return the results of the calibration. If no network was trained, there was no epoch to choose."""
+    entries = _recorded(found, "calibration")
+    if "measured_on" in entries and found.settings.get("epochs") == 0:
+        entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}
+    return entries
 
 
 def _fusion_weights(found: Artifact) -> dict[str, str]:

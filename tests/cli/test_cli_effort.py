@@ -47,6 +47,23 @@ def test_info_prints_the_command_that_makes_a_fast_model(table):
     assert Path("again.npz").read_bytes() == Path("m.npz").read_bytes()
 
 
+def test_info_of_a_fast_model_with_weights(table):
+    rows = Path(table).read_text().splitlines()
+    weights = ["weight", *(str(1 + number % 3) for number in range(len(rows) - 1))]
+    unordered = [row.replace("\tneg", "\tred").replace("\tpos", "\tblue") for row in rows]
+    written = [f"{row}\t{weight}" for row, weight in zip(unordered, weights, strict=True)]
+    Path("w.tsv").write_text("\n".join(written) + "\n")
+    call(
+        "train", "w.tsv", "--effort", "fast", "--weight-column", "weight", "--valid-share", "0.4", *SMALL, "-o", "m.npz"
+    )
+    shown = call("info", "m.npz").text
+    assert "held-out texts (weighted)" in shown
+    assert "the held-out texts, which also determined the temperature" in shown
+    assert "None" not in shown.partition("settings")[0]
+    call("train", table, "--effort", "fast", "--valid-share", "0.4", *SMALL, "-o", "m.npz")
+    assert "(weighted)" not in call("info", "m.npz").text
+
+
 def test_fast_says_which_settings_have_no_effect(table):
     fast = table, "--effort", "fast", "--lsa-components", "8"
     told = call("train", *fast, "--blocks", "2", "--heads", "8", "-o", "m.npz").stderr
