@@ -76,7 +76,7 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: 
 
 def predicted_text(predictions: LabelledPredictions, row: int, separator: str = "; ") -> str:
     """Return the prediction for the text with index ``row`` as a str, as :func:`label_text` does."""
-    if predictions.answered is not None and not predictions.answered[row]:
+    if not predictions.is_answered(row):
         return "?"
     return label_text(predictions, predictions.predicted[row], separator)
 

@@ -67,6 +67,10 @@ class LabelledPredictions:
         same = np.equal(self.predicted, self.targets).reshape(len(self), -1).all(axis=1)
         return same if self.answered is None else same & self.answered
 
+    def is_answered(self, row: int) -> bool:
+        """Return whether the text with index ``row`` has a prediction."""
+        return self.answered is None or bool(self.answered[row])
+
     @property
     def unanswered(self) -> int:
         """Number of texts without a prediction."""

@@ -44,7 +44,8 @@ class Example(NamedTuple):
         where: position in the input.
         label: the true label.
         predicted: the wrong prediction.
-        confidences: confidence of the correct and of the wrong prediction, each None if unknown.
+        confidences: confidence of the correct and of the wrong prediction, each None if unknown or if there is no
+            prediction.
         text: the part of the text that is shown.
         is_cut: whether only the beginning of the text is shown.
     """
@@ -171,4 +172,6 @@ def _examples(predictions: Sequence[LabelledPredictions]) -> list[Example]:
 
 
 def _confidence(predictions: LabelledPredictions, row: int) -> float | None:
-    return None if predictions.confidence is None else float(predictions.confidence[row])
+    if predictions.confidence is None or not predictions.is_answered(row):
+        return None
+    return float(predictions.confidence[row])

@@ -35,9 +35,10 @@ class ListedText:
         where: position in the input, as ``file:line``.
         is_worst: whether the text is listed as one of the worst errors.
         is_uncertain: whether the text is listed as one of the most uncertain texts.
+        is_answered: whether the text has a prediction.
         true, predicted: the true classes and the predicted classes. For single-label data, each contains one class, but
             ``predicted`` is empty if the text has no prediction.
-        confidence: probability of the prediction; None if it is unknown.
+        confidence: probability of the prediction; None if it is unknown or if there is no prediction.
         correct: whether the prediction is correct.
         spans: the part of the text that is shown, split into words (with their effects) and the characters between
             them.
@@ -49,6 +50,7 @@ class ListedText:
     where: str
     is_worst: bool
     is_uncertain: bool
+    is_answered: bool
     true: tuple[int, ...]
     predicted: tuple[int, ...]
     confidence: float | None
@@ -103,14 +105,15 @@ def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText
         uncertain = []
     listed = []
     for row in dict.fromkeys([*worst, *uncertain]):
-        document = predictions.documents[row]
+        document, is_answered = predictions.documents[row], predictions.is_answered(row)
         text = ListedText(
             document.where,
             row in worst,
             row in uncertain,
+            is_answered,
             _classes(predictions.targets[row]),
             _classes(predictions.predicted[row]),
-            None if predictions.confidence is None else float(confidence[row]),
+            float(confidence[row]) if predictions.confidence is not None and is_answered else None,
             bool(correct[row]),
             [Span(document.text[:MAX_CHARACTERS])],
             len(document.text) > MAX_CHARACTERS,

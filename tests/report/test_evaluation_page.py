@@ -147,20 +147,20 @@ def test_a_table_of_predictions_has_a_report_without_a_model(work, model, tmp_pa
 
 
 def test_a_page_counts_texts_without_an_answer(tmp_path):
-    answers = ["neg,neg", "neg,?", "neg,pos", "neg,?", "pos,pos"]
+    answers = ["neg,neg,0.9", "neg,?,0.8", "neg,pos,0.7", "neg,?,0.9", "pos,pos,0.6"]
     rows = [f"text {number},{answer}" for number, answer in enumerate(answers)]
-    (tmp_path / "t.csv").write_text("\n".join(["text,label,predicted", *rows]) + "\n")
+    (tmp_path / "t.csv").write_text("\n".join(["text,label,predicted,confidence", *rows]) + "\n")
     call("evaluate", "-m", tmp_path / "t.csv", "-q", "--report", tmp_path / "r.html")
     page = page_of(tmp_path / "r.html")
     assert page.find("ul", class_="notes")[0][1].strip() == "2 of 5 texts have no answer, which counts as wrong"
     cells = [text for found, text in page.find("a") if "data-true" in found]
-    assert [text.split("\n")[0].replace("\u00a0", " ") for text in cells] == [
-        "125.0 %",
-        "125.0 %",
-        "00.0 %",
-        "1100.0 %",
-    ]
+    shares = [text.split("\n")[0].replace("\u00a0", " ") for text in cells]
+    assert shares == ["125.0 %", "125.0 %", "00.0 %", "1100.0 %"]
     assert "also of those without an answer" in page.text()
+    listed = [" ".join(text.split()) for _, text in page.find("p", class_="verdict")]
+    unanswered = [text for text in listed if "no answer" in text]
+    assert (len(listed), len(unanswered)) == (5, 2)
+    assert not any("predicted" in text or "%" in text for text in unanswered)
     call("compare", tmp_path / "t.csv", tmp_path / "t.csv", "-q", "--report", tmp_path / "c.html")
     assert page_of(tmp_path / "c.html").text().count("2 of 5 texts have no answer") == 2
 
