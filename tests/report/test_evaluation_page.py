@@ -146,6 +146,20 @@ def test_a_table_of_predictions_has_a_report_without_a_model(work, model, tmp_pa
         assert "nan" not in page.text().lower()
 
 
+def test_the_page_about_one_text_has_no_plural(tmp_path):
+    (tmp_path / "t.csv").write_text("text,label,predicted,prob_neg,prob_pos\nfine,pos,pos,0.2,0.8\n")
+    call("evaluate", "-m", tmp_path / "t.csv", "-q", "--report", tmp_path / "r.html")
+    source = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert not re.search(r"\b1 texts", source)
+    for part in (
+        "of 1 text is predicted correctly",
+        "1 of 1 text is listed",
+        ">1 text</title>",
+        'aria-label="1 text, true',
+    ):
+        assert part in source
+
+
 def test_a_page_counts_texts_without_an_answer(tmp_path):
     answers = ["neg,neg,0.9", "neg,?,0.8", "neg,pos,0.7", "neg,?,0.9", "pos,pos,0.6"]
     rows = [f"text {number},{answer}" for number, answer in enumerate(answers)]

@@ -63,7 +63,8 @@
           && has(predicted, chosen("filter-predicted")));
         shown += item.hidden ? 0 : 1;
       });
-      byId("found").textContent = shown === items.length ? `${shown} texts` : `${shown} of ${items.length} texts`;
+      const total = `${items.length} ${items.length === 1 ? "text" : "texts"}`;
+      byId("found").textContent = shown === items.length ? total : `${shown} of ${total}`;
     };
     filters.addEventListener("input", apply);
     filters.addEventListener("submit", (event) => event.preventDefault());
