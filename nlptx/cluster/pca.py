@@ -25,6 +25,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import fit_operator, fitting_components
 from nlptx.pca.operators import RowOperator, Slice, scale_rows
+from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
 from nlptx.settings import DEFAULT_MEMORY, PcaSettings
 
@@ -93,6 +94,7 @@ def fit_on(
     """
     with MemoryBudget(memory) as budget, workers:
         opened = StoredCooccurrence.open(counts, budget)
+        check_stored_symmetric(opened.matrix, workers)
         settings = fitting_components(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:

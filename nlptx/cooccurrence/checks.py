@@ -18,6 +18,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 # Maximum count in a valid artifact. Counts come from sums of integers, which float64 represents exactly up to 2^53.
 _LARGEST_COUNT = 2.0**53
+NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
@@ -51,9 +52,19 @@ def check_symmetric(matrix: sp.csr_matrix) -> None:
     The products of the matrix and of its transpose with a random vector are compared, up to rounding errors, because
     comparing all entries would take much more time and memory.
     """
-    vector = np.random.default_rng(0).uniform(1, 2, matrix.shape[1])
-    if not np.allclose(matrix @ vector, matrix.T @ vector, rtol=1e-9, atol=0):
-        raise DataError("the matrix of counts is not symmetric", hint="Count all pairs of words in both orders.")
+    vector = random_vector(matrix.shape[1])
+    if not products_agree(matrix @ vector, matrix.T @ vector):
+        raise DataError(NOT_SYMMETRIC, hint="Count all pairs of words in both orders.")
+
+
+def random_vector(words: int) -> NDArray:
+    """Return the vector, (V,), by which a matrix of counts and its transpose are multiplied to compare them."""
+    return np.random.default_rng(0).uniform(1, 2, words)
+
+
+def products_agree(product: NDArray, transposed: NDArray) -> bool:
+    """Return whether the products of a matrix and of its transpose with a vector, (V,), are equal up to rounding."""
+    return np.allclose(product, transposed, rtol=1e-9, atol=0)
 
 
 def check_entries(rows: sp.csr_matrix) -> None:

@@ -21,6 +21,7 @@ from nlptx.pca.components import cosine_weights, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
 from nlptx.pca.spilled_slices import SpilledSlices
+from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
@@ -98,7 +99,11 @@ def fit_pca(
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     # Numbers too small for a float become 0, even if the caller wants an error.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
-        opened = StoredCooccurrence.open(counts, budget) if isinstance(counts, str | os.PathLike) else counts
+        if isinstance(counts, str | os.PathLike):
+            opened: Cooccurrence | StoredCooccurrence = StoredCooccurrence.open(counts, budget)
+            check_stored_symmetric(opened.matrix, workers)
+        else:
+            opened = counts
         settings = fitting_components(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:

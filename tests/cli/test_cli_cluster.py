@@ -11,10 +11,12 @@ import threading
 import time
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
 from calling import call, failure
 from sample_data import make_rows, write_tsv
 
+from nlptx.artifacts.container import read, write
 from nlptx.cli import cluster_cooccur, cluster_predict, cluster_training
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
@@ -242,6 +244,12 @@ def test_errors_of_pca(tmp_path):
     code, message = failure("pca", "texts.txt", "--cluster", "local:2", "-o", "vectors.npz")
     assert code == 4
     assert message.startswith("texts.txt: ")
+    artifact = read("counts.npz")
+    artifact.arrays["data"] = artifact.arrays["data"] + (np.arange(len(artifact.arrays["data"])) == 1)
+    write("counts.npz", artifact)
+    code, message = failure("pca", "counts.npz", "--components", "3", "--cluster", "local:2", "-o", "vectors.npz")
+    assert code == 4
+    assert message.startswith("counts.npz: the matrix of counts is not symmetric")
     assert written(tmp_path) == ["counts.npz", "texts.txt"]
 
 

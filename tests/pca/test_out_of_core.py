@@ -136,6 +136,17 @@ def test_entries_are_checked_when_they_are_read(stored, damage):
     assert raised.value.where == str(stored)
 
 
+def test_the_file_must_be_symmetric(stored, monkeypatch):
+    monkeypatch.setattr(transform, "_SLICE_ENTRIES", 50)
+    fit_pca(stored, SETTINGS[0])
+    artifact = read(stored)
+    artifact.arrays["data"] = np.where(np.arange(len(artifact.arrays["data"])) == 7, 99.0, artifact.arrays["data"])
+    write(stored, artifact)
+    with pytest.raises(CorruptError, match="not symmetric") as raised:
+        fit_pca(stored, SETTINGS[0])
+    assert raised.value.where == str(stored)
+
+
 def test_a_changed_byte_is_noticed(stored, counts):
     content = bytearray(stored.read_bytes())
     place = content.rindex(counts.matrix.data[-40:].tobytes())
