@@ -8,6 +8,7 @@ from nlptx.cli.cluster_options import ClusterOptions
 from nlptx.cli.options import Run
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.io.spill import MemoryBudget
+from nlptx.pca.fit import check_counts, fitting_components
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import automatic, basis_bytes
 from nlptx.pca.transform import even_slices, transform
@@ -15,11 +16,19 @@ from nlptx.settings import PcaSettings
 
 
 def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, run: Run) -> None:
-    """Print the number of slices, the required memory, and the time, estimated from a matrix product with one slice."""
+    """Print the number of slices, the required memory, and the time, estimated from a matrix product with one slice.
+
+    Raises:
+        ArtifactError: the file is not a co-occurrence matrix or is damaged.
+        DataError: there are fewer words than components, or no two words occur near each other.
+    """
     import numpy as np
 
     with MemoryBudget() as budget:
-        matrix = StoredCooccurrence.open(counts, budget).matrix
+        opened = StoredCooccurrence.open(counts, budget)
+        settings = fitting_components(settings, len(opened.vocabulary), run.reporter.note)
+        check_counts(opened, settings)
+        matrix = opened.matrix
         words, entries = matrix.shape[0], int(matrix.indptr[-1])
         slices = even_slices(matrix)
         sample = max(slices, key=lambda rows: rows.stop - rows.start)

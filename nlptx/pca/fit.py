@@ -136,6 +136,18 @@ def fitting_components(
     return replace(settings, components=words)
 
 
+def check_counts(counts: Cooccurrence | StoredCooccurrence, settings: PcaSettings) -> None:
+    """Raise DataError if there are fewer words than components, or if no two words occur near each other."""
+    words = len(counts.vocabulary)
+    if settings.components > words:
+        raise DataError(
+            f"{settings.components} components were requested, but the vocabulary has only {words} words",
+            hint=f"Set `components` to {words} or less, or count more text (or with a lower `min_count`) first.",
+        )
+    if not counts.matrix.indptr[-1]:
+        raise DataError("no two words occur near each other, so there is nothing to analyse", hint=_NO_PAIRS)
+
+
 def fit_operator(
     counts: Cooccurrence | StoredCooccurrence,
     settings: PcaSettings,
@@ -154,18 +166,12 @@ def fit_operator(
         workers: thread pool for everything except the products; the number of threads does not change the result.
         on_round: callback for progress; see :func:`power_iteration`.
     """
+    check_counts(counts, settings)
     words = len(counts.vocabulary)
-    if settings.components > words:
-        raise DataError(
-            f"{settings.components} components were requested, but the vocabulary has only {words} words",
-            hint=f"Set `components` to {words} or less, or count more text (or with a lower `min_count`) first.",
-        )
     dtype = np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        if counts.matrix.indptr[-1]:
-            raise DataError("all transformed counts are 0, so there is nothing to analyse", hint=_NO_ASSOCIATION)
-        raise DataError("no two words occur near each other, so there is nothing to analyse", hint=_NO_PAIRS)
+        raise DataError("all transformed counts are 0, so there is nothing to analyse", hint=_NO_ASSOCIATION)
     pairs = power_iteration(
         rows.moments,
         words,

@@ -20,6 +20,7 @@ from nlptx.artifacts.container import read, write
 from nlptx.cli import cluster_cooccur, cluster_predict, cluster_training
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cluster import scoring
+from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.ngrams import cross_fit, occurrence_blocks, out_of_core
 from nlptx.training import linear_combination
 
@@ -397,6 +398,26 @@ def test_the_plans_of_the_other_commands(tmp_path):
     plan = json.loads(call("tune", "rows.tsv", *QUICK, *dry_run).stdout)
     assert plan["seconds_per_model"] >= 0
     assert written(tmp_path) == before
+
+
+def test_the_plan_of_pca_makes_the_checks_of_the_run(tmp_path):
+    call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
+    words = len(Cooccurrence.load("counts.npz").vocabulary)
+    dry_run = ("--cluster", "local:2", "--dry-run", "--json")
+    result = call("pca", "counts.npz", *dry_run)
+    assert f"the vocabulary has only {words} words" in result.stderr
+    assert (
+        result.json["memory_of_this_process"]
+        == call("pca", "counts.npz", "--components", words, *dry_run).json["memory_of_this_process"]
+    )
+    code, message = failure("pca", "counts.npz", "--components", "99", *dry_run)
+    assert code == 3
+    assert "99 components were requested" in message
+    (tmp_path / "word.txt").write_text("word\n" * 5)
+    call("cooccur", "word.txt", "-q", "-o", "word.npz")
+    code, message = failure("pca", "word.npz", *dry_run)
+    assert code == 3
+    assert "no two words occur near each other" in message
 
 
 def test_the_time_of_training_is_estimated_from_a_sample_with_every_label(tmp_path, monkeypatch):
