@@ -8,7 +8,7 @@ from nlptx.cli.cluster_options import ClusterOptions
 from nlptx.cli.options import Run
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.fit import check_counts, fitting_components
+from nlptx.pca.fit import check_counts, fitting_components, product_dtype
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import automatic, basis_bytes
 from nlptx.pca.transform import even_slices, transform
@@ -35,9 +35,10 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
         started = time.perf_counter()
         part = transform(matrix, "log", 1.0)[sample]
     block, degree = automatic(words, settings.components, settings.block, settings.degree)
-    operator = RowOperator.of(part, settings.standardize, np.float32)
+    dtype = product_dtype(settings)
+    operator = RowOperator.of(part, settings.standardize, dtype)
     prepared = time.perf_counter()
-    operator.moments(np.ones((words, block), np.float32))
+    operator.moments(np.ones((words, block), dtype))
     multiplied = time.perf_counter()
     # Assume that the iteration has converged at the first check of the residuals, when the basis has
     # 2 * (components + block) vectors.
@@ -46,8 +47,8 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
     plan = {
         "partitions": len(slices),
         "bytes": entries * 12,
-        "memory_per_worker": 3 * (entries * 12 // len(slices)) + 3 * words * block * 4,
-        "memory_of_this_process": basis_bytes(words, settings.components, settings.block, settings.degree, np.float32),
+        "memory_per_worker": 3 * (entries * 12 // len(slices)) + 3 * words * block * dtype.itemsize,
+        "memory_of_this_process": basis_bytes(words, settings.components, settings.block, settings.degree, dtype),
         "products": products,
     }
     cluster.print_plan(plan, len(slices), seconds, run)

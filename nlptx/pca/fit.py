@@ -136,6 +136,11 @@ def fitting_components(
     return replace(settings, components=words)
 
 
+def product_dtype(settings: PcaSettings) -> np.dtype:
+    """Return the dtype of the products: float32, or float64 if the tolerance is too small for float32."""
+    return np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
+
+
 def check_counts(counts: Cooccurrence | StoredCooccurrence, settings: PcaSettings) -> None:
     """Raise DataError if there are fewer words than components, or if no two words occur near each other."""
     words = len(counts.vocabulary)
@@ -168,7 +173,7 @@ def fit_operator(
     """
     check_counts(counts, settings)
     words = len(counts.vocabulary)
-    dtype = np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
+    dtype = product_dtype(settings)
     rows = make_operator(dtype)
     if rows.trace == 0:
         raise DataError("all transformed counts are 0, so there is nothing to analyse", hint=_NO_ASSOCIATION)

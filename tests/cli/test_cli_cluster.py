@@ -420,6 +420,14 @@ def test_the_plan_of_pca_makes_the_checks_of_the_run(tmp_path):
     assert "no two words occur near each other" in message
 
 
+def test_the_plan_of_pca_has_the_precision_of_the_run():
+    call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
+    arguments = ("pca", "counts.npz", "--components", "3", "--cluster", "local:2", "--dry-run", "--json")
+    single, double = (call(*arguments, "--tolerance", tolerance).json for tolerance in ("1e-4", "1e-5"))
+    assert double["memory_of_this_process"] == 2 * single["memory_of_this_process"]
+    assert double["memory_per_worker"] > single["memory_per_worker"]
+
+
 def test_the_time_of_training_is_estimated_from_a_sample_with_every_label(tmp_path, monkeypatch):
     """The sample contains every label, even if labels alternate or one of them is rare."""
     monkeypatch.setattr(cluster_training, "_SAMPLE", 12)
