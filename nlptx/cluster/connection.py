@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -12,7 +13,8 @@ from nlptx.errors import NlptxError, SettingsError
 from nlptx.runtime.blas import ONE_THREAD
 
 LOCAL = "local:"
-_PROTOCOLS = ("tcp://", "tls://")
+# Address of a scheduler. An IPv6 address is in brackets.
+_SCHEDULER = re.compile(r"(tcp|tls)://(\[[^][\s]+\]|[^][\s:/?#]+):(?P<port>[0-9]{1,5})")
 # Number of seconds to wait for the scheduler to answer.
 _TIMEOUT = 10
 # Environment variables of local workers: they use one BLAS thread, and return freed memory to the system at once. The
@@ -79,7 +81,7 @@ def check_address(address: str) -> None:
     if address.startswith(LOCAL):
         if not count.isdecimal() or not 1 <= int(count) <= 1024:
             raise SettingsError(f"`cluster` is {address!r}; expected local:N with N from 1 to 1024")
-    elif not address.startswith(_PROTOCOLS) or ":" not in address.split("://", 1)[1]:
+    elif not (parts := _SCHEDULER.fullmatch(address)) or not 1 <= int(parts["port"]) <= 65_535:
         raise SettingsError(f"`cluster` is {address!r}; expected local:N, tcp://HOST:PORT or tls://HOST:PORT")
 
 

@@ -275,14 +275,34 @@ def test_the_requirements_of_this_machine_are_met_here(tmp_path):
 
 @pytest.mark.parametrize(
     "address",
-    ["", "local", "local:", "local:0", "local:x", "local:-1", "tcp://", "tcp://host", "http://host:8786", "8"],
+    [
+        "",
+        "local",
+        "local:",
+        "local:0",
+        "local:x",
+        "local:-1",
+        "tcp://",
+        "tcp://host",
+        "http://host:8786",
+        "8",
+        "tcp://host:",
+        "tcp://host:x",
+        "tcp://:8786",
+        "tcp://host:0",
+        "tcp://host:99999",
+        "tcp://host:87/x",
+        "tcp://::1:87",
+    ],
 )
 def test_impossible_addresses(address):
     with pytest.raises(SettingsError, match="expected local:N"):
         check_address(address)
 
 
-@pytest.mark.parametrize("address", ["local:1", "local:64", "tcp://host:8786", "tls://10.0.0.1:8786"])
+@pytest.mark.parametrize(
+    "address", ["local:1", "local:64", "tcp://host:8786", "tls://10.0.0.1:8786", "tcp://[::1]:8786"]
+)
 def test_possible_addresses(address):
     check_address(address)
 
