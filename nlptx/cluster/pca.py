@@ -28,6 +28,7 @@ from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
 from nlptx.settings import DEFAULT_MEMORY, PcaSettings
+from nlptx.settings.unused import unused_pca_notes
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -84,7 +85,8 @@ def fit_on(
         memory: memory limit of each process for the counts, in bytes.
         on_step: called with the name of a step, the number of its finished tasks, and its total number of tasks.
         on_round: callback for progress; see :func:`nlptx.pca.power_iteration.power_iteration`.
-        on_note: called with a note if there are fewer words than the default number of components.
+        on_note: called with a note if a setting has no effect, or if there are fewer words than the default number of
+            components.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged, or an intermediate result is damaged.
@@ -95,6 +97,8 @@ def fit_on(
     with MemoryBudget(memory) as budget, workers:
         opened = StoredCooccurrence.open(counts, budget)
         check_stored_symmetric(opened.matrix, workers)
+        for note in unused_pca_notes(settings):
+            on_note(note)
         settings = fitting_components(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:

@@ -25,6 +25,7 @@ from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
+from nlptx.settings.unused import unused_pca_notes
 from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 
 # Hints for errors: no two words are near each other, or only about as often as by chance.
@@ -68,8 +69,8 @@ def fit_pca(
             memory, even if they alone exceed the limit. The limit does not change the result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
-        on_note: called with a note if there are fewer words than the default number of components, or if the vectors
-            alone exceed the memory limit.
+        on_note: called with a note if a setting has no effect, if there are fewer words than the default number of
+            components, or if the vectors alone exceed the memory limit.
 
     Returns:
         Word vectors (V, R) float32, and for each component its eigenvalue, its residual and the fraction of the sum of
@@ -104,6 +105,8 @@ def fit_pca(
             check_stored_symmetric(opened.matrix, workers)
         else:
             opened = counts
+        for note in unused_pca_notes(settings):
+            on_note(note)
         settings = fitting_components(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:

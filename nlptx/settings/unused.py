@@ -1,10 +1,10 @@
-"""Notes about training settings that were changed, but have no effect."""
+"""Notes about settings of training and of PCA that were changed, but have no effect."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 
-from nlptx.settings.stages import NetworkSettings, TrainSettings
+from nlptx.settings.stages import NetworkSettings, PcaSettings, TrainSettings
 from nlptx.settings.without_network import DEFAULTS, SHAPE, UNUSED
 
 
@@ -28,6 +28,16 @@ def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool, va
     if settings.ngrams and settings.epochs and settings.distill > 0 and not unlabelled:
         reason = "training starts from a model" if started else "there are no texts without labels to learn from"
         notes.append(f"`distill` has no effect, because {reason}")
+    return notes
+
+
+def unused_pca_notes(settings: PcaSettings) -> list[str]:
+    """Return notes that name the settings of PCA that were changed, but have no effect."""
+    notes = []
+    if settings.transform != "ppmi" and settings.smoothing != PcaSettings.smoothing:
+        notes.append(f"`transform` is {settings.transform}, not ppmi, so `smoothing` has no effect")
+    if not settings.eigenvalue_weight and settings.equalize not in (PcaSettings.equalize, 0):
+        notes.append("all components get the same scale (`eigenvalue_weight=0`), so `equalize` has no effect")
     return notes
 
 

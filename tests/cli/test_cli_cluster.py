@@ -237,6 +237,13 @@ def test_word_vectors_have_the_bytes_of_one_machine(options, tmp_path):
     assert written(tmp_path) == ["cluster.npz", "counts.npz", "one.npz", "texts.txt"]
 
 
+def test_pca_names_settings_without_effect():
+    call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
+    arguments = ("pca", "counts.npz", "--components", "3", "--transform", "log", "--smoothing", "0.5", "-o", "v.npz")
+    for more in ((), ("--cluster", "local:2")):
+        assert "--transform is log, not ppmi, so --smoothing has no effect" in call(*arguments, *more).stderr
+
+
 def test_errors_of_pca(tmp_path):
     call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
     code, message = failure("pca", "counts.npz", "--components", "99", "--cluster", "local:2", "-o", "vectors.npz")

@@ -285,3 +285,17 @@ def test_without_anything_to_analyse_the_hint_depends_on_the_reason(text, hint):
     with pytest.raises(DataError, match="nothing to analyse") as caught:
         fit_pca(count([text], CountSettings(min_count=1)))
     assert hint in caught.value.hint
+
+
+def test_settings_without_effect_are_noted():
+    counts = count(["a good film", "a bad film"], CountSettings(min_count=1), 1)
+
+    def notes(**settings):
+        given = []
+        fit_pca(counts, PcaSettings(components=2, **settings), on_note=given.append)
+        return given
+
+    assert notes(transform="log") == notes(smoothing=0.75) == notes(eigenvalue_weight=0, equalize=0) == []
+    assert notes(transform="log", smoothing=0.75) == ["`transform` is log, not ppmi, so `smoothing` has no effect"]
+    (note,) = notes(eigenvalue_weight=0, equalize=0.5)
+    assert note == "all components get the same scale (`eigenvalue_weight=0`), so `equalize` has no effect"
