@@ -28,8 +28,7 @@ from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.settings.unused import unused_pca_notes
 from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 
-# Hints for errors: no two words are near each other, or only about as often as by chance.
-_NO_ASSOCIATION = "Count more text, or use `transform=log`."
+# Hint for the error that no two words are near each other.
 _NO_PAIRS = "Count more text, or texts of several words; from texts of a single word, no word vectors can be made."
 # Smallest tolerance for which the products are computed in float32.
 _FLOAT32_TOLERANCE = 1e-4
@@ -179,7 +178,12 @@ def fit_operator(
     dtype = product_dtype(settings)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        raise DataError("all transformed counts are 0, so there is nothing to analyse", hint=_NO_ASSOCIATION)
+        # Words are near each other only about as often as by chance, or all entries of each row are equal.
+        remedies = ["Count more text"]
+        remedies += ["omit `standardize`"] if settings.standardize else []
+        remedies += ["use `transform=log`"] if settings.transform == "ppmi" else []
+        hint = ", or ".join(remedies) + "."
+        raise DataError("all transformed counts are 0, so there is nothing to analyse", hint=hint)
     pairs = power_iteration(
         rows.moments,
         words,

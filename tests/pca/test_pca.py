@@ -299,3 +299,18 @@ def test_settings_without_effect_are_noted():
     assert notes(transform="log", smoothing=0.75) == ["`transform` is log, not ppmi, so `smoothing` has no effect"]
     (note,) = notes(eigenvalue_weight=0, equalize=0.5)
     assert note == "all components get the same scale (`eigenvalue_weight=0`), so `equalize` has no effect"
+
+
+@pytest.mark.parametrize(
+    ("settings", "hint"),
+    [
+        ({}, "Count more text, or use `transform=log`."),
+        ({"standardize": True}, "Count more text, or omit `standardize`, or use `transform=log`."),
+        ({"standardize": True, "transform": "log"}, "Count more text, or omit `standardize`."),
+    ],
+    ids=["ppmi", "standardized-ppmi", "standardized-log"],
+)
+def test_the_hint_about_zeros_depends_on_the_settings(settings, hint):
+    with pytest.raises(DataError, match="all transformed counts are 0") as raised:
+        fit_pca(counts_of(np.ones((3, 3))), PcaSettings(components=2, **settings))
+    assert raised.value.hint == hint
