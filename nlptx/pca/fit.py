@@ -198,6 +198,8 @@ def fit_operator(
         workers=workers,
         on_round=on_round,
     )
+    # X^T X has no negative eigenvalues, so a negative value is a rounding error.
+    eigenvalues = np.where(pairs.values > 0, pairs.values, 0)
     vectors = rows.forward(pairs.vectors)
     weight = settings.eigenvalue_weight
     weights = cosine_weights(
@@ -211,10 +213,10 @@ def fit_operator(
     return Embeddings(
         vectors.astype(np.float32),
         counts.vocabulary,
-        eigenvalues=pairs.values.astype(np.float64),
+        eigenvalues=eigenvalues.astype(np.float64),
         residuals=pairs.residuals.astype(np.float64),
         column_weights=weights,
-        explained=(pairs.values / rows.trace).astype(np.float64),
+        explained=(eigenvalues / rows.trace).astype(np.float64),
         settings=asdict(settings),
         details={"products": pairs.products},
         made_from=counts.to_artifact().header,

@@ -314,3 +314,10 @@ def test_the_hint_about_zeros_depends_on_the_settings(settings, hint):
     with pytest.raises(DataError, match="all transformed counts are 0") as raised:
         fit_pca(counts_of(np.ones((3, 3))), PcaSettings(components=2, **settings))
     assert raised.value.hint == hint
+
+
+def test_no_eigenvalue_is_negative():
+    matrix = np.ones((6, 6))
+    matrix[:3, :3] = 3
+    embeddings = fit_pca(counts_of(matrix), PcaSettings(components=6, transform="none"))
+    assert not np.signbit([*embeddings.eigenvalues, *embeddings.explained]).any()
