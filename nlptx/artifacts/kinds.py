@@ -8,11 +8,12 @@ from nlptx.errors import WrongKindError
 
 # Kinds of the artifacts that `nlptx merge` combines into a co-occurrence matrix.
 PARTS = ("tokens", "pairs")
-# Kind of artifact -> name of the command that makes it.
+# Kind of artifact -> the command that makes it, without the options that do not change the kind.
 KINDS = {
     "cooccurrence": "cooccur",
-    **dict.fromkeys(PARTS, "cooccur"),
-    "words": "merge",
+    "tokens": "cooccur --shard I/N",
+    "pairs": "cooccur --shard I/N --vocabulary WORDS",
+    "words": "merge --words-only",
     "piece": "cooccur",
     "embeddings": "pca",
     "model": "train",

@@ -185,7 +185,16 @@ def test_info_names_the_command(folder):
             "its settings differ from those of tokens-1.npz: --min-count",
         ),
         (("merge", "pairs-1.npz", "pairs-2.npz", "--words-only"), 4, "holds pairs"),
-        (("merge", "cooccur.npz", "-o", "merged.npz"), 4, "holds cooccurrence"),
+        (
+            ("merge", "cooccur.npz", "-o", "merged.npz"),
+            4,
+            "holds cooccurrence, the output of nlptx cooccur; expected tokens (nlptx cooccur --shard I/N) or pairs",
+        ),
+        (
+            ("cooccur", "train.tsv", "--shard", "1/2", "--vocabulary", "cooccur.npz"),
+            4,
+            "expected words (nlptx merge --words-only)",
+        ),
         (("merge", "none.npz"), 2, "none.npz: no such file"),
         (("merge", "tokens-1.npz", "tokens-2.npz", "-o", "tokens-2.npz"), 2, "is also an input"),
         (("pca", "tokens-1.npz"), 4, "Add up all parts with `nlptx merge` first"),
