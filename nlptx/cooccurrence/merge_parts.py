@@ -113,6 +113,8 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
             first = artifact
             _check_number(len(paths), shard)
         _check_alike(artifact, first, path, paths[0])
+        if found.get(shard) == path:
+            raise DataError("the file is given twice", where=path, hint="Pass each shard once.")
         if shard in found:
             raise DataError(f"contains shard {shard}, as does {found[shard]}", where=path, hint="Pass each shard once.")
         found[shard] = path

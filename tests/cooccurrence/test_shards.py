@@ -177,7 +177,8 @@ def test_info_names_the_command(folder):
     ("words", "code", "says"),
     [
         (("merge", "tokens-1.npz"), 3, "there is 1 part; expected 2"),
-        (("merge", "tokens-1.npz", "tokens-1.npz"), 3, "contains shard 1/2, as does"),
+        (("merge", "tokens-1.npz", "tokens-1.npz"), 3, "tokens-1.npz: the file is given twice"),
+        (("merge", "tokens-1.npz", "./tokens-1.npz"), 3, "./tokens-1.npz: contains shard 1/2, as does tokens-1.npz"),
         (("merge", "tokens-1.npz", "pairs-2.npz"), 3, "pairs-2.npz: its kind differs from that of tokens-1.npz"),
         (
             ("merge", "tokens-1.npz", "other-2.npz"),
