@@ -196,11 +196,11 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
         entries = [entry.filename for entry in container.infolist()]
         if len(set(entries)) != len(entries):
             raise CorruptError("duplicate entry")
+        if _HEADER + ".npy" not in entries:
+            raise CorruptError("not an nlptx artifact: it has no header")
         # Entries must not overlap; otherwise a small file could contain many large arrays.
         if sum(entry.file_size for entry in container.infolist()) > size:
             raise CorruptError("its entries are larger than the file")
-        if _HEADER + ".npy" not in entries:
-            raise CorruptError("not an nlptx artifact: it has no header")
         header = parse_header(read_array(container, _HEADER))
         check_kind(header["kind"], kinds)
         # The contents of entries have checksums, but the list of entries has none.

@@ -218,9 +218,10 @@ def test_a_file_that_is_not_an_artifact(path, content):
     rejected(path)
 
 
-def test_an_npz_file_of_another_program(path):
-    np.savez(path, vectors=np.ones(3))
-    rejected(path, "not an nlptx artifact")
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_npz_file_of_another_program(path, save):
+    save(path, vectors=np.ones(3000))
+    rejected(path, "not an nlptx artifact: it has no header")
 
 
 # ---------------------------------------------------------------- damage
