@@ -44,10 +44,10 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     nlptx neighbors terrible wonderful
     nlptx neighbors embeddings.npz --analogy man king woman
 
-    EMBEDDINGS is the output of nlptx pca or nlptx train, or a file in word2vec text format (*.txt, *.vec); without
-    EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it is -, contains a slash, ends
-    in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is "bundled" and words follow. With -m
-    FILE, every argument is a word.
+    EMBEDDINGS is the output of nlptx pca or nlptx train (- for standard input), or a file in word2vec text format
+    (*.txt, *.vec); without EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it is -,
+    contains a slash, ends in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is "bundled"
+    and words follow. With -m FILE, every argument is a word.
 
     The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words
     (not with --analogy). In JSON, the neighbours of such a word have the key "estimated".

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.options import BUNDLED
 from nlptx.cli.precedence import with_origin
+from nlptx.errors import CorruptError
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -30,7 +31,12 @@ def load_vectors(path: str | None) -> Embeddings:
         return Model.load().embeddings()
     if is_text_file(path):
         return load_embeddings(path)
-    artifact = container.read(path, "embeddings", "model")
+    try:
+        artifact = container.read(path, "embeddings", "model")
+    except CorruptError as error:
+        if path == container.STDIN:
+            error.hint = "Standard input must be an .npz file; word2vec text is read from a file (*.txt, *.vec)."
+        raise
     if artifact.kind == "model":
         return container.build(artifact, Model.from_artifact, path).embeddings()
     return container.build(artifact, Embeddings.from_artifact, path)

@@ -148,6 +148,11 @@ def looked_up(*words, **options):
     return list(call("neighbors", *words, "--json", "-n", "1", **options).json)
 
 
+def test_text_on_standard_input_is_not_read_as_word_vectors():
+    message = call("neighbors", "-", "good", stdin="good 1 0\nbad 0 1\n", code=4).stderr
+    assert "Standard input must be an .npz file; word2vec text is read from a file (*.txt, *.vec)." in message
+
+
 def test_neighbors_uses_the_bundled_model_by_default():
     assert looked_up("friendly") == ["friendly"]
     assert looked_up("friendly", "terrible") == ["friendly", "terrible"]
