@@ -187,7 +187,7 @@ def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabu
         top = max(counts, key=counts.__getitem__)
         raise DataError(
             f"no word occurs {settings.min_count} times;"
-            f" the most frequent, {as_text(top)!r}, occurs {counts[top]} times",
+            f" the most frequent, {as_text(top)!r}, occurs {counts[top]} time{'s' * (counts[top] != 1)}",
             hint="Lower `min_count`, or use more text.",
         )
     totals = np.array([counts[word] for word in words], np.int64)

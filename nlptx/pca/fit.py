@@ -134,7 +134,8 @@ def fitting_components(
     """
     if settings.components <= words or (only_default and settings.components != PcaSettings.components):
         return settings
-    on_note(f"the vocabulary has only {words:,} words, so their vectors have {words:,} components")
+    several = f"{words:,} words, so their vectors have {words:,} components"
+    on_note(f"the vocabulary has only {'1 word, so its vector has 1 component' if words == 1 else several}")
     return replace(settings, components=words)
 
 
@@ -148,7 +149,8 @@ def check_counts(counts: Cooccurrence | StoredCooccurrence, settings: PcaSetting
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(
-            f"{settings.components} components were requested, but the vocabulary has only {words} words",
+            f"{settings.components} components were requested,"
+            f" but the vocabulary has only {words} word{'s' * (words != 1)}",
             hint=f"Set `components` to {words} or less, or count more text (or with a lower `min_count`) first.",
         )
     if not counts.matrix.indptr[-1]:

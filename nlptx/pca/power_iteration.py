@@ -93,6 +93,7 @@ def power_iteration(
     Raises:
         NlptxError: the iteration does not converge within ``max_products``.
     """
+    chosen_block = block
     block, degree = automatic(size, count, block, degree)
     found = progress = spent = columns = 0
     open_residual = 1.0
@@ -112,7 +113,7 @@ def power_iteration(
     start_image = multiply(start)
     while found < count:
         if spent >= max_products:
-            raise _no_convergence(found, count, spent, tolerance, open_residual)
+            raise _no_convergence(found, count, spent, tolerance, open_residual, chosen_block)
         end = min(size, found + degree * start.shape[1])
         goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
@@ -185,11 +186,14 @@ def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> t
     return converged, residuals / np.where(zero, 20 * rounding / tolerance, values)
 
 
-def _no_convergence(found: int, count: int, spent: int, tolerance: float, residual: float) -> NlptxError:
+def _no_convergence(
+    found: int, count: int, spent: int, tolerance: float, residual: float, chosen_block: int
+) -> NlptxError:
+    advice = "ask for fewer `components`, or leave `block` at 0" if chosen_block else "or ask for fewer `components`"
     largest = f"; the largest residual of the remaining components is {residual:.1e}, above {tolerance:.1e}"
     return NlptxError(
         f"PCA found {found} of {count} components in {spent} matrix products{largest if residual else ''}",
-        hint="Raise `tolerance` or `max_products`, ask for fewer `components`, or leave `block` at 0.",
+        hint=f"Raise `tolerance` or `max_products`, {advice}.",
     )
 
 

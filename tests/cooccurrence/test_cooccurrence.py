@@ -482,3 +482,8 @@ def test_memory_options_do_not_change_the_file(tmp_path):
     for options in ((), ("--memory", "0.1G", "--tmp-dir", "."), ("--memory", "99999999T"), ("--memory", "9" * 400)):
         run("cooccur", "corpus.txt", *options, "-o", f"counts{len(options)}.npz", cwd=tmp_path)
     assert (tmp_path / "counts0.npz").read_bytes() == (tmp_path / "counts4.npz").read_bytes()
+
+
+def test_a_word_that_occurs_once_is_described_in_the_singular():
+    with pytest.raises(DataError, match="'good', occurs 1 time\n"):
+        count(["good"], CountSettings(min_count=2), 1)

@@ -278,6 +278,12 @@ def test_the_default_number_of_components_is_lowered_to_the_number_of_words():
     assert notes == ["the vocabulary has only 4 words, so their vectors have 4 components"]
     with pytest.raises(DataError, match="99 components were requested"):
         fit_pca(counts, PcaSettings(components=99))
+    notes.clear()
+    one_word = counts_of([[2.0]])
+    assert fit_pca(one_word, PcaSettings(transform="log"), on_note=notes.append).vectors.shape == (1, 1)
+    assert notes == ["the vocabulary has only 1 word, so its vector has 1 component"]
+    with pytest.raises(DataError, match="has only 1 word\n"):
+        fit_pca(one_word, PcaSettings(components=2))
 
 
 @pytest.mark.parametrize(("text", "hint"), [("good good good", "`transform=log`"), ("good", "several words")])

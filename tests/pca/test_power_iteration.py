@@ -317,6 +317,10 @@ def test_no_convergence_reports_progress_and_advice():
         solve(matrix, 3, tolerance=1e-12, block=1, degree=1, max_products=5)
     assert "`tolerance`" in str(caught.value)
     assert "`max_products`" in str(caught.value)
+    assert "leave `block` at 0" in str(caught.value)
+    with pytest.raises(NlptxError) as caught:
+        solve(matrix, 3, tolerance=1e-12, max_products=1)
+    assert caught.value.hint == "Raise `tolerance` or `max_products`, or ask for fewer `components`."
 
 
 def test_no_convergence_although_all_pairs_so_far_have_converged():
