@@ -253,11 +253,14 @@ def test_errors_of_pca(tmp_path):
     assert code == 4
     assert message.startswith("texts.txt: ")
     artifact = read("counts.npz")
-    artifact.arrays["data"] = artifact.arrays["data"] + (np.arange(len(artifact.arrays["data"])) == 1)
-    write("counts.npz", artifact)
-    code, message = failure("pca", "counts.npz", "--components", "3", "--cluster", "local:2", "-o", "vectors.npz")
-    assert code == 4
-    assert message.startswith("counts.npz: the matrix of counts is not symmetric")
+    data = artifact.arrays["data"]
+    for changed, reason in ((data + (np.arange(len(data)) == 1), "is not symmetric"), (-data, "contains a count")):
+        artifact.arrays["data"] = changed
+        write("counts.npz", artifact)
+        code, message = failure("pca", "counts.npz", "--components", "3", "--cluster", "local:2", "-o", "vectors.npz")
+        assert code == 4
+        assert message.startswith("counts.npz: the matrix")
+        assert reason in message
     assert written(tmp_path) == ["counts.npz", "texts.txt"]
 
 
