@@ -102,12 +102,6 @@ class Command(click.Command):
                 found[str(option.name)].add(other)
         return found
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, args)
-        if not ctx.resilient_parsing:
-            _refuse_exclusive(ctx)
-        return rest
-
     def make_parser(self, ctx: click.Context) -> Any:
         """Return a parser that records what is on the command line, and rejects repeated options.
 
@@ -127,6 +121,7 @@ class Command(click.Command):
         return parser
 
     def invoke(self, ctx: click.Context) -> Any:
+        _refuse_exclusive(ctx)  # not while parsing, because `train` also parses options of other commands
         if not ctx.params.get("quiet"):
             note_unknown_variables(ctx)
         return super().invoke(ctx)
@@ -173,7 +168,8 @@ def _refuse_exclusive(ctx: click.Context) -> None:
     for option in ctx.command.params:
         for other, message in option.excludes.items() if isinstance(option, Option) else ():
             if _is_set(ctx, str(option.name)) and _is_set(ctx, other):
-                raise click.UsageError(message.format(with_origin(ctx, str(option.name)), with_origin(ctx, other)))
+                names = with_origin(ctx, str(option.name)), with_origin(ctx, other)
+                raise click.UsageError(message.format(*names), ctx)
 
 
 def _is_set(ctx: click.Context, name: str) -> bool:

@@ -1,6 +1,6 @@
 """The option ``--config FILE``, which reads options of the stages from a TOML file with one section per stage.
 
-The order of precedence, from highest to lowest, is: command line, file, environment variable, preset, default.
+See :mod:`nlptx.cli.precedence` for the order of precedence.
 """
 
 from __future__ import annotations

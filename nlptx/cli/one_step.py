@@ -9,8 +9,7 @@ import click
 from click.core import ParameterSource
 
 from nlptx.cli.config import SECTIONS, stage_command
-from nlptx.cli.options import PRESET
-from nlptx.cli.precedence import CONFIG_FILE, CONFIGURED
+from nlptx.cli.precedence import CONFIG_FILE, CONFIGURED, PRESET
 from nlptx.cli.reporter import Reporter
 from nlptx.cli.stage_facts import count_facts, note_dropped_words, pca_facts
 from nlptx.settings import CountSettings, PcaSettings, Settings

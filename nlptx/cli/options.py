@@ -14,15 +14,13 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.option_names import as_options
-from nlptx.cli.precedence import OVERRIDES, configured, stage_of
+from nlptx.cli.precedence import EFFORT, OVERRIDES, PRESET, configured, stage_of
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
 from nlptx.settings import DEFAULT_MEMORY, MAIN, MIN_MEMORY, SEED, Settings
 
 Function = Callable[..., Any]
-# Prefixes of the keys in ``context.meta`` for the chosen preset and effort. The name of the command follows the prefix.
-PRESET, EFFORT = "nlptx.preset", "nlptx.effort"
 # The word that users write instead of a path to choose the bundled model; reports show it too.
 BUNDLED = "bundled"
 

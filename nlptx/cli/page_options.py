@@ -11,8 +11,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
-from nlptx.cli.options import EFFORT, PRESET
-from nlptx.cli.precedence import CONFIG_FILE
+from nlptx.cli.precedence import CONFIG_FILE, EFFORT, PRESET
 
 # Options that do not change the page; the command that is shown on the page omits them.
 _NOT_SHOWN = {
@@ -85,7 +84,8 @@ def this_command(report: str) -> str:
 
 def _other_defaults(context: click.Context) -> dict[str, str | None]:
     """Return the values of the options that replace default values. Click does not pass these values to commands."""
-    keys = {"config": CONFIG_FILE} | {key.rpartition(".")[2]: f"{key}.{context.info_name}" for key in (PRESET, EFFORT)}
+    command = context.info_name
+    keys = {"config": CONFIG_FILE, "preset": f"{PRESET}.{command}", "effort": f"{EFFORT}.{command}"}
     return {name: context.meta.get(key) for name, key in keys.items()}
 
 

@@ -105,7 +105,7 @@ def pca(
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
     )
-    if not run.json and not run.reporter.quiet:
+    if not stage.run.json and not run.reporter.quiet:
         shown = [(number, *row) for number, row in enumerate(rows, start=1)]
         shown = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], shown[-1]]
         run.reporter.table(

@@ -1,6 +1,7 @@
 """Which of several sources sets an option, and which options are ignored because they exclude others.
 
-The order of precedence, from highest to lowest, is: command line, file, environment variable, preset, default.
+The order of precedence, from highest to lowest, is: command line, file, environment variable, preset or effort,
+default. However, the settings that ``--effort`` on the command line determines take precedence over the file.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from click.core import ParameterSource
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Key in click.Context.meta for settings that take precedence over those of the --config file, in the same form.
 OVERRIDES = "nlptx.overrides"
+# Prefixes of the keys in click.Context.meta for the chosen preset and effort, followed by the name of the command.
+PRESET, EFFORT = "nlptx.preset", "nlptx.effort"
 # If a section of the --config file sets these options, they apply only to the command that has the name of the section.
 # Other commands that read the section, such as tune, ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
 # Prefix of the key in click.Context.meta for the Python names of the options and arguments on the command line. It is
 # followed by the name of the command.
 TYPED = "nlptx.typed"
-# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file.
+# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file. (It also
+# contains presets and efforts, but these set only options that exclude no other.)
 _PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 
@@ -63,10 +67,15 @@ def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
 
 
 def origin_of(ctx: click.Context, name: str) -> str | None:
-    """Return the variable, or the section of the file, that sets an option; None if neither does."""
+    """Return what sets an option: a variable, a section of the file, a preset or an effort. Otherwise, return None."""
     source = ctx.get_parameter_source(name)
-    if name in configured(ctx) and source is not ParameterSource.COMMANDLINE:
-        return f"[{stage_of(ctx)}] in {ctx.meta[CONFIG_FILE]}"
+    if source is ParameterSource.DEFAULT_MAP:
+        overridden = name in ctx.meta.get(OVERRIDES, {}).get(stage_of(ctx), {})
+        if name in configured(ctx) and not overridden:
+            return f"[{stage_of(ctx)}] in {ctx.meta[CONFIG_FILE]}"
+        chosen = {"--preset": PRESET, "--effort": EFFORT}
+        found = {option: ctx.meta.get(f"{prefix}.{ctx.info_name}") for option, prefix in chosen.items()}
+        return next((f"{option} {value}" for option, value in found.items() if value is not None), None)
     return f"{ctx.auto_envvar_prefix}_{name.upper()}" if source is ParameterSource.ENVIRONMENT else None
 
 

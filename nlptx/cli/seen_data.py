@@ -19,12 +19,15 @@ SEEN = {
 def seen_in(model: Model, data: LabelledData) -> str | None:
     """Return "training" or "validation" if the model was trained or validated on the data.
 
-    Otherwise, return None. If the data repeats all texts for several seeds, the texts of one seed are looked up too.
+    Otherwise, return None. If the data repeats all texts for several seeds, in a column ``seed``, the texts of one seed
+    are looked up too.
     """
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import rows_of_one_seed
 
-    digests = {data.sha256, digest(rows_of_one_seed(data.documents))}
+    digests, rows = {data.sha256}, rows_of_one_seed(data.documents)
+    if len(rows) < len(data.documents):
+        digests.add(digest(rows))
     for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
         if not digests.isdisjoint(model.source.get(name) for name in names):
             return use

@@ -42,9 +42,7 @@ class StageRun:
             if of_highest_precedence("json", "output") != ["output"]:
                 context = click.get_current_context()
                 json, to_stdout = with_origin(context, "json"), with_origin(context, "output", " -")
-                raise click.UsageError(
-                    f"{json} prints to standard output, so the artifact cannot be written there; leave {to_stdout} out."
-                )
+                raise click.UsageError(f"{json} and {to_stdout} both write to standard output; use -o FILE.")
             run = replace(run, json=False)
         if output == STDOUT and sys.stdout.isatty():
             raise click.UsageError(

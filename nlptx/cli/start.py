@@ -57,10 +57,9 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     for name, theirs in settings_of_model(start).items():
         ours = getattr(settings, name)
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT and ours != theirs:
-            option = "--" + name.replace("_", "-")
-            given_option = with_origin(context, name)
+            option = with_origin(context, name)
             raise click.UsageError(
-                f"{given_option} is {ours}, but the model to start from has {theirs}; leave {option} out, or use -e."
+                f"{option} is {ours}, but the model to start from has {theirs}; leave it out, or use -e."
             )
     return start
 

@@ -80,7 +80,7 @@ class LabelledPredictions:
     def unanswered_note(self) -> str:
         """Note that gives the number of texts without a prediction; empty if every text has one."""
         missing = self.unanswered
-        return f"{missing:,} of {len(self):,} texts have no answer, which counts as wrong" if missing else ""
+        return f"texts without an answer, which counts as wrong: {missing:,} of {len(self):,}" if missing else ""
 
     def take(self, rows: NDArray) -> Self:
         """Return the predictions for some texts; ``rows`` contains their indices, or a bool for each text."""

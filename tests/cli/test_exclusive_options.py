@@ -141,3 +141,10 @@ def test_options_from_the_same_source_are_rejected_and_the_source_is_named(varia
         monkeypatch.setenv(f"NLPTX_{name}", value)
     code, message = failure(*words)
     assert (code, says in message) == (2, True), message
+
+
+def test_options_that_exclude_each_other_in_an_earlier_stage_do_not_stop_training(monkeypatch):
+    monkeypatch.setenv("NLPTX_COOCCUR_SHARD", "1/2")
+    monkeypatch.setenv("NLPTX_COOCCUR_CLUSTER", "local:2")
+    call(*TRAIN)
+    assert Path("m.npz").exists()
