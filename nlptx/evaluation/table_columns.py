@@ -1,4 +1,4 @@
-"""Finds the columns of a table of predictions."""
+"""Finds the columns of a table of predictions, and reads the predicted labels."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def read_cells(
         path: path of the table, for messages.
         documents: the rows of the table.
         reading: name of the column with the true labels, and the separator for multi-label data.
-        labels_known: whether the true labels are known from another file. If the table has no other predictions, its
-            label column is then read as the prediction.
+        labels_known: whether the true labels are known from another file. If the table has neither predicted labels nor
+            probabilities, its label column is then read as the prediction.
         on_note: called with a note if a column with another name than ``predicted`` is read as the prediction.
 
     Raises:

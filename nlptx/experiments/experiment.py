@@ -76,7 +76,7 @@ class Experiment:
         separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:
-        LabelError: there are fewer than two labels, or a label is ``?``, is empty or has extra white space.
+        LabelError: there are fewer than two labels, or a label is ``?``, is empty, or cannot be read from files.
     """
 
     texts: Sequence[str]

@@ -32,6 +32,7 @@ from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.halving import MEASURES, OutOfTimeError, RunSteps, Search, Trial
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.search_space import SearchSpace, Values, values_of
+from nlptx.ngrams.cross_fit import MANY_TEXTS
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.text.tokenizer import Tokenizer
@@ -146,8 +147,8 @@ def tune(
 
 def _automatic(experiment: Experiment, recipe: Recipe) -> Values:
     """Return the values that automatic settings have in all folds, as ``stage.setting`` -> value."""
-    if recipe.vectors is None:
-        return {}
+    if recipe.vectors is None or len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
+        return {}  # for many texts, the automatic setting also drops rare n-grams if they need too much memory
     vectors, labels = recipe.vectors, len(experiment.label_names)
     if isinstance(vectors, OwnEmbeddings):
         tokenizer = Tokenizer(vectors.cooccur.tokenizer, vectors.cooccur.lowercase)

@@ -201,7 +201,7 @@ def fit_operator(
         on_round=on_round,
     )
     # X^T X has no negative eigenvalues, so a negative value is a rounding error.
-    eigenvalues = np.where(pairs.values > 0, pairs.values, 0)
+    eigenvalues = np.maximum(pairs.values, 0)
     vectors = rows.forward(pairs.vectors)
     weight = settings.eigenvalue_weight
     weights = cosine_weights(

@@ -43,8 +43,8 @@ def write_crossvalidation_page(
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        result: results of all folds. With several seeds, everything except the means and the
-            results of the folds shows the predictions of the first seed.
+        result: results of all folds. With several seeds, everything except the means and the results of the folds shows
+            the predictions of the first seed.
         documents: the texts of the experiment.
         data: paths of the labelled data.
         command: command that makes the page; not shown if empty.

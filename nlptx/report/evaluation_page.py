@@ -120,7 +120,7 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "lengths": lengths,
         "texts": texts,
         "texts_note": (
-            f"{len(texts):,} of {counted(report.texts, 'text')} {verb} listed: the errors with the highest confidence"
+            f"Listed: {len(texts):,} of {counted(report.texts, 'text')}, first the errors with the highest confidence"
             f" (at most {MAX_ERRORS}), then the texts with the lowest confidence (at most {MAX_UNCERTAIN})."
         ),
         "facts": None if evaluation.model is None else describe_model(evaluation.model, kept.source),

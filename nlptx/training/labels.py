@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from nlptx.classifier.label_types import as_number
+from nlptx.corpus.document import label_name
 from nlptx.errors import LabelError
 
 # Common scales of label names, from worst to best.
@@ -80,23 +81,23 @@ def check_usable(labels: Iterable[str]) -> None:
     """Check that labels can be written to tables and read from them.
 
     Raises:
-        LabelError: a label is empty or has extra white space, which is removed when labels are read, or a label is
-            ``?``, which means "no answer" in tables of predictions.
+        LabelError: a label is empty, files would be read with another spelling of it, or a label is ``?``, which means
+            "no answer" in tables of predictions.
     """
     for label in labels:
-        clean = " ".join(label.split())
+        clean = label_name(label)
         if not clean:
             raise LabelError("a label is empty", hint="Leave out texts without a label, or pass them as `unlabelled`.")
         if label != clean:
             raise LabelError(
-                f"the label {label!r} has extra white space; expected {clean!r}",
-                hint="Remove white space around labels, line breaks and repeated spaces: labels in files are read"
-                " without them.",
+                f"the label {label!r} would be read from a file as {clean!r}",
+                hint="Use this spelling: without white space around it, line breaks and repeated spaces, and with"
+                " composed letters (Unicode NFC).",
             )
         if label == _NO_ANSWER:
             raise LabelError(
                 f'{label!r} cannot be used as a label, because it means "no answer" in tables of predictions',
-                hint="Rename it with `label_map`, or leave out the texts with this label.",
+                hint="Rename it (`label_map` does so when files are read), or leave out the texts with this label.",
             )
 
 

@@ -153,7 +153,7 @@ def test_the_page_about_one_text_has_no_plural(tmp_path):
     assert not re.search(r"\b1 texts", source)
     for part in (
         "of 1 text is predicted correctly",
-        "1 of 1 text is listed",
+        "Listed: 1 of 1 text,",
         ">1 text</title>",
         'aria-label="1 text, true',
     ):
@@ -166,17 +166,17 @@ def test_a_page_counts_texts_without_an_answer(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["text,label,predicted,confidence", *rows]) + "\n")
     call("evaluate", "-m", tmp_path / "t.csv", "-q", "--report", tmp_path / "r.html")
     page = page_of(tmp_path / "r.html")
-    assert page.find("ul", class_="notes")[0][1].strip() == "2 of 5 texts have no answer, which counts as wrong"
+    assert page.find("ul", class_="notes")[0][1].strip() == "texts without an answer, which counts as wrong: 2 of 5"
     cells = [text for found, text in page.find("a") if "data-true" in found]
     shares = [text.split("\n")[0].replace("\u00a0", " ") for text in cells]
     assert shares == ["125.0 %", "125.0 %", "00.0 %", "1100.0 %"]
-    assert "also of those without an answer" in page.text()
+    assert "including those without an answer" in page.text()
     listed = [" ".join(text.split()) for _, text in page.find("p", class_="verdict")]
     unanswered = [text for text in listed if "no answer" in text]
     assert (len(listed), len(unanswered)) == (5, 2)
     assert not any("predicted" in text or "%" in text for text in unanswered)
     call("compare", tmp_path / "t.csv", tmp_path / "t.csv", "-q", "--report", tmp_path / "c.html")
-    assert page_of(tmp_path / "c.html").text().count("2 of 5 texts have no answer") == 2
+    assert page_of(tmp_path / "c.html").text().count("texts without an answer, which counts as wrong: 2 of 5") == 2
 
 
 def test_with_abstain_the_page_says_how_many_texts_are_evaluated(report, work, tmp_path):
@@ -212,7 +212,7 @@ def test_large_data_gives_a_small_page(work, model, tmp_path):
     (tmp_path / "d.tsv").write_text("\n".join([lines[0], *long]) + "\n")
     call("evaluate", tmp_path / "d.tsv", "-m", model, "-q", "--report", tmp_path / "r.html")
     assert (tmp_path / "r.html").stat().st_size < 400_000
-    assert "of 310 texts are listed" in page_of(tmp_path / "r.html").text()
+    assert "of 310 texts, first the errors" in page_of(tmp_path / "r.html").text()
 
 
 def test_with_many_labels_confusions_are_listed_and_six_curves_are_drawn(work, tmp_path):

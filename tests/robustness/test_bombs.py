@@ -239,6 +239,7 @@ def test_overlapping_entries(tmp_path):
     array = npy(np.zeros(1000))
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
         file.writestr("x.npy", array)
+        file.writestr("header.npy", array)
         first = file.filelist[0]
         for number in range(50):
             again = zipfile.ZipInfo(f"x{number}.npy")
