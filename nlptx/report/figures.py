@@ -57,7 +57,7 @@ def ranking_charts(
         return []
     left = len(labels) - len(found)
     note = f" The {len(found)} most frequent labels are shown." if left and len(labels) > 2 else ""
-    single, first = len(found) == 1, found[0][1]
+    single, (first_column, first) = len(found) == 1, found[0]
     precision = first.average_precision
     roc = [
         Series(f"{labels[column]} (area {curves.area:.3f})", curves.roc, 1 + i)
@@ -67,9 +67,8 @@ def ranking_charts(
         Series(f"{labels[column]} (average precision {curves.average_precision:.3f})", curves.precision_recall, 1 + i)
         for i, (column, curves) in enumerate(found)
     ]
-    subject = (
-        f"The curve is for the label {labels[column]}." if single else "Each curve is for one label against all others."
-    )
+    of_one = f"The curve is for the label {labels[first_column]}."
+    subject = of_one if single else "Each curve is for one label against all others."
     return [
         Chart(
             "roc",

@@ -50,6 +50,12 @@ def test_the_area_under_a_thinned_curve_is_that_of_all_points():
     assert f"The area under the curve is {roc_auc(scores, targets == 1):.3f}." in roc.caption
 
 
+def test_the_only_label_with_a_curve_is_named():
+    targets = np.array([[True, True], [False, True], [True, True]])
+    roc, _ = ranking_charts(["good", "long"], np.array([[0.9, 0.9], [0.2, 0.8], [0.7, 0.9]]), targets, several=True)
+    assert "for the label good" in roc.caption
+
+
 def test_a_coverage_curve_of_one_point_is_drawn_as_a_dot():
     for confidence, kind in (([0.7, 0.7], "dots"), ([0.7, 0.8], "line")):
         curve = CoverageCurve.of(np.array(confidence), np.array([True, False]))
