@@ -10,6 +10,9 @@ from nlptx.corpus.columns import matching_columns
 
 V = TypeVar("V")
 
+# Written instead of a label if a text has no known word, or if the confidence is too low.
+NO_LABEL = "?"
+
 
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]

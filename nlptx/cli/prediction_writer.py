@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nlptx.classifier.prediction_columns import free_names, prediction_columns
+from nlptx.classifier.prediction_columns import NO_LABEL, free_names, prediction_columns
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
 from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nlptx.corpus.source import Source
 
 
-# Label of a text that has no known word, or whose confidence is too low.
-NO_LABEL = "?"
 # Text that is printed if a multi-label model predicts no label. Cells of tables are left empty instead.
 NONE_OF_THEM = "-"
 # Input format -> output format, for the input formats that are not also output formats.

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.prediction_columns import NO_LABEL
 from nlptx.errors import LabelError
 from nlptx.evaluation.label_union import unite_labels
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
@@ -71,13 +72,13 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: 
     """
     if np.ndim(row):
         return separator.join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)
-    return "?" if row == NO_ANSWER else predictions.label_names[int(row)]
+    return NO_LABEL if row == NO_ANSWER else predictions.label_names[int(row)]
 
 
 def predicted_text(predictions: LabelledPredictions, row: int, separator: str = "; ") -> str:
     """Return the prediction for the text with index ``row`` as a str, as :func:`label_text` does."""
     if not predictions.is_answered(row):
-        return "?"
+        return NO_LABEL
     return label_text(predictions, predictions.predicted[row], separator)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.classifier.prediction_columns import NO_LABEL
 from nlptx.corpus.document import Document, label_name
 from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
-_NO_ANSWER = ("", "?")
+_NO_ANSWER = ("", NO_LABEL)
 # Maximum error of a probability that was rounded to two decimals.
 _ROUNDING = 0.005
 # A difference of at most this much between the sum of the probabilities and 1 is not reported.
@@ -38,7 +39,7 @@ def read_predicted(documents: Sequence[Document], column: str, separator: str | 
 def is_answered(document: Document, column: str) -> bool:
     """Return whether the column with the predicted labels does not contain ``?``, alone or in a list."""
     value = (document.fields or {}).get(column)
-    return all(str(each).strip() != "?" for each in (value if isinstance(value, list) else [value]))
+    return all(str(each).strip() != NO_LABEL for each in (value if isinstance(value, list) else [value]))
 
 
 def _cell(value: Any, column: str, where: str, separator: str | None) -> str | None:

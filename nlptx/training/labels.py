@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from nlptx.classifier.label_types import as_number
+from nlptx.classifier.prediction_columns import NO_LABEL
 from nlptx.corpus.document import label_name
 from nlptx.errors import LabelError
 
@@ -20,8 +21,6 @@ _SCALES = (
 
 # Spellings of a missing value.
 _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
-# Label that means "no answer" in tables of predictions.
-_NO_ANSWER = "?"
 # With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
 # measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
@@ -94,7 +93,7 @@ def check_usable(labels: Iterable[str]) -> None:
                 hint="Use this spelling: without white space around it, line breaks and repeated spaces, and with"
                 " composed letters (Unicode NFC).",
             )
-        if label == _NO_ANSWER:
+        if label == NO_LABEL:
             raise LabelError(
                 f'{label!r} cannot be used as a label, because it means "no answer" in tables of predictions',
                 hint="Rename it (`label_map` does so when files are read), or leave out the texts with this label.",
@@ -112,9 +111,9 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
     ['labels 1, 2, 3 are read as a scale; if they are names, use `label_order=none`']
     """
     counts = Counter(labels)
-    if _NO_ANSWER in counts:
+    if NO_LABEL in counts:
         yield (
-            f"label {_NO_ANSWER!r} ({_texts(counts[_NO_ANSWER])}) cannot be used for training, because it means"
+            f"label {NO_LABEL!r} ({_texts(counts[NO_LABEL])}) cannot be used for training, because it means"
             ' "no answer" in tables of predictions; rename it with `label_map`, or leave these rows out'
         )
     for label in sorted(counts):
