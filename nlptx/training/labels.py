@@ -80,18 +80,24 @@ def check_usable(labels: Iterable[str]) -> None:
     """Check that labels can be written to tables and read from them.
 
     Raises:
-        LabelError: a label is empty, files would be read with another spelling of it, or a label is ``?``, which means
-            "no answer" in tables of predictions.
+        LabelError: a label is empty, has extra white space, which is removed when labels are read, or differs from
+            another only in how accents are written; or a label is ``?``, which means "no answer" in tables of
+            predictions.
     """
+    spellings: dict[str, str] = {}
     for label in labels:
-        clean = label_name(label)
+        clean = " ".join(label.split())
         if not clean:
             raise LabelError("a label is empty", hint="Leave out texts without a label, or pass them as `unlabelled`.")
         if label != clean:
             raise LabelError(
                 f"the label {label!r} would be read from a file as {clean!r}",
-                hint="Use this spelling: without white space around it, line breaks and repeated spaces, and with"
-                " composed letters (Unicode NFC).",
+                hint="Remove white space around labels, line breaks and repeated spaces.",
+            )
+        if (other := spellings.setdefault(label_name(label), label)) != label:
+            raise LabelError(
+                f"the labels {other!a} and {label!a} would be read from a file as the same label",
+                hint="Write the accents in the same way (Unicode NFC).",
             )
         if label == NO_LABEL:
             raise LabelError(

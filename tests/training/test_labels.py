@@ -52,7 +52,6 @@ def test_the_label_for_no_answer_is_refused():
     ("label", "says"),
     [
         ("neg ", "the label 'neg ' would be read from a file as 'neg'"),
-        ("cafe\u0301", "would be read from a file as 'caf\u00e9'"),
         ("very\nbad", "would be read from a file as 'very bad'"),
         ("", "a label is empty"),
         (" ", "a label is empty"),
@@ -64,6 +63,11 @@ def test_labels_that_files_cannot_contain_are_refused(label, says):
         with pytest.raises(LabelError) as caught:
             train()
         assert says in str(caught.value)
+
+
+def test_labels_that_differ_only_in_how_accents_are_written_are_refused():
+    with pytest.raises(LabelError, match="would be read from a file as the same label"):
+        nlptx.fit(["a good film", "a bad film"] * 10, ["\u00e9t\u00e9", "e\u0301te\u0301"] * 10, jobs=1)
 
 
 @pytest.mark.parametrize(
