@@ -17,8 +17,8 @@ _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"
 # Pairs of numbers that mean negative and positive if both numbers occur in the data. A single number may mean something
 # else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
-# A model whose labels are one of these pairs distinguishes negative from positive texts.
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
+# A model whose labels are one of these pairs distinguishes negative from positive texts.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 

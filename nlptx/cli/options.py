@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.option_names import as_options
-from nlptx.cli.precedence import EFFORT, OVERRIDES, PRESET, configured, stage_of
+from nlptx.cli.precedence import OVERRIDES, chosen_defaults, configured, stage_of
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
@@ -229,12 +229,12 @@ def _defaults_option(
         if value is None:
             return
         stage, chosen = stage_of(context), known[value].get(stage_of(context), {})
-        if name == "--effort" and context.get_parameter_source("effort") is ParameterSource.COMMANDLINE:
+        if parameter.name == "effort" and context.get_parameter_source("effort") is ParameterSource.COMMANDLINE:
             set_by_any = {setting for effort in known.values() for setting in effort.get(stage, {})}
             defaults = {item.name: item.default for item in context.command.params if item.name in set_by_any}
             context.meta[OVERRIDES] = {stage: {**defaults, **chosen}}
         context.default_map = {**chosen, **configured(context)}
-        context.meta[f"{PRESET if name == '--preset' else EFFORT}.{context.info_name}"] = value
+        chosen_defaults(context)[str(parameter.name)] = value
 
     kind = click.Choice(list(known))
     details: dict[str, Any] = {"group": group, "help": help_text, "excludes": excludes}

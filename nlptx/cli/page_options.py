@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
-from nlptx.cli.precedence import CONFIG_FILE, EFFORT, PRESET
+from nlptx.cli.precedence import CONFIG_FILE, chosen_defaults
 
 # Options that do not change the page; the command that is shown on the page omits them.
 _NOT_SHOWN = {
@@ -65,7 +65,7 @@ def this_command(report: str) -> str:
             not depend on the name of its file.
     """
     context = click.get_current_context()
-    values = {**context.params, **_other_defaults(context), "report": report}
+    values = {**context.params, **chosen_defaults(context), "config": context.meta.get(CONFIG_FILE), "report": report}
     words = ["nlptx", str(context.info_name)]
     for parameter in context.command.params:
         value = values.get(str(parameter.name))
@@ -80,13 +80,6 @@ def this_command(report: str) -> str:
         if isinstance(parameter, click.Option) and given and name not in _NOT_SHOWN:
             words += _as_words(parameter, values[name])
     return shlex.join(words)
-
-
-def _other_defaults(context: click.Context) -> dict[str, str | None]:
-    """Return the values of the options that replace default values. Click does not pass these values to commands."""
-    command = context.info_name
-    keys = {"config": CONFIG_FILE, "preset": f"{PRESET}.{command}", "effort": f"{EFFORT}.{command}"}
-    return {name: context.meta.get(key) for name, key in keys.items()}
 
 
 def _file_over_effort(context: click.Context) -> bool:

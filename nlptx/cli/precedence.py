@@ -15,8 +15,8 @@ from click.core import ParameterSource
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Key in click.Context.meta for settings that take precedence over those of the --config file, in the same form.
 OVERRIDES = "nlptx.overrides"
-# Prefixes of the keys in click.Context.meta for the chosen preset and effort, followed by the name of the command.
-PRESET, EFFORT = "nlptx.preset", "nlptx.effort"
+# Prefix of the key in click.Context.meta for the options that choose other defaults; see :func:`chosen_defaults`.
+_CHOSEN = "nlptx.chosen"
 # If a section of the --config file sets these options, they apply only to the command that has the name of the section.
 # Other commands that read the section, such as tune, ignore them.
 _OF_THE_STAGE_ALONE = ("output", "resume")
@@ -52,8 +52,16 @@ def excluding(ctx: click.Context, name: str) -> set[str]:
     return getattr(ctx.command, "excluding", {}).get(name, set())
 
 
+def chosen_defaults(ctx: click.Context) -> dict[str, str]:
+    """Return the options that choose other defaults, ``preset`` or ``effort``, with their values.
+
+    The result can be changed. Click does not pass these values to commands, because their effect is on other options.
+    """
+    return ctx.meta.setdefault(f"{_CHOSEN}.{ctx.info_name}", {})
+
+
 def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
-    """Return an option with its origin, such as ``--lr (from NLPTX_TRAIN_LR)``.
+    """Return the name of an option and where its value comes from, such as ``--lr (from NLPTX_TRAIN_LR)``.
 
     Args:
         ctx: context of a command.
@@ -73,9 +81,7 @@ def origin_of(ctx: click.Context, name: str) -> str | None:
         overridden = name in ctx.meta.get(OVERRIDES, {}).get(stage_of(ctx), {})
         if name in configured(ctx) and not overridden:
             return f"[{stage_of(ctx)}] in {ctx.meta[CONFIG_FILE]}"
-        chosen = {"--preset": PRESET, "--effort": EFFORT}
-        found = {option: ctx.meta.get(f"{prefix}.{ctx.info_name}") for option, prefix in chosen.items()}
-        return next((f"{option} {value}" for option, value in found.items() if value is not None), None)
+        return next((f"--{option} {value}" for option, value in chosen_defaults(ctx).items()), None)
     return f"{ctx.auto_envvar_prefix}_{name.upper()}" if source is ParameterSource.ENVIRONMENT else None
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import Embeddings
 
-# Options that ``--start`` excludes; see :class:`nlptx.cli.command.Option`.
+# The argument ``excludes`` of the option ``--start``; see :class:`nlptx.cli.command.Option`.
 ONE_ORIGIN = {"embeddings": "{1} and {0} both set the word vectors; use only one of them."}
 
 

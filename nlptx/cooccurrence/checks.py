@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -47,24 +48,26 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
 
 
 def check_symmetric(matrix: sp.csr_matrix) -> None:
-    """Raise DataError if a (V, V) matrix of counts is not symmetric.
+    """Raise DataError if a (V, V) matrix of counts is not symmetric."""
+    if not have_symmetric_counts([matrix]):
+        raise DataError(NOT_SYMMETRIC, hint="Count all pairs of words in both orders.")
+
+
+def have_symmetric_counts(slices: Iterable[sp.csr_matrix]) -> bool:
+    """Return whether consecutive slices of rows form a symmetric (V, V) matrix of counts.
 
     The products of the matrix and of its transpose with a random vector are compared, up to rounding errors, because
     comparing all entries would take much more time and memory.
     """
-    vector = random_vector(matrix.shape[1])
-    if not products_agree(matrix @ vector, matrix.T @ vector):
-        raise DataError(NOT_SYMMETRIC, hint="Count all pairs of words in both orders.")
-
-
-def random_vector(words: int) -> NDArray:
-    """Return the vector, (V,), by which a matrix of counts and its transpose are multiplied to compare them."""
-    return np.random.default_rng(0).uniform(1, 2, words)
-
-
-def products_agree(product: NDArray, transposed: NDArray) -> bool:
-    """Return whether the products of a matrix and of its transpose with a vector, (V,), are equal up to rounding."""
-    return np.allclose(product, transposed, rtol=1e-9, atol=0)
+    products: list[NDArray] = []
+    first, vector, transposed = 0, np.zeros(0), np.zeros(0)
+    for rows in slices:
+        if not products:
+            vector, transposed = np.random.default_rng(0).uniform(1, 2, rows.shape[1]), np.zeros(rows.shape[1])
+        products.append(rows @ vector)
+        transposed += rows.T @ vector[first : first + rows.shape[0]]
+        first += rows.shape[0]
+    return np.allclose(np.concatenate(products), transposed, rtol=1e-9, atol=0)
 
 
 def check_entries(rows: sp.csr_matrix) -> None:

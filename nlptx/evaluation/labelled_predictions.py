@@ -78,7 +78,7 @@ class LabelledPredictions:
 
     @property
     def unanswered_note(self) -> str:
-        """Note that gives the number of texts without a prediction; empty if every text has one."""
+        """How many texts have no prediction, as a note for the user; empty if every text has one."""
         missing = self.unanswered
         return f"texts without an answer, which counts as wrong: {missing:,} of {len(self):,}" if missing else ""
 

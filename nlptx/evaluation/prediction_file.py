@@ -121,9 +121,10 @@ def read_predictions(
 def _labels_to_match(
     documents: Sequence[Document], reading: ReadOptions, data: LabelledData
 ) -> tuple[list[tuple[str, ...]], ...] | None:
-    """Return the true labels of the rows of a table, and those of the data, in a form that can be compared.
+    """Return the true labels in the table and in the data, mapped and in lower case, so that they can be compared.
 
-    Return None if the label column of the table may contain predictions, or if its labels may be old or new ones.
+    Return None if they cannot be compared, because the label column of the table may contain predictions, or its labels
+    may be old or new ones.
     """
     column = predicted_column(documents, reading.label_column, labels_known=True)
     if column is None or matching_columns(reading.label_column, [column]):

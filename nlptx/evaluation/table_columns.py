@@ -17,7 +17,7 @@ from nlptx.evaluation.prediction_cells import PROBABILITY_PREFIX, is_answered, r
 # Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label", and
 # other programs use the third.
 _PREDICTED = ("predicted", "predicted_label", "prediction")
-# Name of the column with the label that nlptx predict writes if the table has no such column.
+# nlptx predict writes its labels to this column, unless the table already has a column with this name.
 _LABEL = "label"
 # Prefix that nlptx adds to the name of a new column, repeatedly if necessary, if the table already has a column with
 # this name.
@@ -31,7 +31,7 @@ def find_column(documents: Sequence[Document], *names: str) -> str | None:
 
 
 def column_names(documents: Sequence[Document]) -> list[str]:
-    """Return the names of all columns of a table. Rows of JSON lines may have different columns."""
+    """Return the names of all columns. All rows are read, because each row of JSON lines may have other columns."""
     return list(dict.fromkeys(name for document in documents for name in document.fields or ()))
 
 

@@ -76,7 +76,8 @@ def _relative(path: str | Path, folder: Path) -> str:
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
     found = os.path.normpath(os.path.join(resolved, name))
     if not os.path.exists(found) or not os.path.samefile(found, path):
-        # The folder is reached through a link. The file itself may be a link to a name that a Makefile cannot contain.
+        # The name leads elsewhere because one of the folders is a symbolic link, so the links in folders are resolved.
+        # A link to the file itself is kept: the name of its target may contain characters that a Makefile cannot.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):

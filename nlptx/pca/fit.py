@@ -145,7 +145,7 @@ def product_dtype(settings: PcaSettings) -> np.dtype:
 
 
 def check_counts(counts: Cooccurrence | StoredCooccurrence, settings: PcaSettings) -> None:
-    """Raise DataError if there are fewer words than components, or if no two words occur near each other."""
+    """Raise DataError if PCA is impossible: there are too few words, or no two words occur near each other."""
     words = len(counts.vocabulary)
     if settings.components > words:
         raise DataError(

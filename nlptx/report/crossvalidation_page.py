@@ -63,11 +63,9 @@ def write_crossvalidation_page(
     spread = result.spread()
     for figure in context["figures"]:
         if (name := _MEANS.get(figure["name"])) is not None:
-            mean, low, high = (
-                _shown(name, value) for value in (spread[name].mean, spread[name].low, spread[name].high)
-            )
-            title = "accuracy" if name == "accuracy" else figure["name"]
-            figure |= {"name": f"mean {title}", "value": mean, "note": f"95\u00a0% interval {low} to {high}"}
+            each, title = spread[name], "accuracy" if name == "accuracy" else figure["name"]
+            interval = f"95\u00a0% interval {_shown(name, each.low)} to {_shown(name, each.high)}"
+            figure |= {"name": f"mean {title}", "value": _shown(name, each.mean), "note": interval}
         elif figure["name"] in ("micro-F1", "calibration error") and len(seeds) > 1:
             figure["note"] = f"only the first seed; {figure['note']}"
     context |= {

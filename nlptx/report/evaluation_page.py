@@ -22,7 +22,7 @@ from nlptx.report import figures
 from nlptx.report.figures import Confidences
 from nlptx.report.listed_texts import MAX_ERRORS, MAX_UNCERTAIN, list_texts
 from nlptx.report.model_facts import describe_model
-from nlptx.report.page import counted, write_page
+from nlptx.report.page import quantity, write_page
 from nlptx.runtime.workers import SERIAL, Workers
 
 # Maximum number of groups in a table of accuracy by the values of a column.
@@ -100,7 +100,7 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "version": __version__,
         "title": f"{kept.source} on {data}: {name}",
         "kind": name,
-        "heading": f"{_percent(report.accuracy)} of {counted(report.texts, 'text')} {verb} predicted correctly",
+        "heading": f"{_percent(report.accuracy)} of {quantity(report.texts, 'text')} {verb} predicted correctly",
         "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
         "figures": _headline(report),
         "notes": [*_answered(evaluation), *filter(None, [kept.unanswered_note]), *evaluation.notes],
@@ -120,7 +120,7 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "lengths": lengths,
         "texts": texts,
         "texts_note": (
-            f"Listed: {len(texts):,} of {counted(report.texts, 'text')}, first the errors with the highest confidence"
+            f"Listed: {len(texts):,} of {quantity(report.texts, 'text')}, first the errors with the highest confidence"
             f" (at most {MAX_ERRORS}), then the texts with the lowest confidence (at most {MAX_UNCERTAIN})."
         ),
         "facts": None if evaluation.model is None else describe_model(evaluation.model, kept.source),
@@ -189,7 +189,7 @@ def _headline(report: Report | LabelSetReport) -> list[dict[str, str]]:
         ("macro-F1", f"{report.macro_f1:.4f}", "mean F1 of the labels"),
         ("log-loss", f"{report.log_loss:.4f}", "in nats per text; lower is better"),
         ("calibration error", _percent(report.ece, 2), floor),
-        ("texts", f"{report.texts:,}", counted(len(report.classes), "label")),
+        ("texts", f"{report.texts:,}", quantity(len(report.classes), "label")),
     ]
     return [{"name": name, "value": value, "note": note} for name, value, note in rows if "nan" not in value]
 

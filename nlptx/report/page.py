@@ -92,14 +92,14 @@ def _environment() -> Environment:
     )
     environment.filters["embedded"] = lambda value: Markup(as_script_data(value))
     environment.filters["trusted"] = Markup
-    environment.filters["counted"] = counted
+    environment.filters["quantity"] = quantity
     return environment
 
 
-def counted(number: float, noun: str) -> str:
+def quantity(number: float, noun: str) -> str:
     """Return a whole number with a noun, which gets an "s" unless the number is 1.
 
-    >>> counted(1, "text"), counted(2000, "text")
+    >>> quantity(1, "text"), quantity(2000, "text")
     ('1 text', '2,000 texts')
     """
     return f"{number:,.0f} {noun}" + "s" * (number != 1)

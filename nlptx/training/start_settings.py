@@ -1,4 +1,4 @@
-"""Settings of training that starts from a model: those that the model determines, and a lower learning rate."""
+"""Settings for training that starts from a model: the model determines some of them, and lowers the learning rate."""
 
 from __future__ import annotations
 
