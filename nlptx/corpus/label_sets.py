@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, compress
 
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.label_map import label_map_notes, map_labels
@@ -63,23 +63,29 @@ def split_cells(
 
 
 def check_held_out(
-    labels: Sequence[str | tuple[str, ...]], training: Sequence[str | tuple[str, ...]], where: Sequence[str]
+    labels: Sequence[str | tuple[str, ...]],
+    training: Sequence[str | tuple[str, ...]],
+    weights: Sequence[float] | None,
+    where: Sequence[str],
 ) -> None:
     """Check that the labels of held-out texts occur in the training texts.
 
     Args:
         labels: label, or tuple of labels, of each held-out text.
         training: the same for each training text.
+        weights: weight of each training text, or None. Texts with a weight of 0 are not used for training.
         where: position of a row with this label, or with these labels, for each held-out text.
 
     Raises:
-        LabelError: a label does not occur in the training texts.
+        LabelError: a label does not occur in the training texts, or only in texts with a weight of 0.
     """
-    known = {name for each in set(training) for name in _names_in(each)}
+    used = training if weights is None else compress(training, weights)
+    known, written = ({name for each in set(found) for name in _names_in(each)} for found in (used, training))
     for each, row in zip(labels, where, strict=True):
         if unknown := _names_in(each) - known:
+            texts = "training texts with a weight above 0" if min(unknown) in written else "training texts"
             raise LabelError(
-                f"{min(unknown)!r} is not one of the labels of the training texts: {', '.join(sorted(known))}",
+                f"{min(unknown)!r} is not one of the labels of the {texts}: {', '.join(sorted(known))}",
                 where=row,
                 hint="Replace it with `label_map=OLD=NEW`, or leave out the held-out texts with this label.",
             )

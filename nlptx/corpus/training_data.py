@@ -110,7 +110,7 @@ def read_training_data(
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, SPLITS)
     cells: list[Any] = list(found.labels)
-    held_out_texts: Sequence[str] | None = None
+    validation: TrainingTexts | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled, "unlabelled"):
         more_options = replace(_options_of(names, options, (_UNLABELLED,)), label_separator=None, use_labels=False)
@@ -134,14 +134,14 @@ def read_training_data(
     if names := _names(valid, "valid"):
         held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, noted)
         validation = _read_sorted(held_out, on_document, budget, read)
-        held_out_texts = validation.texts
         cells += validation.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
     labels = read_labels(cells, options, on_note)
     found.labels = labels[: len(found.texts)]
-    if held_out_texts is not None:
-        found.valid = held_out_texts, labels[len(found.texts) :]
-        check_held_out(found.valid[1], found.labels, [validation.first_rows[str(cell)] for cell in validation.labels])
+    if validation is not None:
+        found.valid = validation.texts, labels[len(found.texts) :]
+        where = [validation.first_rows[str(cell)] for cell in validation.labels]
+        check_held_out(found.valid[1], found.labels, found.weights, where)
     found.source = source
     return found
 

@@ -132,3 +132,14 @@ def test_a_held_out_label_that_no_training_text_has_is_named_with_its_row(separa
     with pytest.raises(LabelError, match="'odd' is not one of the labels of the training texts: neg, pos") as raised:
         read_training_data(data, valid=valid, options=options)
     assert raised.value.where == f"{valid}:3"
+
+
+@pytest.mark.parametrize(("separator", "label"), [(None, "odd"), (";", "pos; odd")])
+def test_a_held_out_label_that_only_rows_of_weight_0_have_is_named_with_its_row(separator, label, tmp_path):
+    data = write(tmp_path / "data.tsv", "text\tlabel\tw\ngood\tpos\t1\nbad\tneg\t2\nodd\todd\t0\n")
+    valid = write(tmp_path / "valid.tsv", f"text\tlabel\ngood\tpos\nodd\t{label}\n")
+    options = ReadOptions(label_separator=separator, weight_column="w")
+    message = "'odd' is not one of the labels of the training texts with a weight above 0: neg, pos"
+    with pytest.raises(LabelError, match=message) as raised:
+        read_training_data(data, valid=valid, options=options)
+    assert raised.value.where == f"{valid}:3"
