@@ -37,8 +37,14 @@ def read_predicted(documents: Sequence[Document], column: str, separator: str | 
 
 
 def is_answered(document: Document, column: str) -> bool:
-    """Return whether the column with the predicted labels does not contain ``?``, alone or in a list."""
+    """Return whether there is an answer in the column with the predicted labels of multi-label data.
+
+    ``?``, alone or in a list, means no answer, and so does a missing value in JSON lines, where ``nlptx predict``
+    writes null. An empty cell of another table, or an empty list, means that no label is predicted.
+    """
     value = (document.fields or {}).get(column)
+    if value is None and document.format == "jsonl":
+        return False
     return all(str(each).strip() != NO_LABEL for each in (value if isinstance(value, list) else [value]))
 
 

@@ -4,9 +4,10 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 
 - the text and its true label, in the columns that the reading options name;
 - ``predicted``, ``predicted_label`` or ``prediction``, the predicted label. An empty cell or ``?`` means no answer,
-  which counts as wrong. (In multi-label data, an empty cell means that no label is predicted.) If there is no such
-  column, and the true labels are in another column than ``label``, then ``label`` is the predicted label if there are
-  columns ``prob_LABEL`` or ``confidence``. Otherwise, the prediction is the most probable label;
+  which counts as wrong. (In multi-label data, an empty cell or list means that no label is predicted, and null in JSON
+  lines means no answer.) If there is no such column, and the true labels are in another column than ``label``, then
+  ``label`` is the predicted label if there are columns ``prob_LABEL`` or ``confidence``. Otherwise, the prediction is
+  the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
 - ``confidence``, the probability of the predicted label. It is ignored if there are columns ``prob_LABEL``.
 """

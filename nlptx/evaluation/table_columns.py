@@ -87,7 +87,7 @@ class PredictionCells:
     Args:
         predicted: contents of the column with the predicted labels, with None for rows without an answer; None if the
             table has no such column.
-        answered: (rows,) whether the cell with the predicted labels is not ``?``.
+        answered: (rows,) for multi-label data, whether there is an answer; see :func:`.is_answered`.
         probability_columns: label -> name of the column with its probability.
     """
 

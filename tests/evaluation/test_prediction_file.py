@@ -437,6 +437,17 @@ def test_no_answer_is_never_correct_even_if_a_text_has_no_labels(tmp_path):
     assert found.confidence.tolist() == [0.9, 0, 0.7]
 
 
+def test_null_in_json_means_no_answer_but_an_empty_list_means_no_labels(tmp_path):
+    cells = [[], "", None, ["?"], ["a"]]
+    rows = [{"text": str(number), "labels": [], "predicted": cell} for number, cell in enumerate(cells)]
+    rows += [{"text": "no prediction", "labels": []}, {"text": "a", "labels": ["a", "b"], "predicted": ["a", "b"]}]
+    path = written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "a.jsonl")
+    found = read_predictions(path, ReadOptions(label_column="labels", label_separator=";"))
+    assert found.answered.tolist() == [True, True, False, False, True, False, True]
+    assert found.correct.tolist() == [True, True, False, False, False, False, True]
+    assert found.unanswered == 3
+
+
 def test_probabilities_of_several_labels_need_the_separator(tmp_path):
     path = written(tmp_path, "text,label,predicted,prob_a,prob_b\nx,a,a,0.9,0.8\ny,b,b,0.9,0.8\n")
     with pytest.raises(DataError) as caught:
