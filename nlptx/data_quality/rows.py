@@ -11,6 +11,7 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.exclusion import Exclusion
 from nlptx.corpus.label_sets import read_labels
 from nlptx.errors import DataError
+from nlptx.evaluation.groups import SEED_COLUMN
 
 # Sorted names of a text's labels. For single-label data, the tuple has length 1.
 Labels = tuple[str, ...]
@@ -21,7 +22,7 @@ class Rows:
     """The rows of labelled data.
 
     Args:
-        documents: the N documents. Columns other than the text and the label are dropped.
+        documents: the N documents. Columns other than the text, the label and the seed are dropped.
         labels: labels of each text; None for a text without a label.
         columns: names of all columns, in order of first occurrence; empty for plain text.
         unreadable: number of rows that could not be read; they are left out.
@@ -91,7 +92,8 @@ def read_rows(
             found = matching_columns(reading.label_column, document.fields)
             single_match(found, reading.label_column, document.where, "label_column")
         columns.update(dict.fromkeys(document.fields or ()))
-        documents.append(document._replace(fields=None))
+        seed = (document.fields or {}).get(SEED_COLUMN)
+        documents.append(document._replace(fields=None if seed is None else {SEED_COLUMN: seed}))
         if not len(documents) % 10_000:
             on_document(len(documents))
     if exclusion is not None:

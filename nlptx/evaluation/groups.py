@@ -15,7 +15,7 @@ from nlptx.errors import DataError
 from nlptx.metrics import wilson_interval
 
 # Name of the column that contains the seed in the predictions of nlptx crossvalidate.
-_SEED = "seed"
+SEED_COLUMN = "seed"
 # Maximum number of groups into which texts are divided by length.
 _LENGTHS = 8
 
@@ -122,7 +122,7 @@ def rows_of_one_seed(documents: Sequence[Document]) -> list[Document]:
 
 def _seeds(documents: Sequence[Document]) -> list[str]:
     """Return the seed of each row; an empty string if it has none."""
-    return [_as_text((document.fields or {}).get(_SEED)) for document in documents]
+    return [_as_text((document.fields or {}).get(SEED_COLUMN)) for document in documents]
 
 
 def seeds_note(texts: Sequence[str], consequence: str) -> str:

@@ -173,6 +173,14 @@ def test_a_model_finds_wrong_labels(work):
     assert failure("check", work / "test.tsv", "-m", work / "model.npz", "--predictions", "p.tsv")[0] == 2
 
 
+def test_a_table_that_repeats_the_training_texts_for_several_seeds_is_noticed(work, tmp_path):
+    header, *rows = (work / "train.tsv").read_text(encoding="utf-8").splitlines()
+    lines = [f"{header}\tpredicted\tseed", *(f"{row}\tpos\t{seed}" for seed in (1, 2) for row in rows)]
+    (tmp_path / "seeds.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = call("check", tmp_path / "seeds.tsv", "-m", work / "model.npz")
+    assert "the model was trained on this data" in done.stderr
+
+
 def test_hostile_inputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary.tsv").write_bytes(bytes(range(256)) * 10)
