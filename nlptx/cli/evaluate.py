@@ -41,6 +41,14 @@ _UNKNOWN = "scored with the label frequencies in the training data"
     help="Draw calibration and coverage in a .png, .svg or .pdf file (needs nlptx[plot]).",
 )
 @by_option
+@option(
+    "--label-order",
+    type=click.Choice(["auto", "none"]),
+    default="auto",
+    show_default=True,
+    group="Data",
+    help="auto: treat numeric labels in a table of predictions as ordered.",
+)
 @report_option
 @cluster_options
 @reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
@@ -52,6 +60,7 @@ def evaluate(
     abstention: Abstention,
     plot: str | None,
     by: tuple[str, ...],
+    label_order: str,
     report: str | None,
     cluster: ClusterOptions,
     reading: ReadOptions,
@@ -86,7 +95,8 @@ def evaluate(
 
     Instead of a model, -m also accepts a table with the predictions of any program. The columns of this table are text,
     label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no
-    true labels.
+    true labels. Numeric labels in a table are treated as ordered, and the report then contains their mean absolute
+    error; use --label-order none if the numbers are names.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -97,8 +107,11 @@ def evaluate(
             name = with_origin(click.get_current_context(), "cluster")
             raise click.UsageError(f"{name} has no effect if -m is a table: the texts are already scored.")
         check_names(*data, model, plot)
-        evaluate_table(data, model, min_accuracy, abstention, plot, by, report, reading, run)
+        evaluate_table(data, model, min_accuracy, abstention, plot, by, label_order, report, reading, run)
         return
+    if label_order != "auto":
+        name = with_origin(click.get_current_context(), "label_order", f" {label_order}")
+        raise click.UsageError(f"{name} needs a table of predictions (-m); a model stores the order of its labels.")
     if model == "-" and not data:
         raise click.UsageError(
             "a table of predictions cannot be read from standard input; name its file. If -m - is a model, name DATA."

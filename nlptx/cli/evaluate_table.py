@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import click
 
@@ -32,6 +33,7 @@ def evaluate_table(
     abstention: Abstention,
     plot: str | None,
     by: tuple[str, ...],
+    label_order: str,
     page: str | None,
     reading: ReadOptions,
     run: Run,
@@ -45,6 +47,7 @@ def evaluate_table(
         abstention: values of ``--abstain`` and ``--max-error``, which must not be set, because they need a model.
         plot: file for a plot of calibration and coverage, or None. The plot needs confidences.
         by: columns whose values divide the texts into groups.
+        label_order: "none" if numeric labels are only names, otherwise "auto".
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.
         run: options shared by all commands.
@@ -54,6 +57,7 @@ def evaluate_table(
         QualityGateError: the accuracy is below ``min_accuracy``.
     """
     from nlptx.classifier.coverage import CoverageCurve
+    from nlptx.classifier.label_types import as_number
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
     from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
@@ -64,6 +68,10 @@ def evaluate_table(
         raise click.UsageError(f"{name} needs a model, but -m is a table of predictions.")
     read = read_labelled(data, reading, run.reporter.note, check_map=False) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
+    if label_order == "none":
+        found = replace(found, is_ordered=False)
+    elif found.is_ordered and len(found.label_names) > 2 and as_number(found.label_names[0]) is not None:
+        run.reporter.note(f"{path}: numeric labels are read as a scale; if they are names, use --label-order none")
     notes = []
     if (texts := texts_of_seeds(found.documents)) is not None:
         notes.append(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))

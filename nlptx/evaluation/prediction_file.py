@@ -111,8 +111,9 @@ def read_predictions(
     if cells.predicted is None and data is None:
         check_true_labels(documents, targets, predicted, confidence)
     documents = documents if data is None else data.documents
+    is_scale = is_ordered and not several
     predictions = LabelledPredictions(
-        path, names, is_ordered, documents, targets, predicted, probabilities, confidence, answered=answered
+        path, names, is_scale, documents, targets, predicted, probabilities, confidence, answered=answered
     )
     if note := predictions.unanswered_note:
         on_note(f"{path}: {note}")

@@ -37,6 +37,22 @@ def test_the_mean_absolute_error_leaves_out_texts_without_an_answer(table):
     assert "mean absolute error" not in run("evaluate", "-m", table).text
 
 
+def test_numeric_labels_may_be_names(table, tmp_path):
+    table.write_text("text,label,predicted\na,1,1\nb,2,2\nc,3,1\n")
+    scale = run("evaluate", "-m", table, "--json")
+    assert scale.json["mean_absolute_error"] == pytest.approx(2 / 3)
+    assert "numeric labels are read as a scale; if they are names, use --label-order none" in scale.stderr
+    names = run("evaluate", "-m", table, "--label-order", "none", "--json")
+    assert names.json == scale.json | {"mean_absolute_error": None}
+    assert not names.stderr
+    for content in (PLAIN, "text,label,predicted\na,1;2,1\nb,2,2;3\n"):
+        table.write_text(content)
+        assert "scale" not in run("evaluate", "-m", table, "--label-separator", ";").stderr
+    (tmp_path / "data.csv").write_text("text,label\nI loved it,pos\nhow boring,neg\n")
+    says = "--label-order none needs a table of predictions (-m)"
+    refused("evaluate", tmp_path / "data.csv", "--label-order", "none", code=2, says=says)
+
+
 def test_a_table_cannot_be_read_from_standard_input(table):
     for data, says in (((), "cannot be read from standard input; name its file"), ((table,), "write it to a file")):
         assert says in call("evaluate", "-m", "-", *data, stdin=PLAIN, code=None).stderr
