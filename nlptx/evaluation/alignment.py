@@ -22,14 +22,14 @@ def align(
 
     The order is that of ``predictions[0]``. However, if the predictions of a model have several rows per text, one for
     each seed, the order is that of the model with the most rows, and the predictions of the other models are repeated
-    for each seed.
+    until they have equally many rows.
 
     Args:
         predictions: predictions of each model for the same labelled texts.
         on_note: called with a note about labels that some models spell differently.
 
     Raises:
-        DataError: the texts differ.
+        DataError: the texts differ, or the numbers of seeds are not multiples of each other.
         LabelError: the true labels of a text differ between the predictions, or some of the predictions are
             single-label and others multi-label.
     """
@@ -44,8 +44,8 @@ def align(
         if other.documents is first.documents:
             ordered.append(other)
             continue
-        labels = _true_labels(other), _true_labels(first)
-        ordered.append(other.take(np.array(match_rows(other.documents, first.documents, labels))))
+        labels, sources = (_true_labels(other), _true_labels(first)), (other.source, first.source)
+        ordered.append(other.take(np.array(match_rows(other.documents, first.documents, labels, sources))))
     names = first.label_names
     spelling = {name: name for name in names}
     if any(other.label_names != names for other in ordered):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from nlptx.corpus.document import Document
 from nlptx.errors import DataError
@@ -18,6 +19,7 @@ def match_rows(
     found: Sequence[Document],
     expected: Sequence[Document],
     labels: tuple[Sequence[Hashable], ...] | None = None,
+    names: tuple[str, str] | None = None,
 ) -> list[int]:
     """Return, for each expected document, the index in ``found`` of the document with the same text.
 
@@ -29,6 +31,8 @@ def match_rows(
         found: documents to choose from.
         expected: documents that determine the order.
         labels: true labels of ``found`` and of ``expected``; None if the labels cannot be compared.
+        names: names of the inputs from which ``found`` and ``expected`` come, for messages; by default, the sources of
+            the documents.
 
     Raises:
         DataError: a text does not occur equally often in both sequences.
@@ -39,6 +43,7 @@ def match_rows(
     for _ in range(1 if rest else repeats):
         for row, (document, label) in enumerate(zip(found, of_found, strict=True)):
             same_label[_key(document), label].append(row)
+    names = names or (found[0].source, expected[0].source)
     result = [-1] * len(expected)
     for number, (document, label) in enumerate(zip(expected, of_expected, strict=True)):
         if same := same_label[_key(document), label]:
@@ -50,23 +55,28 @@ def match_rows(
     for number, document in enumerate(expected):
         if result[number] < 0:
             if not (same := of_text[_key(document)]):
-                raise _unmatched(
-                    f"no row for the text {quoted(document.text)} of {document.where}", found[0].source, found, expected
-                )
+                message = f"no row for the text {quoted(document.text)} of {document.where}"
+                raise _unmatched(message, names[0], found, expected, names)
             result[number] = same.popleft()
     if len(found) > len(expected):
         extra = found[min(row for rows in of_text.values() for row in rows)]
-        message = f"the text {quoted(extra.text)} is not in {expected[0].source}, or occurs there less often"
-        raise _unmatched(message, extra.where, found, expected)
+        message = f"the text {quoted(extra.text)} is not in {names[1]}, or occurs there less often"
+        raise _unmatched(message, extra.where, found, expected, names)
     return result
 
 
-def _unmatched(message: str, where: str, found: Sequence[Document], expected: Sequence[Document]) -> DataError:
+def _unmatched(
+    message: str, where: str, found: Sequence[Document], expected: Sequence[Document], names: tuple[str, str]
+) -> DataError:
     texts, rows = Counter(map(_key, expected)), Counter(map(_key, found))
+    if texts.keys() == rows.keys() and len({Fraction(rows[key], count) for key, count in texts.items()}) == 1:
+        return DataError(
+            f"this has {len(found):,} rows for the texts for which {names[1]} has {len(expected):,} rows",
+            where=names[0],
+            hint="If both cover several seeds, use tables with the same number of seeds.",
+        )
     hint = "Both inputs must contain the same texts, each the same number of times."
-    if texts.keys() == rows.keys() and len({(rows[key], count) for key, count in texts.items()}) == 1:
-        hint = "One input has more rows for each text than the other. Do they contain different numbers of seeds?"
-    elif len(found) < len(expected):
+    if len(found) < len(expected):
         hint += " A table from a cross-validation has no rows for texts with a weight of 0."
     return DataError(f"{message} ({len(found):,} rows for {len(expected):,} texts)", where=where, hint=hint)
 

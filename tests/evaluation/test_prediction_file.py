@@ -280,13 +280,18 @@ def test_copies_of_a_text_with_different_labels_are_matched_by_label(tmp_path):
 
 def test_tables_with_different_numbers_of_seeds_are_refused(tmp_path):
     header, rows = "text,label,predicted,seed\n", ["x,a,a,{0}\n", "y,b,a,{0}\n"]
-    paths = [
+    two, three, four = (
         written(tmp_path, header + "".join(row.format(seed) for seed in range(seeds) for row in rows), f"{seeds}.csv")
-        for seeds in (2, 3)
-    ]
-    with pytest.raises(DataError, match="4 rows for 6 texts") as caught:
-        align([read_predictions(path) for path in paths])
-    assert "different numbers of seeds" in caught.value.hint
+        for seeds in (2, 3, 4)
+    )
+    data = read_labelled([written(tmp_path, "text,label\nx,a\ny,b\n", "d.csv")], ReadOptions())
+    for paths in ((two, three), (three, two)):
+        for given in (None, data):
+            with pytest.raises(DataError, match=r"4 rows for the texts for which .*3\.csv has 6 rows") as caught:
+                align([read_predictions(path, data=given) for path in paths])
+            assert caught.value.where == two
+            assert "the same number of seeds" in caught.value.hint
+    assert [len(each) for each in align([read_predictions(path) for path in (two, four)])] == [8, 8]
 
 
 def test_probabilities_of_labels_with_the_same_replacement_are_added_up(tmp_path):
