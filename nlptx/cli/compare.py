@@ -145,7 +145,7 @@ def _predictions(
     """
     from nlptx.classifier.model import Model
     from nlptx.corpus.label_map import label_map_notes
-    from nlptx.evaluation.file_kind import has_predictions, has_true_labels, is_table
+    from nlptx.evaluation.file_kind import has_predictions, has_true_labels, is_model, is_table
     from nlptx.evaluation.labelled_predictions import predict_labelled, read_labelled, scorer
     from nlptx.evaluation.prediction_file import read_predictions
     from nlptx.runtime.workers import Workers
@@ -159,7 +159,13 @@ def _predictions(
             raise SettingsError(f"{name}: a pipe can be read only once", hint="Write its content to a file first.")
     if "-" in sources:
         raise SettingsError("only the labelled texts (the last argument) can be read from standard input")
-    is_data = last != BUNDLED and not _is_model(last) and not has_predictions(last, reading)
+    after_models = len(sources) > 1 and not any(map(is_table, sources))
+    is_data = last != BUNDLED and not is_model(last) and not has_predictions(last, reading, after_models=after_models)
+    if is_data and has_predictions(last, reading):
+        run.reporter.note(
+            f"note: {last} is read as the labelled texts, so its column 'label' is not compared; to compare it too,"
+            " rename it to 'predicted'"
+        )
     sources = sources if is_data else [*sources, last]
     if len(sources) < 2:
         raise click.UsageError("there is nothing to compare: name two or more models or tables of predictions.")
@@ -209,14 +215,6 @@ def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_dat
                 hint=f"Use: nlptx compare {others} {shlex.quote(name)}. A table of predictions needs a column"
                 " 'predicted', or a column prob_LABEL per label.",
             )
-
-
-def _is_model(path: str) -> bool:
-    """Return whether a file is probably a model: whether it starts with the same bytes as every artifact."""
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(4) == b"PK\x03\x04"
 
 
 def _is_only_data(name: str, reading: ReadOptions) -> bool:

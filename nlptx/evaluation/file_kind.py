@@ -1,4 +1,4 @@
-"""Recognises tables of predictions by their content."""
+"""Recognises models and tables of predictions by their content."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.opening import STDIN
 from nlptx.corpus.source import format_by_name
-from nlptx.evaluation.table_columns import find_column, predicted_column, probability_columns
+from nlptx.evaluation.table_columns import find_column, named_predictions, predicted_column, probability_columns
 
 # Number of rows in which columns are looked for.
 _ROWS = 1000
 _PARQUET = b"PAR1"
+_ARTIFACT = b"PK\x03\x04"
 _DELIMITERS = (b"\t", b",", b";", b"|")
 
 
@@ -33,10 +34,29 @@ def is_table(path: str) -> bool:
     return head.startswith(_PARQUET) or (not_text(head) is None and _table_format(head) is not None)
 
 
-def has_predictions(path: str, reading: ReadOptions) -> bool:
-    """Return whether a file is a table that has predictions, in columns that have the expected names."""
+def is_model(path: str) -> bool:
+    """Return whether a file is probably a model: whether it starts with the same bytes as every artifact."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(_ARTIFACT)) == _ARTIFACT
+
+
+def has_predictions(path: str, reading: ReadOptions, *, after_models: bool = False) -> bool:
+    """Return whether a file is a table that has predictions, in columns that have the expected names.
+
+    Args:
+        path: path of the file.
+        reading: options for reading the table.
+        after_models: whether the file follows two or more models, and may therefore contain only the labelled texts. If
+            there are true labels, a column ``label`` beside a column ``confidence`` is then not taken for predictions.
+    """
     rows = _first_rows(path, reading) if is_table(path) else []
-    return bool(predicted_column(rows, reading.label_column, labels_known=False) or probability_columns(rows))
+    if probability_columns(rows) or named_predictions(rows, reading.label_column):
+        return True
+    if after_models and find_column(rows, reading.label_column):
+        return False
+    return predicted_column(rows, reading.label_column, labels_known=False) is not None
 
 
 def has_true_labels(path: str, reading: ReadOptions) -> bool:

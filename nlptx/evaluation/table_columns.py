@@ -48,10 +48,8 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
         label_column: name of the column with the true labels.
         labels_known: whether the true labels are known from another file.
     """
-    found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
-    found = [each for each in found if not matching_columns(label_column, [each[1]])]
-    if found:
-        return max(found, key=lambda each: each[0])[1]
+    if (named := named_predictions(documents, label_column)) is not None:
+        return named
     column = find_column(documents, _LABEL)
     has_confidence = newest_column(documents, "confidence") is not None
     if matching_columns(_LABEL, [label_column]):
@@ -59,6 +57,13 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
     else:
         is_predicted = has_confidence or bool(probability_columns(documents))
     return column if is_predicted else None
+
+
+def named_predictions(documents: Sequence[Document], label_column: str) -> str | None:
+    """Return the column that is named ``predicted`` or similarly, unless it contains the true labels."""
+    found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
+    found = [each for each in found if not matching_columns(label_column, [each[1]])]
+    return max(found, key=lambda each: each[0])[1] if found else None
 
 
 def newest_column(documents: Sequence[Document], name: str) -> str | None:

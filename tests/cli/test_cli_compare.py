@@ -138,6 +138,27 @@ def test_labelled_texts_with_predictions_are_noted(folder):
         assert note not in run("compare", *words, "--json", cwd=folder).stderr
 
 
+@pytest.mark.parametrize(
+    ("inputs", "columns", "compared"),
+    [
+        (["bundled", "bundled"], "gold label confidence", False),
+        (["bundled"], "gold label confidence", True),
+        (["bundled", "gold.csv"], "gold label confidence", True),
+        (["bundled", "bundled"], "gold predicted confidence", True),
+        (["bundled", "bundled"], "gold label confidence prob_neg prob_pos", True),
+    ],
+)
+def test_after_two_models_a_label_with_a_confidence_is_not_taken_for_a_prediction(inputs, columns, compared, tmp_path):
+    rows = ["great film,pos,neg,0.6,0.6,0.4", "I loved it,pos,pos,0.7,0.3,0.7", "boring,neg,neg,0.8,0.8,0.2"]
+    header = ["text", *columns.split()]
+    lines = [",".join(header), *(",".join(row.split(",")[: len(header)]) for row in rows)]
+    (tmp_path / "gold.csv").write_text("\n".join(lines) + "\n")
+    done = run("compare", *inputs, "gold.csv", "--label-column", "gold", "--json", cwd=tmp_path)
+    assert [each["source"] for each in done.json["candidates"]] == [*inputs, *["gold.csv"] * compared]
+    assert ("its column 'label' is not compared" in done.stderr) != compared
+    assert done.json["texts"] == 3
+
+
 def test_the_map_applies_to_labels_that_only_a_table_has(folder, tmp_path):
     """In this table, 0 means positive, and every prediction is right."""
     rows = [f"{text} {number},{int(label == 'neg')}\n" for number, (text, label) in enumerate(TEXTS)]
