@@ -127,19 +127,19 @@ def read_cells(
         column = find_column(documents, reading.label_column)
     if column is not None and matching_columns(column, [_LABEL, reading.label_column]):
         on_note(f"{path}: there is no column 'predicted', so column {column!r} is read as the prediction")
-    rename = "Rename the column with the predicted label to 'predicted'"
     if column is None and not columns:
         names = ", ".join(column_names(documents)) or "none"
         raise DataError(
             f"there are no predictions; the columns are {names}",
             where=path,
-            hint=f"{rename}, or add a column prob_LABEL per label.",
+            hint="Rename the column with the predicted label to 'predicted', or add a column prob_LABEL per label.",
         )
     if column is None and reading.label_separator is not None:
         raise DataError(
-            "there is no column 'predicted', and probabilities alone do not determine the labels of a text",
+            "there is no column 'predicted', and probabilities alone do not determine the labels of a text, because the"
+            " threshold of each label is unknown",
             where=path,
-            hint=f"{rename}.",
+            hint="Add a column 'predicted' that contains the predicted labels of each text.",
         )
     predicted = None if column is None else read_predicted(documents, column, reading.label_separator)
     answered = np.array([column is None or is_answered(document, column) for document in documents])

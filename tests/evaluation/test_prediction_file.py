@@ -147,7 +147,7 @@ def test_the_column_label_contains_predicted_sets_of_labels_too(tmp_path):
         found = read_predictions(path, reading, data=given)
         assert found.correct.tolist() == [False, True, False]
     path = written(tmp_path, "text,truth,prob_a,prob_b\nx,a;b,0.9,0.8\ny,,0.2,0.8\nz,,0.6,0.6\n")
-    with pytest.raises(DataError, match="probabilities alone do not determine"):
+    with pytest.raises(DataError, match="because the threshold of each label is unknown"):
         read_predictions(path, reading, data=data)
 
 
