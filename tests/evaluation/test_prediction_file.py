@@ -384,6 +384,15 @@ def test_other_texts_than_those_of_the_data_are_refused(tmp_path, rows, message)
         read_predictions(written(tmp_path, "\n".join(["text,predicted", *rows])), data=data)
 
 
+def test_a_table_without_the_texts_of_weight_0_needs_no_labelled_texts(tmp_path):
+    data = read_labelled([written(tmp_path, "text,label,w\nx,a,1\ny,b,2\nz,b,0\n", "data.csv")], ReadOptions())
+    path = written(tmp_path, "text,label,w,predicted\nx,a,1,a\ny,b,2,a\n")
+    with pytest.raises(DataError, match="no row for the text 'z'") as raised:
+        read_predictions(path, data=data)
+    assert "no rows for texts with a weight of 0; it contains the true labels" in raised.value.hint
+    assert read_predictions(path).correct.tolist() == [True, False]
+
+
 def test_several_labels_per_text(tmp_path):
     path = written(tmp_path, "text,label,predicted,prob_a,prob_b\nx,a;b,b;a,0.9,0.8\ny,,a,0.6,0.2\nz,,,0.1,0.1\n")
     found = read_predictions(path, ReadOptions(label_separator=";"))
