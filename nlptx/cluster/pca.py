@@ -23,12 +23,11 @@ from nlptx.cluster.stored import Stored
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.fit import fit_operator, fitting_components
+from nlptx.pca.fit import fit_operator, settings_for
 from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
 from nlptx.settings import DEFAULT_MEMORY, PcaSettings
-from nlptx.settings.unused import unused_pca_notes
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -97,9 +96,7 @@ def fit_on(
     with MemoryBudget(memory) as budget, workers:
         opened = StoredCooccurrence.open(counts, budget)
         check_stored_symmetric(opened.matrix, workers)
-        for note in unused_pca_notes(settings):
-            on_note(note)
-        settings = fitting_components(settings, len(opened.vocabulary), on_note)
+        settings = settings_for(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
             job = PcaJob(os.path.abspath(counts), settings, dtype, workers.folder, memory)

@@ -104,9 +104,7 @@ def fit_pca(
             check_stored_symmetric(opened.matrix, workers)
         else:
             opened = counts
-        for note in unused_pca_notes(settings):
-            on_note(note)
-        settings = fitting_components(settings, len(opened.vocabulary), on_note)
+        settings = settings_for(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
             vectors_size = basis_bytes(
@@ -125,14 +123,21 @@ def fit_pca(
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 
 
-def fitting_components(
-    settings: PcaSettings, words: int, on_note: Callable[[str], None], *, only_default: bool = True
-) -> PcaSettings:
-    """Return settings with at most as many components as words.
+def settings_for(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
+    """Return the settings of PCA for a number of words, and report settings that have no effect.
 
-    With ``only_default``, a number of components other than the default is not changed, because the user chose it.
+    The default number of components is reduced to the number of words. Any other number is not changed, because the
+    user chose it.
     """
-    if settings.components <= words or (only_default and settings.components != PcaSettings.components):
+    for note in unused_pca_notes(settings):
+        on_note(note)
+    is_default = settings.components == PcaSettings.components
+    return fitting_components(settings, words, on_note) if is_default else settings
+
+
+def fitting_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
+    """Return settings with at most as many components as words. If the number is reduced, report this."""
+    if settings.components <= words:
         return settings
     several = f"{words:,} words, so their vectors have {words:,} components"
     on_note(f"the vocabulary has only {'1 word, so its vector has 1 component' if words == 1 else several}")

@@ -129,7 +129,7 @@ class OwnEmbeddings:
         on_progress: Callable[[Progress], None],
         on_note: Callable[[str], None],
     ) -> Embeddings:
-        settings = fitting_components(self.pca, len(counts.vocabulary), on_note, only_default=False)
+        settings = fitting_components(self.pca, len(counts.vocabulary), on_note)
 
         def on_round(found: int, residual: float) -> None:
             state = f"{found} of {settings.components}, largest residual {residual:.1e}"
@@ -144,6 +144,7 @@ class OwnEmbeddings:
             memory=self.memory,
             tmp_dir=self.tmp_dir,
             on_round=on_round,
+            on_note=lambda note: on_note(f"pca: {note}"),
         )
 
     def _no_words(self) -> Embeddings:

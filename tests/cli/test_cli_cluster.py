@@ -240,7 +240,7 @@ def test_word_vectors_have_the_bytes_of_one_machine(options, tmp_path):
 def test_pca_names_settings_without_effect():
     call("cooccur", "texts.txt", "--min-count", "1", "-q", "-o", "counts.npz")
     arguments = ("pca", "counts.npz", "--components", "3", "--transform", "log", "--smoothing", "0.5", "-o", "v.npz")
-    for more in ((), ("--cluster", "local:2")):
+    for more in ((), ("--cluster", "local:2"), ("--cluster", "local:2", "--dry-run")):
         assert "--transform is log, not ppmi, so --smoothing has no effect" in call(*arguments, *more).stderr
 
 

@@ -212,6 +212,14 @@ def test_section_options_without_effect_on_train_are_named(here):
     assert not (here / "c.npz").exists()
 
 
+@pytest.mark.parametrize("command", [("train", "-o", "one.npz"), ("crossvalidate", "--folds", "2")], ids=lambda c: c[0])
+def test_settings_of_pca_without_effect_are_named(command, here, monkeypatch):
+    (here / "p.toml").write_text('[cooccur]\nmin-count = 2\n[pca]\ncomponents = 4\ntransform = "log"\n')
+    monkeypatch.setenv("NLPTX_PCA_SMOOTHING", "0.5")
+    lines = call(*command, "DATA.tsv", *TRAIN, "--config", "p.toml").stderr.splitlines()
+    assert lines.count("pca: --transform is log, not ppmi, so --smoothing has no effect") == 1
+
+
 def test_environment_variables_of_the_stages_apply(here, monkeypatch):
     monkeypatch.setenv("NLPTX_COOCCUR_MIN_COUNT", "3")
     monkeypatch.setenv("NLPTX_PCA_COMPONENTS", "6")

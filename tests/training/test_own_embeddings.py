@@ -53,6 +53,14 @@ def test_progress_and_notes_of_all_stages():
     assert notes[1] == "the vocabulary has only 5 words, so their vectors have 5 components"
 
 
+def test_notes_of_pca():
+    notes = []
+    pca = nlptx.PcaSettings(components=6, transform="log", smoothing=0.5)
+    nlptx.fit(TEXTS, LABELS, settings=TRAIN, cooccur=COUNT, pca=pca, memory=1000, on_note=notes.append)
+    assert notes[0] == "pca: `transform` is log, not ppmi, so `smoothing` has no effect"
+    assert notes[1].startswith("pca: the vectors need up to 0 MB, more than `memory`")
+
+
 def test_a_single_frequent_word_beside_itself_is_not_enough():
     notes = []
     texts = ["the cat sat on the mat", "the dog lay by the door", "many birds fly over the the sea", "fish swim"]
