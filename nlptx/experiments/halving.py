@@ -111,7 +111,7 @@ class Search:
         """
         rng = np.random.default_rng([self.seed, number])
         observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
-        tried = {space.effect(trial.values) for trial in self.trials}
+        tried = {name_of(trial.values) for trial in self.trials}
         found = space.usual(best.values, tried) if number == 0 else []
         found = found or space.neighbours(best.values, tried, observed, rng, _CANDIDATES)
         candidates = [self.trial(values) for values in found]

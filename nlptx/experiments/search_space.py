@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.experiments.experiment import Recipe
+from nlptx.experiments.same_effect import Effects
 from nlptx.settings import NetworkSettings, Settings
 from nlptx.settings.without_network import UNUSED
 from nlptx.training.own_embeddings import OwnEmbeddings
@@ -63,15 +64,16 @@ class SearchSpace(NamedTuple):
 
     Args:
         groups: names of the settings -> possible values.
-        automatic: settings whose value 0 means automatic -> the value that is then used for the texts of the
-            experiment. Settings for which this value is unknown are left out.
+        same: for settings some of whose values have the same effect: name -> value -> the value that is used instead.
+            If one of the values with the same effect is the one to start from, it is used, so that no setting is
+            changed without effect.
     """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
-    automatic: Values
+    same: dict[str, dict[Any, Any]]
 
     @classmethod
-    def of(cls, recipe: Recipe, fixed: Collection[str] = (), automatic: Values | None = None) -> SearchSpace:
+    def of(cls, recipe: Recipe, fixed: Collection[str] = (), effects: Effects | None = None) -> SearchSpace:
         """Return the settings that may change.
 
         Args:
@@ -79,11 +81,13 @@ class SearchSpace(NamedTuple):
                 training starts from an existing model, the network shape and the n-gram settings stay fixed. If there
                 is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
-            automatic: the attribute of the result; none by default.
+            effects: functions that give the same result for values of a setting with the same effect; none by default.
         """
         excluded = set(fixed)
         if not isinstance(recipe.vectors, OwnEmbeddings) or not recipe.train.epochs:
             excluded |= {name for names in _CHOICES for name in names if not name.startswith("train.")}
+        elif recipe.vectors.pca.transform != "ppmi":
+            excluded.add("pca.smoothing")
         if recipe.start is not None:
             excluded |= {f"train.{item.name}" for item in fields(NetworkSettings)}
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
@@ -92,11 +96,12 @@ class SearchSpace(NamedTuple):
         if not recipe.train.ngrams:
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
         groups = {names: values for names, values in _CHOICES.items() if not excluded & set(names)}
-        return cls(groups, automatic or {})
-
-    def effect(self, values: Values) -> str:
-        """Return a name for the effect of settings: it is the same if two settings differ only in automatic values."""
-        return name_of({name: value or self.automatic.get(name, value) for name, value in values.items()})
+        start, same = values_of(recipe), dict[str, dict[Any, Any]]()
+        for name, effect in (effects or {}).items():
+            used = dict[Any, Any]()
+            choices = (start[name], *(value for (value,) in _CHOICES[name,]))
+            same[name] = {value: used.setdefault(effect(value), value) for value in choices}
+        return cls(groups, same)
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
         """Return copies of the settings with changes that often help, except for copies that have been tried.
@@ -104,11 +109,9 @@ class SearchSpace(NamedTuple):
         Only settings that may change are altered.
         """
         names = {name for group in self.groups for name in group}
-        found = dict[str, Values]()
-        for of in _USUAL:
-            values = center | {name: value for name, value in of.items() if name in names}
-            found.setdefault(self.effect(values), values)
-        return [values for effect, values in found.items() if effect not in tried]
+        changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
+        found = {name_of(values): values for values in map(self._used, changed)}
+        return [values for name, values in found.items() if name not in tried]
 
     def neighbours(
         self,
@@ -125,7 +128,7 @@ class SearchSpace(NamedTuple):
 
         Args:
             center: settings to change.
-            tried: effects of the settings that have been tried; see :meth:`effect`.
+            tried: names of the settings that have been tried; see :func:`name_of`.
             observed: settings and their losses, to which the model is fitted.
             rng: random number generator.
             count: maximum number of copies to return.
@@ -134,11 +137,11 @@ class SearchSpace(NamedTuple):
         model = AdditiveModel(self, observed)
         for _ in range(count if self.groups else 0):
             pool = [self._change(center, rng) for _ in range(_POOL)]
-            pool = [values for values in pool if self.effect(values) not in known]
+            pool = [values for values in pool if name_of(values) not in known]
             if not pool:
                 break
             chosen = min(pool, key=model.predict) if found else pool[0]
-            known.add(self.effect(chosen))
+            known.add(name_of(chosen))
             found.append(chosen)
         return found
 
@@ -151,7 +154,11 @@ class SearchSpace(NamedTuple):
             if changes:
                 others = [value for value in values if value != tuple(center[name] for name in names)]
                 changed |= dict(zip(names, others[rng.integers(len(others))], strict=True))
-        return changed
+        return self._used(changed)
+
+    def _used(self, values: Values) -> Values:
+        """Return settings in which each value is replaced by the one with the same effect that is used."""
+        return {name: self.same.get(name, {}).get(value, value) for name, value in values.items()}
 
 
 class AdditiveModel:

@@ -25,21 +25,17 @@ import tempfile
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from itertools import accumulate
 
 from nlptx.errors import SettingsError
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.halving import MEASURES, OutOfTimeError, RunSteps, Search, Trial
 from nlptx.experiments.journal import Journal
-from nlptx.experiments.search_space import SearchSpace, Values, values_of
-from nlptx.ngrams.cross_fit import MANY_TEXTS
+from nlptx.experiments.same_effect import effects_of
+from nlptx.experiments.search_space import SearchSpace, values_of
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
-from nlptx.text.tokenizer import Tokenizer
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
-from nlptx.training.ngram_features import automatic_min_texts
-from nlptx.training.own_embeddings import OwnEmbeddings
 
 
 @dataclass(frozen=True)
@@ -121,7 +117,7 @@ def tune(
     fingerprint = experiment.fingerprint(recipe)
     more = {"measure": measure, "fixed": sorted(fixed)}
     journal.begin(Fingerprint(fingerprint.settings | more, seed, fingerprint.digests))
-    space = SearchSpace.of(recipe, fixed, _automatic(experiment, recipe))
+    space = SearchSpace.of(recipe, fixed, effects_of(experiment, recipe))
     completed = 0
 
     def show(state: str, fraction: float) -> None:
@@ -143,18 +139,3 @@ def tune(
             pass
     tried = [trial for trial in search.trials if trial.folds or trial.failure or trial is search.trials[0]]
     return Tuning(measure, best, tried, completed, search.spent)
-
-
-def _automatic(experiment: Experiment, recipe: Recipe) -> Values:
-    """Return the values that automatic settings have in all folds, as ``stage.setting`` -> value."""
-    if recipe.vectors is None or len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
-        return {}  # for many texts, the automatic setting also drops rare n-grams if they need too much memory
-    vectors, labels = recipe.vectors, len(experiment.label_names)
-    if isinstance(vectors, OwnEmbeddings):
-        tokenizer = Tokenizer(vectors.cooccur.tokenizer, vectors.cooccur.lowercase)
-    else:
-        tokenizer = vectors.vocabulary.tokenizer
-    words = accumulate(len(tokenizer(text)) for text in experiment.texts)
-    # The training texts of a fold have fewer words, and 1 is the value for few words.
-    always_1 = all(automatic_min_texts(number, recipe.train, labels) == 1 for number in words)
-    return {"train.ngram_min_texts": 1} if always_1 else {}

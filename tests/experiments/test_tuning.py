@@ -14,6 +14,7 @@ from nlptx.experiments import halving, step
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
+from nlptx.experiments.same_effect import effects_of
 from nlptx.experiments.search_space import AdditiveModel, SearchSpace, name_of, values_of, with_values
 from nlptx.experiments.settings_file import non_default, write_settings
 from nlptx.experiments.tuning import tune
@@ -199,6 +200,8 @@ def test_the_space_leaves_out_what_has_no_effect():
     found = {name for names in SearchSpace.of(given, ["train.epochs"]).groups for name in names}
     assert groups - found >= {"cooccur.window", "pca.components", "train.epochs"}
     assert "train.lr" in found
+    log = Recipe(vectors=OwnEmbeddings(pca=PcaSettings(transform="log")))
+    assert groups - {name for names in SearchSpace.of(log).groups for name in names} == {"pca.smoothing"}
     alone = {name for names in SearchSpace.of(Recipe(TrainSettings(epochs=0))).groups for name in names}
     assert alone == {"train.ngram_min_texts", "train.lsa_components", "train.valid_share"}
 
@@ -284,7 +287,7 @@ def test_the_number_of_workers_does_not_change_the_result(world):
 
 def test_changes_that_often_help_are_tried_first(world):
     result = search(world, 300.0)
-    space, start = SearchSpace.of(Recipe(), (), {"train.ngram_min_texts": 1}), values_of(Recipe())
+    space, start = SearchSpace.of(Recipe(), (), effects_of(EXPERIMENT, Recipe())), values_of(Recipe())
     usual = space.usual(start, [])
     assert [trial.values for trial in result.trials[1 : 1 + len(usual)]] == usual
     assert space.usual(usual[0], [name_of(usual[0])]) != usual
@@ -293,16 +296,45 @@ def test_changes_that_often_help_are_tried_first(world):
 
 
 @pytest.mark.parametrize("min_texts", [0, 1])
-def test_candidates_that_differ_only_in_automatic_values_are_tried_once(world, min_texts):
-    def chosen(trial):
-        return name_of(trial.values | {"train.ngram_min_texts": trial.values["train.ngram_min_texts"] or 1})
-
-    trials = search(world, recipe=Recipe(TrainSettings(ngram_min_texts=min_texts)), rounds=12).trials
-    assert len({chosen(trial) for trial in trials}) == len(trials)
+@pytest.mark.parametrize("transform", ["ppmi", "log"])
+def test_changes_without_effect_are_not_tried(world, min_texts, transform):
+    vectors = OwnEmbeddings(pca=PcaSettings(transform=transform))
+    trials = search(world, recipe=Recipe(TrainSettings(ngram_min_texts=min_texts), vectors), rounds=12).trials
+    assert len({name_of(trial.values) for trial in trials}) == len(trials)
+    found = {name: {trial.values[name] for trial in trials} for name in trials[0].values}
+    assert found["train.ngram_min_texts"] == {min_texts, 3}  # 0 means 1
+    assert found["train.lsa_components"] == {300, 0}  # at most one component for every four of the 80 texts
+    assert found["pca.components"] == {128}  # because there are fewer than 64 words
+    assert found["pca.smoothing"] == ({1.0, 0.75} if transform == "ppmi" else {1.0})
+    assert found["train.width"] == {32, 64, 128}
     # With many words, the automatic value is 2.
     world.now = 0.0
     many = replace(EXPERIMENT, texts=[" ".join([text] * 1000) for text in EXPERIMENT.texts])
     assert len(tune(many, rounds=1, clock=lambda: world.now).trials) == 7
+
+
+def test_values_with_the_same_effect():
+    def same(experiment, recipe=Recipe()):  # noqa: B008
+        return SearchSpace.of(recipe, (), effects_of(experiment, recipe)).same
+
+    few = Experiment(["a b c"] * 3 + ["a b d e"] * 5, ["x", "y"] * 4, unlabelled=["a"] * 800)
+    assert same(few) == {
+        "train.lsa_components": {300: 300, 0: 0, 100: 100},
+        "train.ngram_min_texts": {0: 0, 1: 0, 3: 3},
+        "pca.components": {128: 128, 64: 128, 256: 128},
+    }
+    many_labels = replace(few, labels=[f"label {number}" for number in range(800)], texts=["a b"] * 800)
+    assert same(many_labels)["train.lsa_components"] == {300: 300, 0: 300, 100: 300}
+    no_network = Recipe(TrainSettings(epochs=0, ngram_min_texts=2))
+    assert same(few, no_network)["train.ngram_min_texts"] == {2: 2, 0: 2, 1: 1, 3: 3}
+    words = [f"word{number}" for number in range(100)]
+    assert same(replace(few, texts=[" ".join(words)] * 5))["pca.components"] == {128: 128, 64: 64, 256: 128}
+    # Because no word occurs five times, all words are counted.
+    rare = Experiment([" ".join(words), " ".join(words).replace("word", "other")], ["x", "y"], folds=2)
+    assert same(rare)["pca.components"] == {128: 128, 64: 64, 256: 256}
+    limited = Recipe(vectors=OwnEmbeddings(CountSettings(max_words=60)))
+    assert same(rare, limited)["pca.components"] == {128: 128, 64: 128, 256: 128}
+    assert same(rare, Recipe(vectors=None)) == {}
 
 
 def test_rungs_hold_every_fold_once():

@@ -1,0 +1,71 @@
+"""Values of settings that have the same effect on the texts of an experiment, so that ``tune`` tests only one of them.
+
+For example, word vectors have at most as many components as there are words. With 100 words, 128 and 256 components are
+therefore the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import accumulate, chain
+from typing import Any
+
+from nlptx.experiments.experiment import Experiment, Recipe
+from nlptx.ngrams.cross_fit import MANY_TEXTS
+from nlptx.ngrams.lsa import TEXTS_PER_COMPONENT
+from nlptx.settings import CountSettings
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
+from nlptx.training.own_embeddings import OwnEmbeddings
+
+# Settings, as stage.setting -> function of their value. If two values have the same result, they have the same effect
+# in all folds.
+Effects = dict[str, Callable[[Any], Any]]
+
+
+def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
+    """Return functions for the settings some of whose values have the same effect on the texts of an experiment."""
+    vectors = recipe.vectors
+    if vectors is None:
+        return {}  # training starts from a model, and keeps its word vectors and n-grams
+    texts = len(experiment.texts) + len(experiment.unlabelled)
+    most = 0 if len(experiment.label_names) > MAX_LABELS else texts // TEXTS_PER_COMPONENT
+    effects: Effects = {"train.lsa_components": lambda value: min(value, most)}
+    if isinstance(vectors, OwnEmbeddings):
+        tokenizer = Tokenizer(vectors.cooccur.tokenizer, vectors.cooccur.lowercase)
+        counted = (experiment.texts, experiment.unlabelled, vectors.more_texts)
+        effects["pca.components"] = partial(_components, counted, tokenizer, vectors.cooccur)
+    else:
+        tokenizer = vectors.vocabulary.tokenizer
+    if (min_texts := _automatic_min_texts(experiment, recipe, tokenizer)) is not None:
+        effects["train.ngram_min_texts"] = lambda value: value or min_texts
+    return effects
+
+
+def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Tokenizer) -> int | None:
+    """Return what ``ngram_min_texts=0`` means, or None if this may differ between folds."""
+    if len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
+        return None  # the automatic setting also drops rare n-grams if they need too much memory
+    labels = len(experiment.label_names)
+    # The training texts of a fold have at most as many words as all texts.
+    words = accumulate(len(tokenizer(text)) for text in experiment.texts)
+    of_few_words = automatic_min_texts(0, recipe.train, labels)
+    is_same = all(automatic_min_texts(number, recipe.train, labels) == of_few_words for number in words)
+    return of_few_words if is_same else None
+
+
+def _components(parts: Iterable[Iterable[str]], tokenizer: Tokenizer, settings: CountSettings, components: int) -> int:
+    """Return the number of components that word vectors can have: at most the number of words that are counted."""
+    counts = Counter[str]()
+    frequent = 0
+    for text in chain.from_iterable(parts):
+        for word in tokenizer(text):
+            counts[word] += 1
+            frequent += counts[word] == settings.min_count
+        if frequent >= components:
+            break
+    # With fewer than two frequent words, all words are counted (see OwnEmbeddings).
+    words = frequent if frequent >= 2 else len(counts)
+    return min(components, words, settings.max_words)
