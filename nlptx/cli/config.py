@@ -6,7 +6,7 @@ See :mod:`nlptx.cli.precedence` for the order of precedence.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -16,6 +16,7 @@ from nlptx.cli.command import PATH, Option, option
 from nlptx.cli.option_names import as_options
 from nlptx.cli.options import Size
 from nlptx.cli.precedence import CONFIG_FILE, CONFIGURED, configured
+from nlptx.cli.reporter import Reporter
 from nlptx.errors import SettingsError
 from nlptx.settings import CountSettings, PcaSettings, Settings, TrainSettings, check_value
 
@@ -91,6 +92,20 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
                 reason = as_options(str(error)) if isinstance(error, SettingsError) else error.message.rstrip(".")
                 raise click.UsageError(f"{path}: {key} in [{section}]: {reason}.") from error
     return checked
+
+
+def note_ignored(context: click.Context, reporter: Reporter, section: str, used: Collection[str]) -> None:
+    """Report which options in a section of the ``--config`` file the command ignores.
+
+    Args:
+        context: context of the command.
+        reporter: prints the note.
+        section: name of the section.
+        used: Python names of the options that the command uses.
+    """
+    given = context.meta.get(CONFIGURED, {}).get(section, {})
+    if ignored := ", ".join(name.replace("_", "-") for name in given if name not in used):
+        reporter.note(f"{context.meta[CONFIG_FILE]}: {context.info_name} ignores {ignored} in [{section}]")
 
 
 def stage_command(stage: str, context: click.Context) -> tuple[click.Command, click.Context]:

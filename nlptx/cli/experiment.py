@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from nlptx.cli.command import PATH, option
-from nlptx.cli.config import config_option
+from nlptx.cli.config import config_option, note_ignored
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import Run, effort_option, preset_option, seed_option, settings_options
+from nlptx.cli.precedence import OF_THE_STAGE_ALONE
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
@@ -111,7 +112,10 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         click.UsageError: options contradict each other.
     """
     run.reporter.detail(f"settings: {given.settings.to_dict()}")
-    one_step = OneStep(click.get_current_context(), run.reporter) if given.embeddings is given.start is None else None
+    context = click.get_current_context()
+    used = {str(parameter.name) for parameter in context.command.params} - {*OF_THE_STAGE_ALONE}
+    note_ignored(context, run.reporter, "train", used)
+    one_step = OneStep(context, run.reporter) if given.embeddings is given.start is None else None
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
     from nlptx.errors import DataError

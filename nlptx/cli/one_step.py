@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from nlptx.cli.config import SECTIONS, stage_command
-from nlptx.cli.precedence import CONFIG_FILE, CONFIGURED, chosen_defaults
+from nlptx.cli.config import SECTIONS, note_ignored, stage_command
+from nlptx.cli.precedence import CONFIGURED, chosen_defaults
 from nlptx.cli.reporter import Reporter
 from nlptx.cli.stage_facts import count_facts, note_dropped_words, pca_facts
 from nlptx.settings import CountSettings, PcaSettings, Settings
@@ -45,7 +45,8 @@ class OneStep:
         self.facts: dict[str, dict[str, Any]] = {}
         self._own = context.params
         self._cooccur, self._pca = (_context_of(stage, context) for stage in _USED)
-        _note_unused(context, reporter)
+        for stage, used in _USED.items():
+            note_ignored(context, reporter, stage, {*used, *(item.name for item in fields(SECTIONS[stage]))})
 
     def embeddings(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
         """Return the settings for making word vectors. If word vectors will be made, print a note.
@@ -112,12 +113,3 @@ def _context_of(stage: str, context: click.Context) -> click.Context:
 
 def _values(cls: type[Settings], context: click.Context) -> dict[str, Any]:
     return {item.name: context.params[item.name] for item in fields(cls)}
-
-
-def _note_unused(context: click.Context, reporter: Reporter) -> None:
-    """Report which options of ``cooccur`` and ``pca`` in the ``--config`` file have no effect on ``train``."""
-    for stage, used in _USED.items():
-        known = {*used, *(item.name for item in fields(SECTIONS[stage]))}
-        given = context.meta.get(CONFIGURED, {}).get(stage, {})
-        if unused := ", ".join(name.replace("_", "-") for name in given if name not in known):
-            reporter.note(f"{context.meta[CONFIG_FILE]}: train ignores {unused} in [{stage}]")

@@ -19,7 +19,7 @@ OVERRIDES = "nlptx.overrides"
 _CHOSEN = "nlptx.chosen"
 # If a section of the --config file sets these options, they apply only to the command that has the name of the section.
 # Other commands that read the section, such as tune, ignore them.
-_OF_THE_STAGE_ALONE = ("output", "resume")
+OF_THE_STAGE_ALONE = ("output", "resume")
 # Prefix of the key in click.Context.meta for the Python names of the options and arguments on the command line. It is
 # followed by the name of the command.
 TYPED = "nlptx.typed"
@@ -42,7 +42,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for source in (CONFIGURED, OVERRIDES):
         found |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
-    ignored = () if stage_of(ctx) == ctx.info_name else _OF_THE_STAGE_ALONE
+    ignored = () if stage_of(ctx) == ctx.info_name else OF_THE_STAGE_ALONE
     typed = ctx.meta.get(f"{TYPED}.{ctx.info_name}", set())
     return {name: value for name, value in found.items() if name not in ignored and not typed & excluding(ctx, name)}
 

@@ -117,6 +117,15 @@ def test_errors_found_by_the_command_itself_name_the_file(here):
     assert (code, "at least 64M is needed (from [cooccur] in c.toml)" in message) == (2, True)
 
 
+@pytest.mark.parametrize("command", [("crossvalidate",), ("tune", "--minutes", "0.000001")], ids=lambda words: words[0])
+@pytest.mark.parametrize("own_vectors", [True, False])
+def test_options_of_train_that_experiments_ignore_are_named(command, own_vectors, here):
+    words = config("[train]\nvalid = 'none.tsv'\ncard = 'none.json'\nepochs = 0\noutput = 'm.npz'\nskip-bad = true\n")
+    origin = () if own_vectors else ("-e", here / "embeddings.npz")
+    told = call(*command, here / "train.tsv", *origin, "--folds", "2", *words)
+    assert told.stderr.splitlines()[0] == f"c.toml: {command[0]} ignores valid, card, output in [train]"
+
+
 @pytest.mark.parametrize("name", ["none.toml", "."])
 def test_a_file_that_cannot_be_read(name, here):
     code, message = failure("pca", here / "cooccur.npz", "--config", name)

@@ -210,6 +210,8 @@ def test_section_options_without_effect_on_train_are_named(here):
     message = call("train", "DATA.tsv", *TRAIN, "--config", "o.toml", "-o", "one.npz").stderr
     assert message.splitlines()[0] == "o.toml: train ignores jobs, output in [cooccur]"
     assert not (here / "c.npz").exists()
+    message = call("crossvalidate", "DATA.tsv", *TRAIN, "--folds", "2", "--config", "o.toml").stderr
+    assert message.splitlines()[0] == "o.toml: crossvalidate ignores jobs, output in [cooccur]"
 
 
 @pytest.mark.parametrize("command", [("train", "-o", "one.npz"), ("crossvalidate", "--folds", "2")], ids=lambda c: c[0])
