@@ -17,6 +17,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
 from nlptx.cli.options import NumberRange, Run, run_options, seed_option
 from nlptx.cli.out_of_fold import format_of_table
+from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.stage_run import peak_memory
@@ -126,6 +127,8 @@ def check(
     """
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
+    # The file of --to-label is written with the same column names.
+    note_unused_options(run.reporter.note, data, *against, *unlabelled, predictions, to_label)
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):

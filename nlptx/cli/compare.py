@@ -16,6 +16,7 @@ from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.page_options import check_page, report_option, this_command
+from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -25,7 +26,6 @@ from nlptx.io.output_path import check_writable
 
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
-
 
 # With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test exceeds 0.05: it is at least 2 / 2^5. With fewer
 # than _FEW_GROUPS, bootstrap intervals are much too narrow.
@@ -180,11 +180,11 @@ def _predictions(
     models = {name: Model.load(None if name == BUNDLED else name) for name in distinct if name not in tables}
     for model in models.values():
         reading = with_separator(reading, model)
-    data: LabelledData | None = None
-    if is_data:
-        data = read_labelled([last], reading, run.reporter.note, check_map=not tables)
-    if data is None and not tables:
-        raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
+    if not tables:
+        if not is_data:
+            raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
+        note_unused_options(run.reporter.note, [last])
+    data = read_labelled([last], reading, run.reporter.note, check_map=not tables) if is_data else None
     found, found_labels = {}, set[str]()
     read = partial(read_predictions, reading=reading, on_note=run.reporter.note, found_labels=found_labels)
     if data is None:  # use the texts of the first table with true labels; other tables may lack labels

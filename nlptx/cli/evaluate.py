@@ -18,6 +18,7 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, NumberRange, Run, model_option, run_options
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
 from nlptx.cli.precedence import with_origin
+from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
 from nlptx.cli.seen_data import SEEN, seen_in
@@ -118,6 +119,7 @@ def evaluate(
         )
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
+    note_unused_options(run.reporter.note, data)
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve

@@ -15,6 +15,7 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import Run, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.precedence import OF_THE_STAGE_ALONE
+from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
@@ -111,6 +112,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         DataError, ArtifactError: a file cannot be used.
         click.UsageError: options contradict each other.
     """
+    note_unused_options(run.reporter.note, given.data, *given.unlabelled)
     run.reporter.detail(f"settings: {given.settings.to_dict()}")
     context = click.get_current_context()
     used = {str(parameter.name) for parameter in context.command.params} - {*OF_THE_STAGE_ALONE}

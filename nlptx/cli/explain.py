@@ -18,6 +18,7 @@ from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_form
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import Run, model_option, output_option, run_options
 from nlptx.cli.precedence import with_origin
+from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
@@ -102,7 +103,9 @@ def explain(
     if attention and layout != "jsonl":
         name = with_origin(click.get_current_context(), "attention")
         raise click.UsageError(f"{name} writes matrices only as JSON; add --json.")
-    if not input:
+    if input:
+        note_unused_options(run.reporter.note, input)
+    else:
         _check_no_reading_options("all of standard input is one text" if text is None else "the arguments are the text")
     if text is None and not input:
         text = _standard_input(reading.encoding_errors)

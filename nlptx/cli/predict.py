@@ -15,6 +15,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
 from nlptx.cli.options import Run, model_option, output_option, run_options
 from nlptx.cli.prediction_format import FORMATS, choose_format
+from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import SettingsError
@@ -107,6 +108,7 @@ def predict(
     check_names(*inputs, model)
     check_names(output)
     _check_exist(inputs)
+    note_unused_options(run.reporter.note, inputs)
     layout, output = choose_format(format, run.json, output)
     # If a table is the only input, the output may overwrite it, because the output is a copy with added columns. With
     # --skip-bad, it would lack the rows that are left out.

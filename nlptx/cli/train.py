@@ -26,6 +26,7 @@ from nlptx.cli.options import (
     seed_option,
     settings_options,
 )
+from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.stage_run import StageRun
 from nlptx.cli.start import ONE_ORIGIN, file_digest, load_start, load_vectors
@@ -135,6 +136,7 @@ def train(
     origin = start if embeddings is None else embeddings
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)
+    note_unused_options(run.reporter.note, data, *unlabelled, *valid)
     stage = StageRun(run, output, (*given, card, reading.exclude))
     run.reporter.detail(f"settings: {settings.to_dict()}")
     context = click.get_current_context()

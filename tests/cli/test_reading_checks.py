@@ -1,0 +1,87 @@
+"""Notes about options for reading tables, or folders and archives, if none of the inputs is one."""
+
+import tarfile
+
+import pytest
+from calling import call
+
+ROWS = [("a good film", "pos"), ("so good", "pos"), ("a bad film", "neg"), ("so bad", "neg")] * 3
+# The arguments of each command after the input.
+COMMANDS = {
+    "cooccur": ("--min-count", "1", "-o", "c.npz"),
+    "predict": (),
+    "evaluate": (),
+    "check": (),
+    "train": ("--epochs", "0", "-o", "m.npz"),
+    "crossvalidate": ("--epochs", "0", "--folds", "2"),
+}
+NOTE = "has no effect, because"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A working folder with the same texts as plain text, as a table, in a folder and in an archive."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plain.txt").write_text("".join(f"{text}\n" for text, _ in ROWS))
+    (tmp_path / "table.tsv").write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in ROWS))
+    for number, (text, label) in enumerate(ROWS):
+        (tmp_path / "texts" / label).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "texts" / label / f"{number}.txt").write_text(text)
+    with tarfile.open("texts.tar", "w") as archive:
+        archive.add("texts")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "option", "reason"),
+    [
+        ("plain.txt", "--text-column", "is plain text, not a table; to read a table, add --input-format csv, tsv or"),
+        ("texts", "--text-column", "is a folder, not a table\n"),
+        ("texts.tar", "--label-column", "is an archive, not a table\n"),
+        ("plain.txt", "--split", "is plain text, not a folder or an archive\n"),
+        ("table.tsv", "--split", "is a table, not a folder or an archive\n"),
+    ],
+)
+def test_options_that_do_not_apply_are_noted(command, name, option, reason):
+    value = "all" if option == "--split" else "name"
+    result = call(command, name, *COMMANDS[command], option, value, code=None)
+    assert f"note: {option} {NOTE} {name} {reason}" in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_that_apply_are_not_noted(command):
+    words = (command, "table.tsv", *COMMANDS[command])
+    assert NOTE not in call(*words, "--text-column", "text", "--label-column", "label").stderr
+    for name in ("texts", "texts.tar"):
+        assert NOTE not in call(command, name, *COMMANDS[command], "--split", "all").stderr
+
+
+def test_the_output_is_the_same_with_such_an_option():
+    words = ("predict", "plain.txt")
+    assert call(*words, "--text-column", "Review").stdout == call(*words).stdout
+
+
+def test_one_input_of_the_expected_kind_is_enough():
+    words = ("cooccur", "plain.txt", "table.tsv", "--text-column", "text", "--min-count", "1", "-o", "c.npz")
+    assert NOTE not in call(*words).stderr
+    words = ("train", "texts", "--unlabelled", "table.tsv", "--text-column", "text", "--epochs", "0", "-o", "m.npz")
+    assert NOTE not in call(*words).stderr
+    assert NOTE not in call("init", "table.tsv", "texts", "--text-column", "text", code=None).stderr
+    # --split selects only texts of DATA.
+    words = ("train", "table.tsv", "--unlabelled", "texts", "--split", "train", "--epochs", "0", "-o", "m.npz")
+    assert "table.tsv is a table, not a folder or an archive" in call(*words).stderr
+
+
+def test_several_inputs_of_other_kinds():
+    result = call("cooccur", "plain.txt", "texts", "--text-column", "text", "--min-count", "1", "-o", "c.npz")
+    assert "none of the inputs is a table; to read a table, add --input-format" in result.stderr
+    assert "none.csv: no such file" in call("cooccur", "none.csv", "--split", "all", code=None).stderr
+
+
+def test_options_from_variables_and_settings_files_are_not_noted(here, monkeypatch):
+    (here / "c.toml").write_text('[cooccur]\nsplit = "test"\n')
+    words = ("cooccur", "plain.txt", "--min-count", "1", "-o", "c.npz", "--config", "c.toml")
+    assert NOTE not in call(*words).stderr
+    monkeypatch.setenv("NLPTX_PREDICT_TEXT_COLUMN", "Review")
+    assert NOTE not in call("predict", stdin="I loved it\n").stderr
