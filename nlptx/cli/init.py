@@ -55,6 +55,7 @@ def init(
     from nlptx.corpus.source import is_archive
     from nlptx.corpus.training_data import SPLITS
     from nlptx.experiments.new_experiment import write_experiment
+    from nlptx.io.paths import is_same_file
 
     check_names(folder, train, test)
     options = ReadOptions(
@@ -63,7 +64,7 @@ def init(
         label_map=parse_label_map(map),
         label_separator=label_separator,
     )
-    if train == test and os.path.isfile(train) and not is_archive(train):
+    if is_same_file(train, test) and os.path.isfile(train) and not is_archive(train):
         run.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too good")
     note_unused_options(run.reporter.note, [train, test])
     for name, splits in ((train, SPLITS), (test, ("test",))):

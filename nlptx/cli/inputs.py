@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import click
 
 from nlptx.cli.precedence import CONFIG_FILE
+from nlptx.io.paths import is_same_file
 
 
 def inputs_or_stdin(inputs: tuple[str, ...]) -> tuple[str, ...]:
@@ -39,5 +40,5 @@ def check_not_an_input(output: str, inputs: Iterable[str | None]) -> None:
     """
     context = click.get_current_context(silent=True)
     for name in (*inputs, None if context is None else context.meta.get(CONFIG_FILE)):
-        if name and os.path.isfile(name) and os.path.exists(output) and os.path.samefile(name, output):
+        if name and os.path.isfile(name) and is_same_file(name, output):
             raise click.UsageError(f"{output} is also an input and would be overwritten; use another name.")

@@ -27,6 +27,7 @@ from nlptx.cooccurrence.stored import Counts
 from nlptx.cooccurrence.window_pairs import SparseRows, unit_weights
 from nlptx.corpus.shard import Shard
 from nlptx.errors import CorruptError, DataError, SettingsError
+from nlptx.io.paths import is_same_file
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
@@ -113,14 +114,19 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
             first = artifact
             _check_number(len(paths), shard)
         _check_alike(artifact, first, path, paths[0])
-        if found.get(shard) == path:
-            raise DataError("the file is given twice", where=path, hint="Pass each shard once.")
         if shard in found:
-            raise DataError(f"contains shard {shard}, as does {found[shard]}", where=path, hint="Pass each shard once.")
+            raise DataError(_repeated(path, found[shard], shard), where=path, hint="Pass each shard once.")
         found[shard] = path
         yield path, artifact
     if first is None:
         raise SettingsError("there are no parts to merge")
+
+
+def _repeated(path: str, first: str, shard: Shard) -> str:
+    """Return the message about a file with the same shard as an earlier file."""
+    if not is_same_file(path, first):
+        return f"contains shard {shard}, as does {first}"
+    return "the file is given twice" if path == first else f"the file is given twice, first as {first}"
 
 
 def _shard(artifact: Artifact) -> Shard:

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from nlptx.errors import OutputError, SettingsError
+from nlptx.io.paths import is_same_file
 
 # The files that are created.
 FILES = ("Makefile", "settings/base.toml", "settings/candidate.toml")
@@ -75,7 +76,7 @@ def _relative(path: str | Path, folder: Path) -> str:
         raise SettingsError(f"{path}: no such file or folder")
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
     found = os.path.normpath(os.path.join(resolved, name))
-    if not os.path.exists(found) or not os.path.samefile(found, path):
+    if not is_same_file(found, path):
         # The name leads elsewhere because one of the folders is a symbolic link, so the links in folders are resolved.
         # A link to the file itself is kept: the name of its target may contain characters that a Makefile cannot.
         parent, base = os.path.split(path)

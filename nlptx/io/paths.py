@@ -1,4 +1,4 @@
-"""The type of file paths (str or pathlib.Path), and their conversion to str."""
+"""The type of file paths (str or pathlib.Path), their conversion to str, and their comparison."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def file_name(path: FilePath, name: str = "path") -> str:
         return os.fsdecode(path)
     except TypeError:
         raise InputTypeError(f"`{name}` has the type {type(path).__name__}; expected a str or a path") from None
+
+
+def is_same_file(first: FilePath, second: FilePath) -> bool:
+    """Return whether two paths lead to the same existing file, for example ``a.npz`` and ``./a.npz``, or a link."""
+    return os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second)

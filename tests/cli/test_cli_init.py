@@ -64,7 +64,7 @@ def test_the_files_and_what_to_do_next(work, tmp_path):
 
 def test_columns_are_checked_before_anything_is_written(work, tmp_path):
     shutil.copy(work / "train.tsv", tmp_path)
-    result = refused("init", "a", "train.tsv", "train.tsv", "--text-column", "Nope", code=3, cwd=tmp_path)
+    result = refused("init", "a", "train.tsv", "./train.tsv", "--text-column", "Nope", code=3, cwd=tmp_path)
     assert "no column 'Nope'" in result.stderr
     assert "TRAIN and TEST are the same file" in result.stderr
     assert not (tmp_path / "a").exists()

@@ -1,5 +1,6 @@
 """However a corpus is divided into shards, merging their parts gives the same bytes as a single run."""
 
+import shutil
 from itertools import pairwise
 
 import numpy as np
@@ -138,6 +139,8 @@ def folder(tmp_path_factory, work):
     for number in (1, 2):
         call(*words, "--shard", f"{number}/2", *more, "-o", path / f"pairs-{number}.npz")
     call("cooccur", path / "train.tsv", "--shard", "2/2", "-o", path / "other-2.npz", "-q")  # another min_count
+    (path / "link.npz").symlink_to("pairs-2.npz")
+    shutil.copy(path / "tokens-1.npz", path / "copy.npz")
     return path
 
 
@@ -178,7 +181,9 @@ def test_info_names_the_command(folder):
     [
         (("merge", "tokens-1.npz"), 3, "there is 1 part; expected 2"),
         (("merge", "tokens-1.npz", "tokens-1.npz"), 3, "tokens-1.npz: the file is given twice"),
-        (("merge", "tokens-1.npz", "./tokens-1.npz"), 3, "./tokens-1.npz: contains shard 1/2, as does tokens-1.npz"),
+        (("merge", "tokens-1.npz", "./tokens-1.npz"), 3, "the file is given twice, first as tokens-1.npz"),
+        (("merge", "pairs-2.npz", "link.npz"), 3, "link.npz: the file is given twice, first as pairs-2.npz"),
+        (("merge", "tokens-1.npz", "copy.npz"), 3, "copy.npz: contains shard 1/2, as does tokens-1.npz"),
         (("merge", "tokens-1.npz", "pairs-2.npz"), 3, "pairs-2.npz: its kind differs from that of tokens-1.npz"),
         (
             ("merge", "tokens-1.npz", "other-2.npz"),
