@@ -1,6 +1,6 @@
 """The Click classes of commands and options.
 
-These classes group the options in the help text, refuse repeated options and options that exclude each other, and
+These classes group the options in the help text, refuse repeated options and options that contradict each other, and
 report unknown environment variables.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
+from nlptx.cli.conflicts import Conflict, overridden, refuse_conflicts
 from nlptx.cli.environment import note_unknown_variables
-from nlptx.cli.precedence import TYPED, configured, excluding, with_origin
+from nlptx.cli.precedence import configured, ignore, ignored
 from nlptx.settings import GROUPS, MAIN
 
 # Type of options and arguments that are paths. Shell completion offers files and folders for them. Click does not check
@@ -29,26 +29,25 @@ class Option(click.Option):
 
     Args:
         group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
-        excludes: options and arguments that cannot be combined with this option, as Python name -> error message. In
-            the message, the placeholders ``{}`` stand for this option and the other one. If one of the two comes from
-            a source with a higher precedence, the other is ignored. Only one of the two options needs to exclude the
-            other.
+        excludes: conflicts with other options and arguments, as Python name -> conflict, or an error message for two
+            options that cannot be combined at all. Only one of the two options needs to exclude the other.
     """
 
-    def __init__(self, *names: Any, group: str = MAIN, excludes: Mapping[str, str] | None = None, **details: Any):
+    def __init__(
+        self, *names: Any, group: str = MAIN, excludes: Mapping[str, str | Conflict] | None = None, **details: Any
+    ) -> None:
         super().__init__(*names, **details)
         self.group = group
-        self.excludes = excludes or {}
+        self.excludes = {
+            other: Conflict(found) if isinstance(found, str) else found for other, found in (excludes or {}).items()
+        }
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """Return the value of the environment variable.
 
-        Return None if the ``--config`` file sets the option, or if the file or the command line sets an option that
-        excludes it.
+        Return None if the ``--config`` file sets the option, or if the option is ignored.
         """
-        set_elsewhere = {*configured(ctx), *ctx.meta.get(f"{TYPED}.{ctx.info_name}", ())}
-        overridden = self.name in set_elsewhere or set_elsewhere & excluding(ctx, str(self.name))
-        return None if overridden else super().resolve_envvar_value(ctx)
+        return None if self.name in {*configured(ctx), *ignored(ctx)} else super().resolve_envvar_value(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the two columns of the help text: the option names, and the description with the default.
@@ -92,21 +91,19 @@ class Command(click.Command):
         super().__init__(*names, **details)
         self.stage = stage
 
-    @functools.cached_property
-    def excluding(self) -> dict[str, set[str]]:
-        """Python name of an option -> names of the options and arguments that exclude it."""
-        found: dict[str, set[str]] = {str(parameter.name): set() for parameter in self.params}
-        for option in self.params:
-            for other in option.excludes if isinstance(option, Option) else ():
-                found[other].add(str(option.name))
-                found[str(option.name)].add(other)
-        return found
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return a context with the values of all options, without those that conflicts override."""
+        ctx = super().make_context(info_name, [*args], parent, **extra)
+        names = set() if ctx.resilient_parsing else overridden(ctx)
+        if not names:
+            return ctx
+        ignore(ctx, names)
+        return super().make_context(info_name, args, parent, **extra)
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """Return a parser that records what is on the command line, and rejects repeated options.
-
-        If an option is repeated, Click's own parser would use the last value.
-        """
+        """Return a parser that rejects repeated options. Click's own parser would use the last value."""
         parser = super().make_parser(ctx)
         parse = parser.parse_args
 
@@ -114,14 +111,13 @@ class Command(click.Command):
             values, rest, order = parse(args)
             if not ctx.resilient_parsing:
                 _refuse_repeated(ctx, order)
-            ctx.meta[f"{TYPED}.{ctx.info_name}"] = {str(given.name) for given in order if _is_typed(given, values)}
             return values, rest, order
 
         parser.parse_args = parse_once  # type: ignore[method-assign]
         return parser
 
     def invoke(self, ctx: click.Context) -> Any:
-        _refuse_exclusive(ctx)  # not while parsing, because `train` also parses options of other commands
+        refuse_conflicts(ctx)  # not while parsing, because `train` also parses options of other commands
         if not ctx.params.get("quiet"):
             note_unknown_variables(ctx)
         return super().invoke(ctx)
@@ -155,27 +151,6 @@ def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> No
         if option in given[:position]:
             names = " / ".join(option.opts + option.secondary_opts)
             raise click.UsageError(f"{names} is given twice; use it only once.", ctx)
-
-
-def _is_typed(parameter: click.Parameter, values: Mapping[str, Any]) -> bool:
-    """Return whether a parameter in the parser's list is on the command line. The list contains all arguments."""
-    value = values.get(str(parameter.name))
-    return isinstance(parameter, click.Option) or (isinstance(value, str | tuple) and bool(value))
-
-
-def _refuse_exclusive(ctx: click.Context) -> None:
-    """Raise click.UsageError if two options that exclude each other are set by the same source."""
-    for option in ctx.command.params:
-        for other, message in option.excludes.items() if isinstance(option, Option) else ():
-            if _is_set(ctx, str(option.name)) and _is_set(ctx, other):
-                names = with_origin(ctx, str(option.name)), with_origin(ctx, other)
-                raise click.UsageError(message.format(*names), ctx)
-
-
-def _is_set(ctx: click.Context, name: str) -> bool:
-    value = ctx.params.get(name, True)  # an option without a value in ctx.params, such as --preset, is not a flag
-    is_default = ctx.get_parameter_source(name) in (ParameterSource.DEFAULT, None)
-    return not is_default and value is not None and value is not False and value != ()
 
 
 option = functools.partial(click.option, cls=Option)

@@ -15,7 +15,6 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import (
     Run,
     memory_options,
-    output_option,
     preset_option,
     run_options,
     seed_option,
@@ -25,7 +24,7 @@ from nlptx.cli.options import (
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.cli.stage_facts import count_facts, note_dropped_words, part_facts
-from nlptx.cli.stage_run import StageRun
+from nlptx.cli.stage_run import StageRun, artifact_option
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.settings import CountSettings
 
@@ -34,7 +33,7 @@ SPLITS = ("train", "unsup")
 
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="INPUT...")
-@output_option("cooccur.npz", "File for the counts; - for standard output.")
+@artifact_option("cooccur.npz", "File for the counts; - for standard output.")
 @config_option
 @preset_option
 @settings_options(CountSettings)

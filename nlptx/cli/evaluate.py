@@ -12,6 +12,7 @@ import click
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
+from nlptx.cli.conflicts import Conflict
 from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.inputs import check_names, inputs_or_stdin
@@ -28,11 +29,12 @@ from nlptx.errors import CorruptError, DataError, QualityGateError
 
 # Last part of the note about texts without a known word.
 _UNKNOWN = "scored with the label frequencies in the training data"
+_NEEDS_MODEL = Conflict("{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model))
 
 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="[DATA...]")
-@model_option
+@partial(model_option, excludes=dict.fromkeys(("abstain", "max_error", "cluster"), _NEEDS_MODEL))
 @option("--min-accuracy", type=NumberRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
 @abstention_options
 @option(
@@ -104,11 +106,8 @@ def evaluate(
     started = time.perf_counter()
     check_page(report, [*data, model])
     if model is not None and is_table(model):
-        if cluster.address is not None:
-            name = with_origin(click.get_current_context(), "cluster")
-            raise click.UsageError(f"{name} has no effect if -m is a table: the texts are already scored.")
         check_names(*data, model, plot)
-        evaluate_table(data, model, min_accuracy, abstention, plot, by, label_order, report, reading, run)
+        evaluate_table(data, model, min_accuracy, plot, by, label_order, report, reading, run)
         return
     if label_order != "auto":
         name = with_origin(click.get_current_context(), "label_order", f" {label_order}")

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import click
 
-from nlptx.cli.abstention import Abstention, draw_coverage
+from nlptx.cli.abstention import draw_coverage
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.options import Run
 from nlptx.cli.page_options import this_command
-from nlptx.cli.precedence import with_origin
 from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import QualityGateError
@@ -30,7 +29,6 @@ def evaluate_table(
     data: tuple[str, ...],
     path: str,
     min_accuracy: float | None,
-    abstention: Abstention,
     plot: str | None,
     by: tuple[str, ...],
     label_order: str,
@@ -44,7 +42,6 @@ def evaluate_table(
         data: inputs with the labelled texts; empty if the table contains the true labels.
         path: path of the table.
         min_accuracy: minimum accuracy, or None.
-        abstention: values of ``--abstain`` and ``--max-error``, which must not be set, because they need a model.
         plot: file for a plot of calibration and coverage, or None. The plot needs confidences.
         by: columns whose values divide the texts into groups.
         label_order: "none" if numeric labels are only names, otherwise "auto".
@@ -53,7 +50,7 @@ def evaluate_table(
         run: options shared by all commands.
 
     Raises:
-        click.UsageError: an option needs a model or confidences.
+        click.UsageError: ``plot`` is set, but the table contains no confidences.
         QualityGateError: the accuracy is below ``min_accuracy``.
     """
     from nlptx.classifier.coverage import CoverageCurve
@@ -63,9 +60,6 @@ def evaluate_table(
     from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
 
-    if abstention.is_given:
-        name = with_origin(click.get_current_context(), "max_error" if abstention.abstain is None else "abstain")
-        raise click.UsageError(f"{name} needs a model, but -m is a table of predictions.")
     read = read_labelled(data, reading, run.reporter.note, check_map=False) if data else None
     found = read_predictions(path, reading, run.reporter.note, read)
     if label_order == "none":

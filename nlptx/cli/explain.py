@@ -14,10 +14,12 @@ import click
 from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, command, option
-from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, open_writer
+from nlptx.cli.conflicts import Conflict
+from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, format_of_name, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
-from nlptx.cli.options import Run, model_option, output_option, run_options
+from nlptx.cli.options import Run, model_option, run_options
 from nlptx.cli.precedence import with_origin
+from nlptx.cli.prediction_format import format_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 # Maximum number of --input texts that a worker process gets at once.
 _BATCH = 16
+_ONLY_JSON = "{} adds matrices only to JSON, but {} asks for another format."
 
 
 @command()
@@ -43,18 +46,24 @@ _BATCH = 16
     help="Explain each text of FILE; can be repeated.",
 )
 @model_option
-@output_option("-", "File for the explanations; its suffix selects the format.")
-@option(
-    "--format",
-    type=click.Choice(FORMATS),
-    default="auto",
-    show_default=True,
-    help="Format of the explanations; auto: chosen by the suffix of the output.",
+@format_options(
+    FORMATS,
+    format_of_name,
+    "File for the explanations; its suffix selects the format.",
+    "Format of the explanations; auto: chosen by the suffix of the output.",
 )
 @option("--label", metavar="LABEL", show_default="the predicted label", help="Label to explain.")
 @option("--top", type=click.IntRange(1), show_default="all", help="Show only the N words with the largest effects.")
 @option("--pairs", type=click.IntRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
-@option("--attention", is_flag=True, help="Add the complete attention matrices to the JSON output.")
+@option(
+    "--attention",
+    is_flag=True,
+    excludes={
+        "format": Conflict(_ONLY_JSON, lambda _, format: format not in ("auto", "jsonl")),
+        "output": Conflict(_ONLY_JSON, lambda _, output: format_of_name(output) not in ("jsonl", None)),
+    },
+    help="Add the complete attention matrices to the JSON output.",
+)
 @reading_options(("test",), skip_bad=True)
 @run_options(json_help="The same as --format jsonl.")
 def explain(
@@ -99,7 +108,7 @@ def explain(
     text = " ".join(words) if words else None
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
-    layout, output = choose_format(format, run.json, output)
+    layout = choose_format(format, run.json, output)
     if attention and layout != "jsonl":
         name = with_origin(click.get_current_context(), "attention")
         raise click.UsageError(f"{name} writes matrices only as JSON; add --json.")

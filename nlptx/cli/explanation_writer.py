@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -14,9 +13,8 @@ from nlptx.cli.charts import bar
 from nlptx.cli.explanation_page import PAGE_END, PAGE_START, text_as_html
 from nlptx.cli.explanation_rows import ExplainedText, Word
 from nlptx.cli.outputs import open_output
-from nlptx.cli.prediction_format import agree_on_format
+from nlptx.cli.prediction_format import ending
 from nlptx.cli.reporter import Reporter
-from nlptx.corpus.compression import is_packed
 from nlptx.io.output_path import STDOUT
 
 FORMATS = ("auto", "table", "jsonl", "html")
@@ -28,25 +26,27 @@ _BAR = 12
 _DECIMAL = 0.001
 
 
-def choose_format(asked: str, is_json: bool, output: str) -> tuple[str, str]:
-    """Return the format of the explanations (table, jsonl or html), and the name of the output.
+def format_of_name(output: str) -> str | None:
+    """Return the format of explanations that the name of the output implies, or None."""
+    return _BY_ENDING.get(ending(output))
+
+
+def choose_format(asked: str, is_json: bool, output: str) -> str:
+    """Return the format of the explanations: table, jsonl or html.
 
     Args:
         asked: value of ``--format``.
         is_json: whether ``--json`` was given.
-        output: path of the output; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
+        output: path of the output.
 
     Raises:
-        click.UsageError: the options and the output name ask for different formats, or for a table in a file, although
-            tables can only be printed.
+        click.UsageError: a table would be written to a file, although tables can only be printed.
     """
-    name = os.path.splitext(output)[0] if is_packed(output) else output
-    by_name = _BY_ENDING.get(os.path.splitext(name)[1].lower())
-    chosen, output = agree_on_format(asked, is_json, output, by_name)
-    chosen = chosen or "table"
+    by_name = format_of_name(output) if asked == "auto" else asked
+    chosen = "jsonl" if is_json else by_name or "table"
     if chosen == "table" and output != STDOUT:
         raise click.UsageError(f"{output}: a table cannot be written to a file; name it *.jsonl or *.html.")
-    return chosen, output
+    return chosen
 
 
 class ExplanationWriter:

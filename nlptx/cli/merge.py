@@ -6,14 +6,14 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, memory_options, output_option, run_options, unless_given
+from nlptx.cli.options import Run, memory_options, run_options, unless_given
 from nlptx.cli.stage_facts import count_facts
-from nlptx.cli.stage_run import StageRun
+from nlptx.cli.stage_run import StageRun, artifact_option
 
 
 @command()
 @click.argument("parts", nargs=-1, type=PATH, metavar="PART...", required=True)
-@output_option("cooccur.npz", "File for the counts; - for standard output.")
+@artifact_option("cooccur.npz", "File for the counts; - for standard output.")
 @option("--words-only", is_flag=True, help="Write only the word list of all parts, for nlptx cooccur --vocabulary.")
 @memory_options
 @run_options()

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
+from nlptx.cli.conflicts import Conflict
 from nlptx.cli.option_names import as_options
 from nlptx.cli.precedence import OVERRIDES, chosen_defaults, configured, stage_of
 from nlptx.cli.reporter import Reporter
@@ -82,9 +83,12 @@ def run_options(
     return decorate
 
 
-def output_option(default: str, help: str) -> Callable[[Function], Function]:
+def output_option(
+    default: str, help: str, excludes: Mapping[str, Conflict] | None = None
+) -> Callable[[Function], Function]:
     """Add ``-o/--output``."""
-    return option("-o", "--output", type=PATH, default=default, show_default=True, metavar="FILE", help=help)
+    details: dict[str, Any] = {"show_default": True, "metavar": "FILE", "help": help, "excludes": excludes}
+    return option("-o", "--output", type=PATH, default=default, **details)
 
 
 def unless_given(name: str, value: str, default: str) -> str:
@@ -93,7 +97,7 @@ def unless_given(name: str, value: str, default: str) -> str:
     return default if is_default else value
 
 
-def model_option(function: Function) -> Function:
+def model_option(function: Function, excludes: Mapping[str, Conflict] | None = None) -> Function:
     """Add ``-m/--model``. Its value is None for the bundled model, which is used by default."""
     return option(
         "-m",
@@ -101,6 +105,7 @@ def model_option(function: Function) -> Function:
         type=PATH,
         metavar="FILE",
         show_default=BUNDLED,
+        excludes=excludes,
         callback=lambda context, parameter, value: None if value == BUNDLED else value,
         help="Model file, made by nlptx train.",
     )(function)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def format_of_table(path: str) -> str:
     """Return the format that the name of a table implies: csv, tsv or jsonl. Raise click.UsageError for other names."""
-    layout, _ = choose_format("auto", False, path)
+    layout = choose_format("auto", False, path)
     if layout not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
     return layout

@@ -11,14 +11,13 @@ from nlptx.cli.inputs import check_names
 from nlptx.cli.options import (
     Run,
     memory_options,
-    output_option,
     preset_option,
     run_options,
     seed_option,
     settings_options,
 )
 from nlptx.cli.stage_facts import pca_facts
-from nlptx.cli.stage_run import StageRun
+from nlptx.cli.stage_run import StageRun, artifact_option
 from nlptx.errors import SettingsError
 from nlptx.settings import PcaSettings
 
@@ -28,7 +27,7 @@ _SHOWN = 8
 
 @command()
 @click.argument("counts", type=PATH, metavar="COOCCUR")
-@output_option(
+@artifact_option(
     "embeddings.npz", "File for the word vectors; - for standard output, *.txt for the word2vec text format."
 )
 @config_option

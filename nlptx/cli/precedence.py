@@ -1,4 +1,4 @@
-"""Which of several sources sets an option, and which options are ignored because they exclude others.
+"""Which of several sources sets an option.
 
 The order of precedence, from highest to lowest, is: command line, file, environment variable, preset or effort,
 default. However, the settings that ``--effort`` on the command line determines take precedence over the file.
@@ -20,12 +20,11 @@ _CHOSEN = "nlptx.chosen"
 # If a section of the --config file sets these options, they apply only to the command that has the name of the section.
 # Other commands that read the section, such as tune, ignore them.
 OF_THE_STAGE_ALONE = ("output", "resume")
-# Prefix of the key in click.Context.meta for the Python names of the options and arguments on the command line. It is
-# followed by the name of the command.
-TYPED = "nlptx.typed"
+# Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
+_IGNORED = "nlptx.ignored"
 # Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file. (It also
-# contains presets and efforts, but these set only options that exclude no other.)
-_PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
+# contains presets and efforts, but these set only options that contradict no other.)
+PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 
 def stage_of(ctx: click.Context) -> str:
@@ -36,20 +35,24 @@ def stage_of(ctx: click.Context) -> str:
 def configured(ctx: click.Context) -> dict[str, Any]:
     """Return the values that the ``--config`` file sets for a command: Python name of the option -> value.
 
-    Values that ``--effort`` sets on the command line replace those of the file. Options that exclude an option on the
-    command line are left out.
+    Values that ``--effort`` sets on the command line replace those of the file. Options to ignore are left out.
     """
     found: dict[str, Any] = {}
     for source in (CONFIGURED, OVERRIDES):
         found |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
-    ignored = () if stage_of(ctx) == ctx.info_name else OF_THE_STAGE_ALONE
-    typed = ctx.meta.get(f"{TYPED}.{ctx.info_name}", set())
-    return {name: value for name, value in found.items() if name not in ignored and not typed & excluding(ctx, name)}
+    left_out = {*ignored(ctx), *(() if stage_of(ctx) == ctx.info_name else OF_THE_STAGE_ALONE)}
+    return {name: value for name, value in found.items() if name not in left_out}
 
 
-def excluding(ctx: click.Context, name: str) -> set[str]:
-    """Return the names of the options and arguments that exclude an option."""
-    return getattr(ctx.command, "excluding", {}).get(name, set())
+def ignore(ctx: click.Context, names: set[str]) -> None:
+    """Ignore what the file and variables set for some options, when the command line is parsed again."""
+    ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
+    chosen_defaults(ctx).clear()
+
+
+def ignored(ctx: click.Context) -> set[str]:
+    """Return the names for which :func:`ignore` was called."""
+    return ctx.meta.get(f"{_IGNORED}.{ctx.info_name}", set())
 
 
 def chosen_defaults(ctx: click.Context) -> dict[str, str]:
@@ -83,11 +86,3 @@ def origin_of(ctx: click.Context, name: str) -> str | None:
             return f"[{stage_of(ctx)}] in {ctx.meta[CONFIG_FILE]}"
         return next((f"--{option} {value}" for option, value in chosen_defaults(ctx).items()), None)
     return f"{ctx.auto_envvar_prefix}_{name.upper()}" if source is ParameterSource.ENVIRONMENT else None
-
-
-def of_highest_precedence(*names: str) -> list[str]:
-    """Return those options of the current command, all of which are set, whose source has the highest precedence."""
-    context = click.get_current_context()
-    sources = [context.get_parameter_source(name) for name in names]
-    highest = next(source for source in _PRECEDENCE if source in sources)
-    return [name for name, source in zip(names, sources, strict=True) if source is highest]

@@ -13,8 +13,8 @@ from nlptx.cli.abstention import Abstention, abstention_options, coverage_note
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
-from nlptx.cli.options import Run, model_option, output_option, run_options
-from nlptx.cli.prediction_format import FORMATS, choose_format
+from nlptx.cli.options import Run, model_option, run_options
+from nlptx.cli.prediction_format import FORMATS, choose_format, format_of_name, format_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
 from nlptx.corpus.document import ReadOptions
@@ -37,13 +37,11 @@ _PRIOR_AND_MAX_ERROR = (
 @command()
 @click.argument("inputs", nargs=-1, type=PATH, metavar="[INPUT...]")
 @model_option
-@output_option("-", "File for the scores; its suffix selects the format.")
-@option(
-    "--format",
-    type=click.Choice(FORMATS),
-    default="auto",
-    show_default=True,
-    help="Format of the scores; auto: by the suffix of the output, or else the format of the input.",
+@format_options(
+    FORMATS,
+    format_of_name,
+    "File for the scores; its suffix selects the format.",
+    "Format of the scores; auto: by the suffix of the output, or else the format of the input.",
 )
 @abstention_options
 @option(
@@ -109,7 +107,7 @@ def predict(
     check_names(output)
     _check_exist(inputs)
     note_unused_options(run.reporter.note, inputs)
-    layout, output = choose_format(format, run.json, output)
+    layout = choose_format(format, run.json, output)
     # If a table is the only input, the output may overwrite it, because the output is a copy with added columns. With
     # --skip-bad, it would lack the rows that are left out.
     replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl") and not reading.skip_bad

@@ -3,78 +3,79 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
-from nlptx.cli.precedence import of_highest_precedence, with_origin
+from nlptx.cli.command import option
+from nlptx.cli.conflicts import Conflict
+from nlptx.cli.options import Function, output_option
 from nlptx.corpus.compression import is_packed
-from nlptx.io.output_path import STDOUT
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 _BY_ENDING = {".txt": "text", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _NOT_WRITTEN = (".json", ".npz", ".parquet", ".xls", ".xlsx")
+_MESSAGE = "{} and {} ask for different formats."
 
 
-def choose_format(asked: str, json: bool, output: str) -> tuple[str, str]:
-    """Return the format of the output, one of FORMATS, and the name of the output.
+def format_options(
+    formats: Sequence[str], format_of_name: Callable[[str], str | None], output_help: str, format_help: str
+) -> Callable[[Function], Function]:
+    """Add ``--output`` and ``--format``, which contradict each other and ``--json`` if they ask for different formats.
 
-    The format ``auto`` means the format of the input.
+    Args:
+        formats: values of ``--format``; ``auto`` is the default.
+        format_of_name: returns the format for which the name of an output asks, or None.
+        output_help: help text of ``--output``.
+        format_help: help text of ``--format``.
+    """
+    output_conflicts = {
+        "format": Conflict(_MESSAGE, lambda output, format: format not in ("auto", format_of_name(output) or format)),
+        "json": Conflict(_MESSAGE, lambda output, _: format_of_name(output) not in ("jsonl", None)),
+    }
+    format_conflicts = {"json": Conflict(_MESSAGE, lambda format, _: format != "jsonl")}
+
+    def decorate(function: Function) -> Function:
+        kind = click.Choice(formats)
+        details: dict[str, Any] = {
+            "default": "auto",
+            "show_default": True,
+            "help": format_help,
+            "excludes": format_conflicts,
+        }
+        return output_option("-", output_help, output_conflicts)(option("--format", type=kind, **details)(function))
+
+    return decorate
+
+
+def ending(output: str) -> str:
+    """Return the suffix of the name of an output, in lower case, without a final ``.gz``, ``.bz2`` or ``.xz``."""
+    name = os.path.splitext(output)[0] if is_packed(output) else output
+    return os.path.splitext(name)[1].lower()
+
+
+def format_of_name(output: str) -> str | None:
+    """Return the format of predictions that the name of the output implies, or None."""
+    return _BY_ENDING.get(ending(output))
+
+
+def choose_format(asked: str, json: bool, output: str) -> str:
+    """Return the format of the output, one of FORMATS. The format ``auto`` means the format of the input.
 
     Args:
         asked: value of ``--format``.
         json: whether ``--json`` was given.
-        output: output name; a final ``.gz``, ``.bz2`` or ``.xz`` is ignored.
-
-    Raises:
-        click.UsageError: the options and the output name contradict each other, or the name has the suffix of an
-            unsupported format.
-    """
-    format, output = agree_on_format(asked, json, output, _format_of_name(output))
-    return format or asked, output
-
-
-def agree_on_format(asked: str, json: bool, output: str, by_name: str | None) -> tuple[str | None, str]:
-    """Return the format for which the options ask, and the name of the output.
-
-    If the options ask for different formats, only those of the highest precedence count. For example, the command line
-    takes precedence over environment variables. If ``--output`` does not count, the output is standard output.
-
-    Args:
-        asked: value of ``--format``; ``auto`` asks for no format.
-        json: whether ``--json`` was given.
         output: output name.
-        by_name: format of files with this name; None if there is none.
-
-    Returns:
-        The format, None if no option asks for one; and the name of the output.
 
     Raises:
-        click.UsageError: options of the same precedence ask for different formats.
+        click.UsageError: the name has the suffix of an unsupported format.
     """
-    formats = {
-        "json": "jsonl" if json else None,
-        "format": None if asked == "auto" else asked,
-        "output": by_name,
-    }
-    requested = {option: format for option, format in formats.items() if format is not None}
-    if len(set(requested.values())) > 1:
-        kept = of_highest_precedence(*requested)
-        output = output if "output" in kept or "output" not in requested else STDOUT
-        requested = {option: requested[option] for option in kept}
-    if len(set(requested.values())) > 1:
-        context = click.get_current_context()
-        values = {"json": "", "format": f" {asked}", "output": f" {output}"}
-        names = " and ".join(with_origin(context, option, values[option]) for option in requested)
-        raise click.UsageError(f"{names} ask for different formats ({', '.join(requested.values())}).")
-    return next(iter(requested.values()), None), output
-
-
-def _format_of_name(output: str) -> str | None:
-    """Return the format that the name of the output implies, or None. For the errors, see :func:`choose_format`."""
-    name = os.path.splitext(output)[0] if is_packed(output) else output
-    ending = os.path.splitext(name)[1].lower()
-    if ending in _NOT_WRITTEN:
+    if ending(output) in _NOT_WRITTEN:
         raise click.UsageError(
-            f"{output}: {ending} is not supported; name it *.csv, *.tsv, *.jsonl or *.txt (and .gz, .bz2 or .xz)."
+            f"{output}: {ending(output)} is not supported; name it *.csv, *.tsv, *.jsonl or *.txt (and .gz, .bz2 or"
+            " .xz)."
         )
-    return _BY_ENDING.get(ending)
+    if json:
+        return "jsonl"
+    return (format_of_name(output) or asked) if asked == "auto" else asked

@@ -5,15 +5,14 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
+from nlptx.cli.conflicts import Conflict
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import Run
-from nlptx.cli.precedence import of_highest_precedence, with_origin
+from nlptx.cli.options import Function, Run, output_option
 from nlptx.cli.reporter import print_json
 from nlptx.io.output_path import STDOUT, check_writable
 
@@ -21,6 +20,12 @@ from nlptx.io.output_path import STDOUT, check_writable
 _OTHER_FORMATS = (".csv", ".tsv", ".jsonl", ".gz", ".bz2", ".xz")
 # Maximum number of labels that are listed in a summary.
 _MAX_LABELS = 20
+
+
+def artifact_option(default: str, help: str) -> Callable[[Function], Function]:
+    """Add ``-o/--output`` to a command that writes an artifact, and its summary as JSON to standard output."""
+    message = "{1} and {0} both write to standard output; use -o FILE."
+    return output_option(default, help, {"json": Conflict(message, lambda output, _: output == STDOUT)})
 
 
 class StageRun:
@@ -32,18 +37,12 @@ class StageRun:
         inputs: paths of the inputs; None for an input that was not given.
 
     Raises:
-        click.UsageError: the artifact would be written to a terminal, or to standard output together with ``--json``;
-            or the output has the suffix of another format, or is one of the inputs.
+        click.UsageError: the artifact would be written to a terminal; or the output has the suffix of another format,
+            or is one of the inputs.
         OutputError: the output cannot be written.
     """
 
     def __init__(self, run: Run, output: str, inputs: Iterable[str | None]) -> None:
-        if output == STDOUT and run.json:
-            if of_highest_precedence("json", "output") != ["output"]:
-                context = click.get_current_context()
-                json, to_stdout = with_origin(context, "json"), with_origin(context, "output", " -")
-                raise click.UsageError(f"{json} and {to_stdout} both write to standard output; use -o FILE.")
-            run = replace(run, json=False)
         if output == STDOUT and sys.stdout.isatty():
             raise click.UsageError(
                 "an artifact is not written to a terminal; use -o FILE, or pipe it to another command."

@@ -20,7 +20,6 @@ from nlptx.cli.options import (
     Run,
     effort_option,
     memory_options_in,
-    output_option,
     preset_option,
     run_options,
     seed_option,
@@ -28,7 +27,7 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
-from nlptx.cli.stage_run import StageRun
+from nlptx.cli.stage_run import StageRun, artifact_option
 from nlptx.cli.start import ONE_ORIGIN, file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopNote, StopSignal, Terminated
 from nlptx.cli.training_progress import show, what_is_left
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     excludes=ONE_ORIGIN,
     help="Start from this trained model; bundled: the bundled model.",
 )
-@output_option("model.npz", "File for the model; - for standard output.")
+@artifact_option("model.npz", "File for the model; - for standard output.")
 @option(
     "--unlabelled",
     type=PATH,

@@ -29,6 +29,9 @@ def predict(model, *words, **options):
         ({"JSON": "1"}, ("--format", "csv"), ("--format", "csv")),
         ({"OUTPUT": "o.csv"}, ("--json",), ("--json",)),
         ({"FORMAT": "csv"}, ("--json",), ("--json",)),
+        ({"FORMAT": "csv", "JSON": "1"}, ("--json",), ("--json",)),
+        ({"FORMAT": "csv", "JSON": "1"}, ("--format", "tsv"), ("--format", "tsv")),
+        ({"JSON": "1"}, ("--format", "auto"), ()),
         ({"ABSTAIN": "0.9"}, ("--max-error", "0.5"), ("--max-error", "0.5")),
         ({"MAX_ERROR": "0.5"}, ("--abstain", "1"), ("--abstain", "1")),
         ({"MAX_ERROR": "0.5"}, ("--prior",), ("--prior",)),
@@ -46,6 +49,7 @@ def test_the_command_line_overrides_variables_of_predict(variables, words, expec
 
 def test_the_name_of_the_output_overrides_a_variable(monkeypatch):
     monkeypatch.setenv("NLPTX_PREDICT_JSON", "1")
+    monkeypatch.setenv("NLPTX_PREDICT_FORMAT", "tsv")
     predict("bundled", "-o", "o.csv")
     assert Path("o.csv").read_text().startswith("text,label,")
     monkeypatch.setenv("NLPTX_EXPLAIN_JSON", "1")
@@ -53,6 +57,43 @@ def test_the_name_of_the_output_overrides_a_variable(monkeypatch):
     assert Path("o.html").read_text().startswith("<!DOCTYPE html>")
     monkeypatch.setenv("NLPTX_TRAIN_JSON", "1")
     assert call(*TRAIN[:-1], "-").stdout.startswith(b"PK")
+
+
+def test_an_option_overrides_the_variable_of_the_output(monkeypatch):
+    monkeypatch.setenv("NLPTX_TRAIN_OUTPUT", "-")
+    assert call(*TRAIN[:-2], "--json").json["output"] == "model.npz"
+    assert Path("model.npz").exists()
+
+
+@pytest.mark.parametrize("words", [("-o", "o.html"), ("--format", "html", "-o", "o.html")])
+def test_a_variable_for_attention_is_ignored_for_a_page(words, monkeypatch):
+    monkeypatch.setenv("NLPTX_EXPLAIN_ATTENTION", "1")
+    call("explain", "a great film", *words)
+    assert Path("o.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_attention_overrides_variables_for_a_page(monkeypatch):
+    monkeypatch.setenv("NLPTX_EXPLAIN_OUTPUT", "o.html")
+    monkeypatch.setenv("NLPTX_EXPLAIN_FORMAT", "html")
+    assert "attention_shape" in call("explain", "a great film", "--attention", "--json").json
+    assert not Path("o.html").exists()
+
+
+@pytest.mark.parametrize(("name", "value"), [("ABSTAIN", "0.9"), ("MAX_ERROR", "0.1"), ("CLUSTER", "local:1")])
+def test_a_table_of_predictions_overrides_variables_that_need_a_model(name, value, monkeypatch):
+    Path("table.csv").write_text("text,label,predicted\ngood,pos,pos\nbad,neg,pos\n")
+    monkeypatch.setenv(f"NLPTX_EVALUATE_{name}", value)
+    assert call("evaluate", "-m", "table.csv", "--json").json["accuracy"] == 0.5
+    monkeypatch.setenv("NLPTX_EVALUATE_MODEL", "table.csv")
+    code, message = failure("evaluate")
+    option = f"--{name.lower().replace('_', '-')} {value} (from NLPTX_EVALUATE_{name})"
+    assert (code, f"{option} needs a model, but -m table.csv (from NLPTX_EVALUATE_MODEL)" in message) == (2, True)
+
+
+def test_an_option_that_needs_a_model_overrides_the_variable_of_a_table(monkeypatch):
+    Path("table.csv").write_text("text,label,predicted\ngood,pos,pos\n")
+    monkeypatch.setenv("NLPTX_EVALUATE_MODEL", "table.csv")
+    assert call("evaluate", "table.csv", "--abstain", "0.1", "--json").json["model"] == "bundled"
 
 
 def test_the_command_line_overrides_variables_of_training(work, monkeypatch):
@@ -122,7 +163,17 @@ def test_the_command_line_overrides_variables_of_other_commands(variables, words
         (
             {"PREDICT_JSON": "1", "PREDICT_FORMAT": "csv"},
             ("predict",),
-            "--json (from NLPTX_PREDICT_JSON) and --format csv (from NLPTX_PREDICT_FORMAT) ask for different formats",
+            "--format csv (from NLPTX_PREDICT_FORMAT) and --json (from NLPTX_PREDICT_JSON) ask for different formats",
+        ),
+        (
+            {"PREDICT_FORMAT": "csv", "PREDICT_OUTPUT": "o.tsv"},
+            ("predict",),
+            "-o o.tsv (from NLPTX_PREDICT_OUTPUT) and --format csv (from NLPTX_PREDICT_FORMAT) ask for different",
+        ),
+        (
+            {"EXPLAIN_ATTENTION": "1", "EXPLAIN_OUTPUT": "o.html"},
+            ("explain", "a text"),
+            "--attention (from NLPTX_EXPLAIN_ATTENTION) adds matrices only to JSON, but -o o.html (from NLPTX_EXPLAIN_",
         ),
         (
             {"TRAIN_PRESET": "bloem", "TRAIN_EFFORT": "fast"},
@@ -131,7 +182,11 @@ def test_the_command_line_overrides_variables_of_other_commands(variables, words
         ),
         ({}, (*TRAIN, "--config", "c.toml"), "-e (from [train] in c.toml) and --start (from [train] in c.toml) both"),
         ({}, ("explain", "a text", "--input", "train.tsv"), "use either a text or --input, not both"),
-        ({"TRAIN_OUTPUT": "-"}, ("train", "train.tsv", "--json"), "-o - (from NLPTX_TRAIN_OUTPUT)"),
+        (
+            {"TRAIN_OUTPUT": "-", "TRAIN_JSON": "1"},
+            ("train", "train.tsv"),
+            "--json (from NLPTX_TRAIN_JSON) and -o - (from NLPTX_TRAIN_OUTPUT) both write to standard output",
+        ),
         ({"EXPLAIN_ATTENTION": "1"}, ("explain", "a text"), "--attention (from NLPTX_EXPLAIN_ATTENTION) writes"),
     ],
 )

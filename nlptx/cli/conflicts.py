@@ -1,0 +1,68 @@
+"""Options that contradict each other.
+
+If one of the two comes from a source with a higher precedence (:mod:`nlptx.cli.precedence`), the other is ignored.
+Otherwise, the command is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import click
+
+from nlptx.cli.precedence import PRECEDENCE, with_origin
+
+
+class Conflict(NamedTuple):
+    """A conflict of an option with another option or argument.
+
+    Args:
+        message: error message. The placeholders ``{}`` stand for the option and the other one.
+        applies: function that returns whether two values, of the option and of the other one, contradict each other;
+            None if the two cannot be combined at all.
+    """
+
+    message: str
+    applies: Callable[[Any, Any], bool] | None = None
+
+
+def overridden(ctx: click.Context) -> set[str]:
+    """Return the names of the options to ignore, because an option with a higher precedence contradicts them."""
+
+    def rank(name: str) -> int:
+        return PRECEDENCE.index(ctx.get_parameter_source(name))
+
+    pairs = [sorted((name, other), key=rank) for name, other, _ in _conflicts(ctx)]
+    found: set[str] = set()
+    for kept, other in sorted(pairs, key=lambda pair: rank(pair[0])):
+        if kept not in found and rank(kept) < rank(other):
+            found.add(other)
+    return found
+
+
+def refuse_conflicts(ctx: click.Context) -> None:
+    """Raise click.UsageError if two options contradict each other."""
+    for name, other, conflict in _conflicts(ctx):
+        shown = (with_origin(ctx, one, _value(ctx, one) if conflict.applies else "") for one in (name, other))
+        raise click.UsageError(conflict.message.format(*shown), ctx)
+
+
+def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:
+    """Yield an option, another option or argument that contradicts it, and the conflict between the two."""
+    for option in ctx.command.params:
+        name = str(option.name)
+        for other, conflict in getattr(option, "excludes", {}).items():
+            are_set = _is_set(ctx, name) and _is_set(ctx, other)
+            if are_set and (conflict.applies is None or conflict.applies(ctx.params[name], ctx.params[other])):
+                yield name, other, conflict
+
+
+def _is_set(ctx: click.Context, name: str) -> bool:
+    value = ctx.params.get(name, True)  # an option without a value in ctx.params, such as --preset, is not a flag
+    return ctx.get_parameter_source(name) in PRECEDENCE and value is not None and value is not False and value != ()
+
+
+def _value(ctx: click.Context, name: str) -> str:
+    value = ctx.params[name]
+    return "" if value is True else f" {value}"
