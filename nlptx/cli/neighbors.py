@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
+from nlptx.corpus.opening import STDIN
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,27 +47,33 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     nlptx neighbors embeddings.npz --analogy man king woman
 
     EMBEDDINGS is the output of nlptx pca or nlptx train (- for standard input), or a file in word2vec text format
-    (*.txt, *.vec); without EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it is -,
-    contains a slash, ends in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is "bundled"
-    and words follow. With -m FILE, every argument is a word.
+    (*.txt, *.vec); without EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it
+    contains a slash, ends in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is - or
+    "bundled" and words follow. With -m FILE, every argument is a word.
+
+    If a word is -, words are read from standard input, one per line. If no known word is similar to one of these words,
+    the list of its neighbours is empty, and a note names the word; such a word as an argument is an error.
 
     The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words
     (not with --analogy). In JSON, the neighbours of such a word have the key "estimated".
     """
-    if model is None and (_is_file(words[0]) or (words[0] == BUNDLED and len(words) > 1)):
+    if model is None and (_is_file(words[0]) or (words[0] in (STDIN, BUNDLED) and len(words) > 1)):
         model, *rest = words
         words = tuple(rest)
-    check_names(model)
+    check_names(model, *(word for word in words if word == STDIN))
     if not words:
         raise click.UsageError(f"no word to look up in {model}: nlptx neighbors {model} WORD...")
+    given = [pair for word in words for pair in (_standard_input(run) if word == STDIN else [(word, "")])]
+    words = tuple(word for word, _ in given)
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
     vectors = load_vectors(model)
+    vectors.check_has_vectors()
     try:
         if analogy:
             found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
         else:
-            found = {word: _nearest(vectors, word, top, run) for word in words}
+            found = {word: _nearest(vectors, word, top, run, where) for word, where in given}
     except DataError as error:
         if model is None:
             error.hint = "The word vectors of the bundled model were used; -m FILE uses others."
@@ -78,11 +86,36 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         run.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
 
 
-def _nearest(vectors: Embeddings, word: str, top: int, run: Run) -> list[tuple[str, float]]:
-    """Return the nearest words and their cosines; if the word is unknown, those of the vector that is estimated."""
+def _standard_input(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield each word on standard input, one per line, and its position."""
+    from nlptx.corpus.corpus import Corpus
+
+    for line in Corpus((STDIN,), on_note=run.reporter.note):
+        if word := line.text.strip():
+            yield word, line.where
+
+
+def _nearest(vectors: Embeddings, word: str, top: int, run: Run, where: str) -> list[tuple[str, float]]:
+    """Return the nearest words and their cosines; if the word is unknown, those of the vector that is estimated.
+
+    If the vector cannot be estimated, the error is reported as a note if the word is from standard input.
+
+    Args:
+        vectors: word vectors.
+        word: word to look up.
+        top: number of words.
+        run: options shared by all commands.
+        where: position on standard input; empty if the word is an argument.
+    """
     if word in vectors:
         return vectors.nearest(word, top)
-    nearest, similar = vectors.nearest_by_spelling(word, top)
+    try:
+        nearest, similar = vectors.nearest_by_spelling(word, top)
+    except DataError as error:
+        if not where:
+            raise
+        run.reporter.note(f"note: {where}: {error.message}")
+        return []
     named = ", ".join(similar[:_NAMED]) + (", ..." if len(similar) > _NAMED else "")
     run.reporter.note(f"note: {word!r} is unknown; its vector is estimated from words with a similar spelling: {named}")
     return nearest
@@ -95,7 +128,7 @@ def _as_json(rows: list[tuple[str, float]], *, estimated: bool) -> list[dict[str
 
 def _is_file(argument: str) -> bool:
     """Return whether the first argument names a file of word vectors and is not a word."""
-    if argument in ("", "-") or os.sep in argument or argument.lower().endswith(_ENDINGS):
+    if not argument or os.sep in argument or argument.lower().endswith(_ENDINGS):
         return True
     if not os.path.isfile(argument) or not os.access(argument, os.R_OK):
         return False

@@ -153,6 +153,32 @@ def test_text_on_standard_input_is_not_read_as_word_vectors():
     assert "Standard input must be an .npz file; word2vec text is read from a file (*.txt, *.vec)." in message
 
 
+def test_words_are_read_from_standard_input(work):
+    lines = "great\n\r\n awful \r\ngreat\n"
+    for words in (("-",), (work / "embeddings.npz", "-"), ("-m", work / "embeddings.npz", "-")):
+        found = call("neighbors", *words, "--json", "-n", "1", stdin=lines).json
+        assert found == call("neighbors", *words[:-1], "great", "awful", "--json", "-n", "1").json
+    assert looked_up("boring", "-", stdin=lines) == ["boring", "great", "awful"]
+    assert looked_up("--analogy", "-", stdin="man\nking\nwoman") == ["man king woman"]
+    assert looked_up("-", stdin="") == []
+    assert call("neighbors", "-", "-n", "1", stdin=lines).lines[0] == "great"
+
+
+def test_vectors_and_words_cannot_both_be_read_from_standard_input(work):
+    for words in (("-", "-"), ("-m", "-", "-"), ("good", "-", "-")):
+        assert "can be used for only one of the inputs" in usage_error("neighbors", *words)
+    vectors = (work / "embeddings.npz").read_bytes()
+    assert looked_up("-", "awful", stdin=vectors) == ["awful"]
+    assert "this is an nlptx artifact; expected text" in call("neighbors", "-", stdin=vectors, code=3).stderr
+
+
+def test_a_word_on_standard_input_without_neighbours_is_named(work):
+    result = call("neighbors", work / "embeddings.npz", "-", "--json", stdin="great\nzzz\nawful\n")
+    assert [bool(rows) for rows in result.json.values()] == [True, False, True]
+    assert "note: <stdin>:2: 'zzz' is not among the" in result.stderr
+    call("neighbors", work / "embeddings.npz", "zzz", code=3)
+
+
 def test_neighbors_uses_the_bundled_model_by_default():
     assert looked_up("friendly") == ["friendly"]
     assert looked_up("friendly", "terrible") == ["friendly", "terrible"]
