@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
+from nlptx.cli.conflicts import Conflict
 from nlptx.cli.precedence import origin_of
 from nlptx.corpus.document import FORMATS, SPLITS, ReadOptions
 from nlptx.corpus.label_map import parse_label_map
@@ -47,8 +48,17 @@ _exclude = option(
     group="Data",
     help="Table of rows to leave out, as written by nlptx check.",
 )
+# For several labels per text, training replaces the default loss, but not a loss that the user chose.
+_ONE_LABEL_LOSS = Conflict(
+    "{1} requires one label per text, but {0} gives a text several labels; use only one of them.",
+    lambda _, loss: loss == "cross-entropy",
+)
 label_separator_option = option(
-    "--label-separator", metavar="CHAR", group="Data", help="Read several labels per text, separated by CHAR."
+    "--label-separator",
+    metavar="CHAR",
+    group="Data",
+    excludes={"loss": _ONE_LABEL_LOSS},
+    help="Read several labels per text, separated by CHAR.",
 )
 
 

@@ -69,12 +69,22 @@ def test_train_works_in_the_same_way_on_two_cores_and_with_three_commands(tmp_pa
     [
         (["--class-weight", "balanced"], 2, "--class-weight balanced requires one label per text"),
         (["--loss", "squared-error"], 2, "--loss squared-error requires one label per text"),
+        (["--loss", "cross-entropy", "--effort", "fast"], 2, "--loss cross-entropy requires one label per text, but"),
         (["--map", "other=red"], 3, "--map replaces 'other'"),
     ],
 )
 def test_train_rejects_what_does_not_fit_several_labels(words, code, says, table, tmp_path):
     found, message = failure("train", table, "--label-separator", ";", *words, "-o", tmp_path / "m.npz")
     assert (found, says in message) == (code, True), message
+
+
+def test_the_separator_overrides_a_variable_for_the_loss(table, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLPTX_TRAIN_LOSS", "cross-entropy")
+    call("train", table, "--label-separator", ";", "--effort", "fast", "-q", "-o", tmp_path / "m.npz")
+    assert nlptx.Model.load(tmp_path / "m.npz").settings.loss == "binary-cross-entropy"
+    monkeypatch.setenv("NLPTX_TRAIN_LABEL_SEPARATOR", ";")
+    code, message = failure("train", table, "-o", tmp_path / "m.npz")
+    assert (code, "--loss cross-entropy (from NLPTX_TRAIN_LOSS) requires" in message) == (2, True)
 
 
 def test_a_bad_separator_and_a_needless_loss_are_usage_errors(table, tmp_path):
