@@ -14,7 +14,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.reporter import print_json
-from nlptx.training.history import best_measures, loss_curve, reason_for_best
+from nlptx.training.history import best_measures, has_epochs, loss_curve, reason_for_best
 
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
@@ -68,7 +68,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
         history = container.build(found, Model.from_artifact, artifact).history
         if plot is not None and not history:
             raise click.UsageError("this model contains no training history, so there is nothing to draw.")
-        if plot is not None and not (history.get("curve") or history.get("steps")):
+        if plot is not None and not has_epochs(history):
             raise click.UsageError("no network was trained for this model, so there is no learning curve to draw.")
         if plot is not None:
             from nlptx.plots import plot_history
@@ -202,6 +202,11 @@ def _draw_history(history: dict[str, Any], run: Run) -> None:
     for warning in history.get("warnings", []):
         run.reporter.facts("warning", [("", warning)])
     measures = ("valid_loss", "valid_accuracy", "loss", "accuracy")
+    if not has_epochs(history):
+        found = best_measures(history)
+        shown = [name for name in measures if name in found]
+        run.reporter.table("results", [name.replace("_", " ") for name in shown], [[found[name] for name in shown]])
+        return
     kept = f"kept: {reason_for_best(history)}"
     rows = [
         (

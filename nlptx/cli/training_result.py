@@ -8,7 +8,7 @@ from nlptx.cli.stage_run import StageRun
 from nlptx.cli.training_progress import resume_hint
 from nlptx.corpus.training_data import TrainingTexts
 from nlptx.errors import OutputError
-from nlptx.training.history import best_measures, reason_for_best
+from nlptx.training.history import best_measures, has_epochs, reason_for_best
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
@@ -52,8 +52,7 @@ def keep(
                 "words": len(model.vocabulary),
                 "parameters": model.parameters,
                 "steps": history["steps"],
-                "best_epoch": best,
-                "best_by": reason_for_best(history),
+                **({"best_epoch": best, "best_by": reason_for_best(history)} if has_epochs(history) else {}),
                 **{name: chosen[name] for name in _MEASURES if name in chosen},
                 **({"warnings": history["warnings"]} if "warnings" in history else {}),
             },

@@ -21,8 +21,6 @@ from nlptx.settings.unused import unused_notes
 from nlptx.settings.without_network import without_network
 from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 from nlptx.training.automatic import choose_automatic
-from nlptx.training.baseline import advice, compare_with_baselines
-from nlptx.training.calibration import calibrate, measure_errors
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, split
@@ -30,12 +28,12 @@ from nlptx.training.distillation import distill
 from nlptx.training.encoding import WORD_MEMORY, encode
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
+from nlptx.training.held_out import measure_held_out
 from nlptx.training.initialization import initial_model
 from nlptx.training.label_set_settings import fitting_loss, initial_label_sets
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import check_several
 from nlptx.training.linear_combination import combine_linear_models, start_from_linear_models
-from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
@@ -45,6 +43,7 @@ from nlptx.training.start import start_from
 from nlptx.training.start_settings import settings_from
 from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
+from nlptx.training.untrained import validated_history
 
 
 def fit(
@@ -152,8 +151,7 @@ def fit(
         has = {"unlabelled": bool(given.unlabelled), "valid": given.valid is not None}
         for note in unused_notes(settings, started=start is not None, **has):
             on_note(note)
-        has_network = start is not None or settings.epochs > 0
-        if not has_network:
+        if start is None and not settings.epochs:
             settings = without_network(settings)
         settings_as_given = settings
         settings = choose_automatic(settings, given, started=start is not None)
@@ -182,10 +180,12 @@ def fit(
                     ngram_features,
                     label_sets,
                 )
-                if has_network:
+                if settings.epochs:
                     start_from_linear_models(model, data.train)
-            if has_network:
+            if settings.epochs:
                 model.history = _train_network(model, data, context)
+            elif start is not None:
+                model.history = validated_history(model, data, context)
             else:
                 model.history = combine_linear_models(model, data, context)
             model.settings = settings
@@ -193,7 +193,7 @@ def fit(
             if model.history["best_epoch"]:
                 add_regions(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
-                _measure(model, data, context)
+                measure_held_out(model, data, context)
         model.settings = settings_as_given  # so that `nlptx info` prints no automatically chosen values
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
         model.made_from = origin.to_artifact().header
@@ -238,13 +238,3 @@ def _train_network(model: Model, data: Dataset, context: TrainingContext) -> dic
         context.checkpoint.discard()  # a training run that resumes from this checkpoint would diverge again
         raise
     return trainer.history()
-
-
-def _measure(model: Model, data: Dataset, context: TrainingContext) -> None:
-    """Calibrate a trained model on the held-out texts, measure its errors there, and warn if the model is useless."""
-    outputs = outputs_of(model, data.valid, context.workers)
-    calibrate(model, outputs, data.valid)
-    model.held_out = measure_errors(model, outputs, data.valid)
-    if warning := compare_with_baselines(model, data, outputs):
-        model.history["warnings"] = [warning]
-        context.on_note(f"warning: {warning}. {advice(model.settings)}")

@@ -25,6 +25,11 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
     return [(end, loss) for _, end, loss in joined]
 
 
+def has_epochs(history: dict[str, Any]) -> bool:
+    """Return whether a network was trained. Otherwise, the only record is not that of an epoch."""
+    return bool(history.get("curve") or history.get("steps"))
+
+
 def best_measures(history: dict[str, Any]) -> dict[str, Any]:
     """Return the losses and accuracies of the best epoch; an empty dictionary if there is none.
 

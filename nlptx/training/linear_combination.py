@@ -28,7 +28,8 @@ from nlptx.classifier.model import Model
 from nlptx.errors import DataError
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
-from nlptx.training.loss import balanced_weights, validate
+from nlptx.training.loss import class_weights_of
+from nlptx.training.untrained import validated_history
 
 # Number of folds in which the n-gram features are fitted. For large training sets, two folds are fast, and accurate
 # enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
@@ -65,25 +66,10 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
     for name, parameter in model.network.parameters():
         if not name.startswith("text_projection."):
             parameter.value[...] = 0
-    class_weights = _class_weights(model, data.train)
-    loss, accuracy = _fit(model, data.train, class_weights)
-    record = {"epoch": 1, "step": 0, "loss": round(loss, 5), "accuracy": round(accuracy, 5)}
-    if len(data.valid):
-        loss, accuracy = validate(model, data.valid, context.workers, class_weights)
-        record |= {"valid_loss": round(loss, 5), "valid_accuracy": round(accuracy, 5)}
+    loss, accuracy = _fit(model, data.train, class_weights_of(model, data.train))
+    history = validated_history(model, data, context, loss=loss, accuracy=accuracy)
     context.report("combining linear models", 1)
-    return {
-        "epochs": [record],
-        "curve": [],
-        "best_epoch": 1,
-        "steps": 0,
-        "interrupted": False,
-        "train_texts": len(data.train) - data.train.passages,
-        "passages": data.train.passages,
-        "valid_texts": len(data.valid) + len(data.valid.unknown),
-        "pretrain": [],
-        "distill": [],
-    }
+    return history
 
 
 def start_from_linear_models(model: Model, train: Examples) -> None:
@@ -93,14 +79,8 @@ def start_from_linear_models(model: Model, train: Examples) -> None:
     """
     few = len(train.texts()) < _FEW_TEXTS_OF_NETWORK
     if few and train.ngram_features is not None and model.network.head.bias is not None:
-        _fit(model, train, _class_weights(model, train))
+        _fit(model, train, class_weights_of(model, train))
         model.network.head.weight.value[...] = 0
-
-
-def _class_weights(model: Model, train: Examples) -> NDArray[np.float32] | None:
-    if model.settings.class_weight == "none":
-        return None
-    return balanced_weights(train.targets, len(model.labels), train.weights)
 
 
 def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | None) -> tuple[float, float]:

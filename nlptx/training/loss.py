@@ -30,6 +30,13 @@ def balanced_weights(
     return weights.astype(np.float32)
 
 
+def class_weights_of(model: Model, train: Examples) -> NDArray[np.float32] | None:
+    """Return the (C,) class weights of training, or None if all classes have the same weight."""
+    if model.settings.class_weight == "none":
+        return None
+    return balanced_weights(train.targets, len(model.labels), train.weights)
+
+
 def loss_and_gradients(
     model: Model,
     microbatch: Microbatch,

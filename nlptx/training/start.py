@@ -71,7 +71,7 @@ def start_from(
     """Return a model that starts from another one, and the data with n-gram features to train it on.
 
     The settings of the new model have a lower learning rate (:func:`.with_slower_network`), or the rate 0 if no
-    correction helps or ``epochs`` is 0.
+    correction helps. If ``epochs`` is 0, the data gets no n-gram features, because the network is not trained.
 
     Args:
         start: trained model to start from.
@@ -123,8 +123,7 @@ def start_from(
             "in cross-validation, the new texts do not improve the predictions of the model to start from, so its"
             " weights are kept; more labelled texts may help"
         )
-    is_trained = settings.epochs and not correction.is_zero
-    lowered = with_slower_network(settings, texts.number) if is_trained else with_fixed_network(settings)
+    lowered = with_fixed_network(settings) if correction.is_zero else with_slower_network(settings, texts.number)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     folded = extend_ngrams(before, change, settings, words)
     ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)
@@ -143,6 +142,8 @@ def start_from(
     if folded is None:
         return model, data
     model.regions = with_scores(before, change, model.network.loss)
+    if not settings.epochs:
+        return model, data
     if model.regions is not None:
         # The region filters are not trained further. In training, their scores are added to those of the n-grams.
         of_regions = model.regions.classifier.outputs(list(data.train.ids))

@@ -14,7 +14,7 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, cut_microbatches, vary
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
-from nlptx.training.loss import VALID_BATCH, balanced_weights, loss_and_gradients, validate
+from nlptx.training.loss import VALID_BATCH, class_weights_of, loss_and_gradients, validate
 from nlptx.training.progress import EpochProgress
 from nlptx.training.sample_weights import scaled_to_mean_one
 from nlptx.training.state import Stateful
@@ -63,8 +63,7 @@ class SupervisedTrainer(Trainer):
     ) -> None:
         super().__init__(model, model.flat, model.network, train, model.settings.epochs, context)
         self.valid = valid
-        balanced = self.settings.class_weight == "balanced"
-        self.class_weights = balanced_weights(train.targets, len(model.labels), train.weights) if balanced else None
+        self.class_weights = class_weights_of(model, train)
         self.sample_weights = None if train.weights is None else scaled_to_mean_one(train.weights)
         self.average = WeightAverage(self.weights, self.settings.weight_averaging)
         self.best = Best()

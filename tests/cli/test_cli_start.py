@@ -55,6 +55,17 @@ def test_the_digest_of_the_bundled_model_is_stored(started, tmp_path):
         assert source["start_sha256"] == hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def test_without_epochs_no_epoch_is_shown(started, tmp_path):
+    words = ("--start", "bundled", "--epochs", 0, "--valid", started / "more.tsv", "-o", tmp_path / "model.npz")
+    result = call("train", started / "new.tsv", *words, "--json")
+    assert "epoch" not in result.stderr
+    facts = result.json
+    assert (facts["steps"], "valid_loss" in facts, "best_epoch" in facts, "best_by" in facts) == (0, True, False, False)
+    shown = call("info", tmp_path / "model.npz").text
+    assert "valid loss  valid accuracy" in shown
+    assert "kept:" not in shown
+
+
 @pytest.mark.parametrize(("option", "theirs"), [("ngrams", 3), ("lsa-components", 300), ("width", 64)])
 @pytest.mark.parametrize("by_file", [False, True])
 def test_settings_that_contradict_the_model_are_refused_even_if_they_are_the_defaults(

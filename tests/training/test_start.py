@@ -14,6 +14,7 @@ from nlptx.ngrams.adaptation import Correction
 from nlptx.settings import TrainSettings
 from nlptx.training import start as starting
 from nlptx.training.checkpoint import Checkpoint
+from nlptx.training.progress import EpochProgress
 
 OLD = make_reviews(60)
 NEW = make_reviews(24, seed=5)
@@ -162,6 +163,17 @@ def test_without_epochs_only_the_correction_is_learned():
     assert sum(hits) > 0.8 * len(hits)
     assert model.settings.epochs == 0
     assert model.settings.width == 8
+    (record,) = model.history["epochs"]
+    assert (record["step"], model.history["steps"], model.history["curve"]) == (0, 0, [])
+
+
+def test_without_epochs_no_step_is_taken_and_the_model_is_validated():
+    seen = []
+    model = go_on(trained(), settings=TrainSettings(epochs=0), valid=OLD, on_progress=seen.append)
+    assert not any(isinstance(progress, EpochProgress) for progress in seen)
+    (record,) = model.history["epochs"]
+    assert record["valid_accuracy"] == pytest.approx(np.mean(np.equal(model.predict(OLD[0], jobs=1), OLD[1])), abs=1e-5)
+    assert "loss" not in record
 
 
 def test_a_text_of_weight_two_counts_as_two_equal_texts():
