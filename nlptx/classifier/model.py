@@ -27,6 +27,7 @@ from nlptx.errors import ArtifactError
 from nlptx.io.paths import FilePath
 from nlptx.ngrams import NgramFeatures
 from nlptx.nn import flatten
+from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.workers import Workers
 from nlptx.settings import SEED, TrainSettings
 from nlptx.text.arguments import iterate_texts
@@ -38,7 +39,7 @@ _LABELS_SHOWN, _LONGEST_LABELS = 10, 50
 
 
 @dataclass(eq=False)  # arrays cannot be compared with ==
-class Model:
+class Model(PickledWithoutCache):
     """A text classifier.
 
     Args:
@@ -46,8 +47,7 @@ class Model:
         table: (V, R) word vectors.
         labels: the C labels, in order, with the same types as in training.
         values: value of each label in [-1, 1], or None if the labels have no order.
-        priors: (C,) fraction of the training texts with each label. The priors are also the predicted probabilities for
-            a text without a known word.
+        priors: (C,) fraction of the training texts with each label; also predicted for a text without a known word.
         settings: training settings.
         network: the transformer.
         flat: (P,) parameters of the network.

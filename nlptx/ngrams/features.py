@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.ngrams.ngram_index import NgramIndex
+from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.radix_sort import radix_argsort
 from nlptx.runtime.slices import in_lengths
 
@@ -37,7 +38,7 @@ class TextFeatures:
 
 
 @dataclass(frozen=True)
-class NgramFeatures:
+class NgramFeatures(PickledWithoutCache):
     """Ratios and linear weights of all known n-grams.
 
     The first linear model uses the ratios. The second model, which is optional, uses the LSA components.

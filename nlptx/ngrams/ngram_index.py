@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,10 @@ class NgramIndex:
         # The keys of pairs have two digits in base V + 2, and their first digit is not 0.
         self.single = int(np.searchsorted(keys, words + 2))
         self._longer = KeyIndex(keys[self.single :])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle only the arguments. The state also contains tables that are built when n-grams are looked up."""
+        return NgramIndex, (self._keys, self._order, self._words)
 
     @cached_property
     def _of_words(self) -> NDArray[np.int32]:

@@ -9,6 +9,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from nlptx.errors import CorruptError
+from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ Word = TypeVar("Word", str, bytes)
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(PickledWithoutCache):
     """A list of known words; the id of a word is its index in ``words``.
 
     Args:
