@@ -30,11 +30,18 @@ from nlptx.errors import CorruptError, DataError, QualityGateError
 # Last part of the note about texts without a known word.
 _UNKNOWN = "scored with the label frequencies in the training data"
 _NEEDS_MODEL = Conflict("{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model))
+_NEEDS_TABLE = Conflict(
+    "{1} needs a table of predictions, but {0} is a model, which stores the order of its labels.",
+    lambda model, label_order: label_order != "auto" and not is_table(model),
+)
 
 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="[DATA...]")
-@partial(model_option, excludes=dict.fromkeys(("abstain", "max_error", "cluster"), _NEEDS_MODEL))
+@partial(
+    model_option,
+    excludes={**dict.fromkeys(("abstain", "max_error", "cluster"), _NEEDS_MODEL), "label_order": _NEEDS_TABLE},
+)
 @option("--min-accuracy", type=NumberRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
 @abstention_options
 @option(

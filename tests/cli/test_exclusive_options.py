@@ -90,6 +90,13 @@ def test_a_table_of_predictions_overrides_variables_that_need_a_model(name, valu
     assert (code, f"{option} needs a model, but -m table.csv (from NLPTX_EVALUATE_MODEL)" in message) == (2, True)
 
 
+def test_a_model_overrides_the_variable_for_the_order_of_labels_in_tables(monkeypatch, work):
+    monkeypatch.setenv("NLPTX_EVALUATE_LABEL_ORDER", "none")
+    assert call("evaluate", "train.tsv", "-m", work / "model.npz", "--json").json["accuracy"] > 0
+    code, message = failure("evaluate", "train.tsv", "-m", work / "model.npz", "--label-order", "none")
+    assert (code, "--label-order none needs a table of predictions, but -m " in message) == (2, True)
+
+
 def test_an_option_that_needs_a_model_overrides_the_variable_of_a_table(monkeypatch):
     Path("table.csv").write_text("text,label,predicted\ngood,pos,pos\n")
     monkeypatch.setenv("NLPTX_EVALUATE_MODEL", "table.csv")
