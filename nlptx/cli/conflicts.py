@@ -21,10 +21,13 @@ class Conflict(NamedTuple):
         message: error message. The placeholders ``{}`` stand for the option and the other one.
         applies: function that returns whether two values, of the option and of the other one, contradict each other;
             None if the two cannot be combined at all.
+        never_ignored: whether the command is refused instead of ignoring the option, because without it, the command
+            would do something else.
     """
 
     message: str
     applies: Callable[[Any, Any], bool] | None = None
+    never_ignored: bool = False
 
 
 def overridden(ctx: click.Context) -> set[str]:
@@ -33,10 +36,12 @@ def overridden(ctx: click.Context) -> set[str]:
     def rank(name: str) -> int:
         return PRECEDENCE.index(ctx.get_parameter_source(name))
 
-    pairs = [sorted((name, other), key=rank) for name, other, _ in _conflicts(ctx)]
+    conflicts = list(_conflicts(ctx))
+    needed = {name for name, _, conflict in conflicts if conflict.never_ignored}
+    pairs = [sorted((name, other), key=rank) for name, other, _ in conflicts]
     found: set[str] = set()
     for kept, other in sorted(pairs, key=lambda pair: rank(pair[0])):
-        if kept not in found and rank(kept) < rank(other):
+        if kept not in found and rank(kept) < rank(other) and other not in needed:
             found.add(other)
     return found
 

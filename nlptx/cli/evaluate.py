@@ -29,10 +29,13 @@ from nlptx.errors import CorruptError, DataError, QualityGateError
 
 # Last part of the note about texts without a known word.
 _UNKNOWN = "scored with the label frequencies in the training data"
-_NEEDS_MODEL = Conflict("{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model))
+_NEEDS_MODEL = Conflict(
+    "{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model), never_ignored=True
+)
 _NEEDS_TABLE = Conflict(
     "{1} needs a table of predictions, but {0} is a model, which stores the order of its labels.",
     lambda model, label_order: label_order != "auto" and not is_table(model),
+    never_ignored=True,
 )
 
 

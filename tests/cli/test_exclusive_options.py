@@ -97,10 +97,12 @@ def test_a_model_overrides_the_variable_for_the_order_of_labels_in_tables(monkey
     assert (code, "--label-order none needs a table of predictions, but -m " in message) == (2, True)
 
 
-def test_an_option_that_needs_a_model_overrides_the_variable_of_a_table(monkeypatch):
+def test_an_option_that_needs_a_model_does_not_replace_the_table_of_a_variable_with_the_bundled_model(monkeypatch):
     Path("table.csv").write_text("text,label,predicted\ngood,pos,pos\n")
     monkeypatch.setenv("NLPTX_EVALUATE_MODEL", "table.csv")
-    assert call("evaluate", "table.csv", "--abstain", "0.1", "--json").json["model"] == "bundled"
+    code, message = failure("evaluate", "table.csv", "--abstain", "0.1")
+    table = "-m table.csv (from NLPTX_EVALUATE_MODEL)"
+    assert (code, f"--abstain 0.1 needs a model, but {table} is a table" in message) == (2, True)
 
 
 def test_the_command_line_overrides_variables_of_training(work, monkeypatch):
