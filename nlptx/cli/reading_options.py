@@ -48,10 +48,12 @@ _exclude = option(
     group="Data",
     help="Table of rows to leave out, as written by nlptx check.",
 )
-# For several labels per text, training replaces the default loss, but not a loss that the user chose.
+# For several labels per text, training replaces the default loss, but not a loss that the user chose. A separator from
+# a variable or a file is not ignored, because without it, each combination of labels would become a label.
 _ONE_LABEL_LOSS = Conflict(
     "{1} requires one label per text, but {0} gives a text several labels; use only one of them.",
     lambda _, loss: loss == "cross-entropy",
+    never_ignored=True,
 )
 label_separator_option = option(
     "--label-separator",

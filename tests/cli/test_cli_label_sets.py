@@ -87,6 +87,23 @@ def test_the_separator_overrides_a_variable_for_the_loss(table, tmp_path, monkey
     assert (code, "--loss cross-entropy (from NLPTX_TRAIN_LOSS) requires" in message) == (2, True)
 
 
+@pytest.mark.parametrize("by_file", [False, True])
+def test_a_loss_does_not_override_the_separator_of_a_variable_or_file(by_file, table, tmp_path, monkeypatch):
+    words = ("--skip-bad", "--effort", "fast", "--loss", "cross-entropy", "-o", tmp_path / "m.npz")
+    monkeypatch.chdir(tmp_path)
+    if by_file:
+        (tmp_path / "c.toml").write_text("[train]\nlabel-separator = ';'\n")
+        words = (*words, "--config", "c.toml")
+    else:
+        monkeypatch.setenv("NLPTX_TRAIN_LABEL_SEPARATOR", ";")
+    code, message = failure("train", table, *words)
+    origin = "[train] in c.toml" if by_file else "NLPTX_TRAIN_LABEL_SEPARATOR"
+    says = f"--loss cross-entropy requires one label per text, but --label-separator ; (from {origin})"
+    assert (code, says in message) == (2, True), message
+    call("train", table, *words, "--label-separator", ";", code=2)
+    assert not (tmp_path / "m.npz").exists()
+
+
 def test_a_bad_separator_and_a_needless_loss_are_usage_errors(table, tmp_path):
     assert failure("train", table, "--label-separator", "", "-o", tmp_path / "m.npz")[0] == 2
     code, message = failure("train", table, "--loss", "binary-cross-entropy", "--skip-bad", "-o", tmp_path / "m.npz")
