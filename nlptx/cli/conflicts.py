@@ -18,14 +18,15 @@ class Conflict(NamedTuple):
     """A conflict of an option with another option or argument.
 
     Args:
-        message: error message. The placeholders ``{}`` stand for the option and the other one.
-        applies: function that returns whether two values, of the option and of the other one, contradict each other;
-            None if the two cannot be combined at all.
+        message: error message, or a function that returns it for two values, of the option and of the other one. The
+            placeholders ``{}`` stand for the option and the other one.
+        applies: function that returns whether two values contradict each other; None if the two cannot be combined at
+            all.
         never_ignored: whether the command is refused instead of ignoring the option, because without it, the command
             would do something else.
     """
 
-    message: str
+    message: str | Callable[[Any, Any], str]
     applies: Callable[[Any, Any], bool] | None = None
     never_ignored: bool = False
 
@@ -50,7 +51,10 @@ def refuse_conflicts(ctx: click.Context) -> None:
     """Raise click.UsageError if two options contradict each other."""
     for name, other, conflict in _conflicts(ctx):
         shown = (with_origin(ctx, one, _value(ctx, one) if conflict.applies else "") for one in (name, other))
-        raise click.UsageError(conflict.message.format(*shown), ctx)
+        message = conflict.message
+        if not isinstance(message, str):
+            message = message(ctx.params[name], ctx.params[other])
+        raise click.UsageError(message.format(*shown), ctx)
 
 
 def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:

@@ -16,7 +16,6 @@ from nlptx.corpus.compression import is_packed
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 _BY_ENDING = {".txt": "text", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _NOT_WRITTEN = (".json", ".npz", ".parquet", ".xls", ".xlsx")
-_MESSAGE = "{} and {} ask for different formats."
 
 
 def format_options(
@@ -31,10 +30,10 @@ def format_options(
         format_help: help text of ``--format``.
     """
     output_conflicts = {
-        "format": Conflict(_MESSAGE, lambda output, format: format not in ("auto", format_of_name(output) or format)),
-        "json": Conflict(_MESSAGE, lambda output, _: format_of_name(output) not in ("jsonl", None)),
+        "format": _different_formats(format_of_name, _format_of_option),
+        "json": _different_formats(format_of_name, _format_of_json),
     }
-    format_conflicts = {"json": Conflict(_MESSAGE, lambda format, _: format != "jsonl")}
+    format_conflicts = {"json": _different_formats(_format_of_option, _format_of_json)}
 
     def decorate(function: Function) -> Function:
         kind = click.Choice(formats)
@@ -47,6 +46,34 @@ def format_options(
         return output_option("-", output_help, output_conflicts)(option("--format", type=kind, **details)(function))
 
     return decorate
+
+
+def _different_formats(
+    format_of: Callable[[Any], str | None], format_of_other: Callable[[Any], str | None]
+) -> Conflict:
+    """Return the conflict of two options that ask for different formats.
+
+    Args:
+        format_of: returns the format for which a value of the option asks, or None.
+        format_of_other: returns the format for which a value of the other option asks, or None.
+    """
+
+    def message(value: Any, other: Any) -> str:
+        return f"{{}} and {{}} ask for different formats ({format_of(value)}, {format_of_other(other)})."
+
+    def applies(value: Any, other: Any) -> bool:
+        formats = {format_of(value), format_of_other(other)} - {None}
+        return len(formats) > 1
+
+    return Conflict(message, applies)
+
+
+def _format_of_option(asked: str) -> str | None:
+    return None if asked == "auto" else asked
+
+
+def _format_of_json(_: bool) -> str:
+    return "jsonl"
 
 
 def ending(output: str) -> str:

@@ -31,7 +31,9 @@ def predict(model, *words, **options):
         ({"FORMAT": "csv"}, ("--json",), ("--json",)),
         ({"FORMAT": "csv", "JSON": "1"}, ("--json",), ("--json",)),
         ({"FORMAT": "csv", "JSON": "1"}, ("--format", "tsv"), ("--format", "tsv")),
-        ({"JSON": "1"}, ("--format", "auto"), ()),
+        ({"JSON": "1"}, ("--format", "auto"), ("--json",)),
+        ({}, ("--format", "auto", "--json"), ("--json",)),
+        ({"JSON": "1", "FORMAT": "auto"}, (), ("--json",)),
         ({"ABSTAIN": "0.9"}, ("--max-error", "0.5"), ("--max-error", "0.5")),
         ({"MAX_ERROR": "0.5"}, ("--abstain", "1"), ("--abstain", "1")),
         ({"MAX_ERROR": "0.5"}, ("--prior",), ("--prior",)),
@@ -172,12 +174,14 @@ def test_the_command_line_overrides_variables_of_other_commands(variables, words
         (
             {"PREDICT_JSON": "1", "PREDICT_FORMAT": "csv"},
             ("predict",),
-            "--format csv (from NLPTX_PREDICT_FORMAT) and --json (from NLPTX_PREDICT_JSON) ask for different formats",
+            "--format csv (from NLPTX_PREDICT_FORMAT) and --json (from NLPTX_PREDICT_JSON) ask for different formats"
+            " (csv, jsonl).",
         ),
         (
             {"PREDICT_FORMAT": "csv", "PREDICT_OUTPUT": "o.tsv"},
             ("predict",),
-            "-o o.tsv (from NLPTX_PREDICT_OUTPUT) and --format csv (from NLPTX_PREDICT_FORMAT) ask for different",
+            "-o o.tsv (from NLPTX_PREDICT_OUTPUT) and --format csv (from NLPTX_PREDICT_FORMAT) ask for different"
+            " formats (tsv, csv).",
         ),
         (
             {"EXPLAIN_ATTENTION": "1", "EXPLAIN_OUTPUT": "o.html"},
