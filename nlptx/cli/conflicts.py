@@ -37,13 +37,12 @@ def overridden(ctx: click.Context) -> set[str]:
     def rank(name: str) -> int:
         return PRECEDENCE.index(ctx.get_parameter_source(name))
 
-    conflicts = list(_conflicts(ctx))
-    needed = {name for name, _, conflict in conflicts if conflict.never_ignored}
-    pairs = [sorted((name, other), key=rank) for name, other, _ in conflicts]
     found: set[str] = set()
-    for kept, other in sorted(pairs, key=lambda pair: rank(pair[0])):
-        if kept not in found and rank(kept) < rank(other) and other not in needed:
+    for name, other, conflict in _conflicts(ctx):
+        if rank(name) < rank(other):
             found.add(other)
+        elif rank(other) < rank(name) and not conflict.never_ignored:
+            found.add(name)
     return found
 
 

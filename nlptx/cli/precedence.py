@@ -23,7 +23,7 @@ OF_THE_STAGE_ALONE = ("output", "resume")
 # Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
 _IGNORED = "nlptx.ignored"
 # Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file. (It also
-# contains presets and efforts, but these set only options that contradict no other.)
+# contains presets and efforts, but they set no values that contradict another option.)
 PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 

@@ -1,4 +1,4 @@
-"""If two options exclude each other, the one with the higher precedence counts: command line, file, variable."""
+"""If two options contradict each other, the one with the higher precedence counts: command line, file, variable."""
 
 from pathlib import Path
 
@@ -134,6 +134,17 @@ def test_preset_and_effort_override_each_other(name, value, words, monkeypatch):
     assert settings() == without
 
 
+def test_an_ignored_preset_does_not_apply_to_word_vectors_either(monkeypatch):
+    def trained():
+        small = ("--region-filters", "0", "--width", "8", "--heads", "2")
+        call("train", "train.tsv", "--effort", "best", *small, "--epochs", "1", "-q", "-o", "m.npz")
+        return Path("m.npz").read_bytes()
+
+    without = trained()
+    monkeypatch.setenv("NLPTX_TRAIN_PRESET", "goldstraw")
+    assert trained() == without
+
+
 def test_the_file_overrides_variables(monkeypatch):
     Path("c.toml").write_text('[train]\nstart = "bundled"\neffort = "fast"\n')
     monkeypatch.setenv("NLPTX_TRAIN_EMBEDDINGS", "none.npz")
@@ -211,7 +222,7 @@ def test_options_from_the_same_source_are_rejected_and_the_source_is_named(varia
     assert (code, says in message) == (2, True), message
 
 
-def test_options_that_exclude_each_other_in_an_earlier_stage_do_not_stop_training(monkeypatch):
+def test_options_that_contradict_each_other_in_an_earlier_stage_do_not_stop_training(monkeypatch):
     monkeypatch.setenv("NLPTX_COOCCUR_SHARD", "1/2")
     monkeypatch.setenv("NLPTX_COOCCUR_CLUSTER", "local:2")
     call(*TRAIN)
