@@ -8,6 +8,7 @@ import time
 from functools import partial
 
 import click
+from click.core import ParameterSource
 
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
@@ -18,7 +19,6 @@ from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, group
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, NumberRange, Run, model_option, run_options
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
-from nlptx.cli.precedence import with_origin
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
@@ -32,19 +32,11 @@ _UNKNOWN = "scored with the label frequencies in the training data"
 _NEEDS_MODEL = Conflict(
     "{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model), never_ignored=True
 )
-_NEEDS_TABLE = Conflict(
-    "{1} needs a table of predictions, but {0} is a model, which stores the order of its labels.",
-    lambda model, label_order: label_order != "auto" and not is_table(model),
-    never_ignored=True,
-)
 
 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="[DATA...]")
-@partial(
-    model_option,
-    excludes={**dict.fromkeys(("abstain", "max_error", "cluster"), _NEEDS_MODEL), "label_order": _NEEDS_TABLE},
-)
+@partial(model_option, excludes=dict.fromkeys(("abstain", "max_error", "cluster"), _NEEDS_MODEL))
 @option("--min-accuracy", type=NumberRange(0, 1), help="Exit with code 5 if the accuracy is below X.")
 @abstention_options
 @option(
@@ -119,9 +111,6 @@ def evaluate(
         check_names(*data, model, plot)
         evaluate_table(data, model, min_accuracy, plot, by, label_order, report, reading, run)
         return
-    if label_order != "auto":
-        name = with_origin(click.get_current_context(), "label_order", f" {label_order}")
-        raise click.UsageError(f"{name} needs a table of predictions (-m); a model stores the order of its labels.")
     if model == "-" and not data:
         raise click.UsageError(
             "a table of predictions cannot be read from standard input; name its file. If -m - is a model, name DATA."
@@ -151,6 +140,12 @@ def evaluate(
         if model is not None and not os.path.isfile(model):
             error.hint = "A table of predictions cannot be read from a pipe; write it to a file, and name the file."
         raise
+    # A variable for this option is meant for tables, and has no effect on models.
+    is_typed = click.get_current_context().get_parameter_source("label_order") is ParameterSource.COMMANDLINE
+    if is_typed and label_order != "auto":
+        raise click.UsageError(
+            f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."
+        )
     threshold = abstention.threshold(classifier)
     read = read_labelled(data, with_separator(reading, classifier), run.reporter.note)
     columns = {column: np.array(column_values(column, read.documents), object) for column in by}

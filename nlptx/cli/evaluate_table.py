@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from nlptx.cli.abstention import draw_coverage
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
@@ -15,6 +17,9 @@ from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import QualityGateError
 
+if TYPE_CHECKING:
+    from nlptx.evaluation.labelled_predictions import LabelledPredictions
+
 
 def is_table(path: str) -> bool:
     """Return whether a file contains a table rather than a model."""
@@ -23,6 +28,18 @@ def is_table(path: str) -> bool:
     from nlptx.evaluation.file_kind import is_table
 
     return is_table(path)
+
+
+def _is_default(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
+
+
+def _has_numeric_order(predictions: LabelledPredictions) -> bool:
+    """Return whether the labels are at least three ordered numbers. The order of two labels has no effect."""
+    from nlptx.classifier.label_types import as_number
+
+    names = predictions.label_names
+    return predictions.is_ordered and len(names) > 2 and as_number(names[0]) is not None
 
 
 def evaluate_table(
@@ -54,7 +71,6 @@ def evaluate_table(
         QualityGateError: the accuracy is below ``min_accuracy``.
     """
     from nlptx.classifier.coverage import CoverageCurve
-    from nlptx.classifier.label_types import as_number
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import accuracy_by_group, column_values, seeds_note, texts_of_seeds
     from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
@@ -64,8 +80,8 @@ def evaluate_table(
     found = read_predictions(path, reading, run.reporter.note, read)
     if label_order == "none":
         found = replace(found, is_ordered=False)
-    elif found.is_ordered and len(found.label_names) > 2 and as_number(found.label_names[0]) is not None:
-        run.reporter.note(f"{path}: numeric labels are read as a scale; if they are names, use --label-order none")
+    elif _is_default("label_order") and _has_numeric_order(found):
+        run.reporter.note(f"{path}: numeric labels are treated as ordered; if they are names, use --label-order none")
     notes = []
     if (texts := texts_of_seeds(found.documents)) is not None:
         notes.append(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))

@@ -41,16 +41,37 @@ def test_numeric_labels_may_be_names(table, tmp_path):
     table.write_text("text,label,predicted\na,1,1\nb,2,2\nc,3,1\n")
     scale = run("evaluate", "-m", table, "--json")
     assert scale.json["mean_absolute_error"] == pytest.approx(2 / 3)
-    assert "numeric labels are read as a scale; if they are names, use --label-order none" in scale.stderr
+    assert "numeric labels are treated as ordered; if they are names, use --label-order none" in scale.stderr
+    ordered = run("evaluate", "-m", table, "--label-order", "auto", "--json")
+    assert (ordered.json, ordered.stderr) == (scale.json, "")
     names = run("evaluate", "-m", table, "--label-order", "none", "--json")
     assert names.json == scale.json | {"mean_absolute_error": None}
     assert not names.stderr
-    for content in (PLAIN, "text,label,predicted\na,1;2,1\nb,2,2;3\n"):
-        table.write_text(content)
-        assert "scale" not in run("evaluate", "-m", table, "--label-separator", ";").stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ("a,1,1\nb,2,1\n", ()),  # two labels
+        ("a,negative,neutral\nb,positive,positive\n", ()),  # ordered words
+        ("a,x,y\nb,y,z\n", ()),
+        ("a,1;2,1\nb,2,2;3\n", ("--label-separator", ";")),
+    ],
+)
+def test_no_note_about_the_order_of_other_labels(rows, options, table):
+    table.write_text(f"text,label,predicted\n{rows}")
+    assert "ordered" not in run("evaluate", "-m", table, *options).stderr
+
+
+def test_a_model_needs_no_label_order(tmp_path, monkeypatch):
     (tmp_path / "data.csv").write_text("text,label\nI loved it,pos\nhow boring,neg\n")
-    says = "--label-order none needs a table of predictions (-m)"
-    refused("evaluate", tmp_path / "data.csv", "--label-order", "none", code=2, says=says)
+    words = ("evaluate", tmp_path / "data.csv", "--label-order", "none")
+    for model in ((), ("-m", "bundled")):
+        refused(*words, *model, code=2, says="--label-order none needs a table of predictions (-m)")
+    refused(*words, "-m", "nofile", code=2, says="nofile: no such file")
+    report = run(*words[:2], "--json").json
+    monkeypatch.setenv("NLPTX_EVALUATE_LABEL_ORDER", "none")
+    assert run(*words[:2], "--json").json["confusion"] == report["confusion"]
 
 
 def test_a_table_cannot_be_read_from_standard_input(table):
