@@ -13,7 +13,6 @@ from nlptx.cli.inputs import check_names
 from nlptx.cli.options import BUNDLED, Run, run_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
-from nlptx.corpus.opening import STDIN
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:
@@ -57,13 +56,13 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words
     (not with --analogy). In JSON, the neighbours of such a word have the key "estimated".
     """
-    if model is None and (_is_file(words[0]) or (words[0] in (STDIN, BUNDLED) and len(words) > 1)):
+    if model is None and (_is_file(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
         model, *rest = words
         words = tuple(rest)
-    check_names(model, *(word for word in words if word == STDIN))
+    check_names(model, *(word for word in words if word == "-"))
     if not words:
         raise click.UsageError(f"no word to look up in {model}: nlptx neighbors {model} WORD...")
-    given = [pair for word in words for pair in (_standard_input(run) if word == STDIN else [(word, "")])]
+    given = [pair for word in words for pair in (_standard_input() if word == "-" else [(word, "")])]
     words = tuple(word for word, _ in given)
     if analogy and len(words) != 3:
         raise click.UsageError(f"--analogy takes three words; got {len(words)}.")
@@ -86,13 +85,17 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         run.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
 
 
-def _standard_input(run: Run) -> Iterator[tuple[str, str]]:
+def _standard_input() -> Iterator[tuple[str, str]]:
     """Yield each word on standard input, one per line, and its position."""
     from nlptx.corpus.corpus import Corpus
 
-    for line in Corpus((STDIN,), on_note=run.reporter.note):
-        if word := line.text.strip():
-            yield word, line.where
+    try:
+        for line in Corpus(("-",)):
+            if word := line.text.strip():
+                yield word, line.where
+    except DataError as error:
+        error.hint = "Words are read as text in UTF-8, one per line; iconv converts text from other encodings."
+        raise
 
 
 def _nearest(vectors: Embeddings, word: str, top: int, run: Run, where: str) -> list[tuple[str, float]]:

@@ -179,6 +179,28 @@ def test_a_word_on_standard_input_without_neighbours_is_named(work):
     call("neighbors", work / "embeddings.npz", "zzz", code=3)
 
 
+def test_words_on_standard_input_are_not_looked_up_if_there_are_no_vectors(work, tmp_path):
+    call("train", work / "train.tsv", "--effort", "fast", "--lsa-components", "0", "-q", "-o", tmp_path / "m.npz")
+    result = call("neighbors", tmp_path / "m.npz", "-", stdin="zzz\n", code=3)
+    assert result.stderr.startswith("nlptx: error: all word vectors are 0\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(b"good\n\xff bad\n", "<stdin>:2: byte 0xff is not UTF-8\n"), (b"PK\x03\x04", "<stdin>: this is a zip archive")],
+)
+def test_words_that_are_not_text_are_refused_with_advice_for_words(content, says):
+    message = call("neighbors", "-", stdin=content, code=3).stderr
+    assert says in message
+    assert "Words are read as text in UTF-8, one per line" in message
+    assert "--encoding-errors" not in message
+
+
+@pytest.mark.parametrize("content", ["text,label\n", "text\tlabel\n", '{"text": "good"}\n'])
+def test_words_that_look_like_a_table_are_read_without_advice(content):
+    assert "--input-format" not in call("neighbors", "-", stdin=content).stderr
+
+
 def test_neighbors_uses_the_bundled_model_by_default():
     assert looked_up("friendly") == ["friendly"]
     assert looked_up("friendly", "terrible") == ["friendly", "terrible"]
