@@ -11,7 +11,6 @@ import click
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import Run, run_options
-from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import label_map_option, label_separator_option
 
 if TYPE_CHECKING:
@@ -66,7 +65,6 @@ def init(
     )
     if is_same_file(train, test) and os.path.isfile(train) and not is_archive(train):
         run.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too good")
-    note_unused_options(run.reporter.note, [train, test])
     for name, splits in ((train, SPLITS), (test, ("test",))):
         _check_first_row(name, replace(options, splits=splits))
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]

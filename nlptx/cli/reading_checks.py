@@ -11,15 +11,16 @@ from click.core import ParameterSource
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.source import input_format, is_archive
 
-_TABLE, _FOLDERS = ("a table",), ("a folder", "an archive")
-_TEXT = "plain text"
+# Kinds of files.
+_TEXT, _TABLE = "plain text", "a table"
 
 
 def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *more: str | None) -> None:
-    """Report each option on the command line that selects columns or splits if no input has any.
+    """Report options on the command line that name columns if all inputs are plain text, or splits if none has any.
 
-    Options from variables and settings files are not reported, because they are meant for several commands. The options
-    ``--delimiter`` and ``--weight-column`` are checked when the inputs are read.
+    Column names for folders and archives are not reported, because a Makefile may use the same options for several
+    inputs. For the same reason, options from variables and settings files are not reported. The options ``--delimiter``
+    and ``--weight-column`` are checked when the inputs are read.
 
     Args:
         on_note: called with each note.
@@ -27,36 +28,24 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
         more: paths of further inputs, to which ``--split`` does not apply. Paths that are None are ignored.
     """
     context = click.get_current_context()
-    reading = ReadOptions(format=context.params.get("input_format", ReadOptions.format))
-    paths = [*inputs, *(path for path in more if path is not None)]
-    for name, expected, read in (
-        ("text_column", _TABLE, paths),
-        ("label_column", _TABLE, paths),
-        ("split", _FOLDERS, inputs),
+    format = context.params["input_format"]
+    advice = "; to read a table, add --input-format csv, tsv or jsonl" if format == "auto" else ""
+    all_inputs = [*inputs, *(path for path in more if path is not None)]
+    for name, paths, without_effect, expected in (
+        ("text_column", all_inputs, {_TEXT}, f"a table{advice}"),
+        ("label_column", all_inputs, {_TEXT}, f"a table{advice}"),
+        ("split", inputs, {_TEXT, _TABLE}, "a folder or an archive"),
     ):
-        kinds = [_kind(path, reading) for path in read]
+        kinds = [_kind(path, format) for path in paths]
         is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if not is_typed or {*expected, None} & {*kinds}:
-            continue
-        reason = f"none of the inputs is {' or '.join(expected)}"
-        if len(read) == 1:
-            shown = "standard input" if read[0] == "-" else read[0]
-            reason = f"{shown} is {kinds[0]}, not {' or '.join(expected)}"
-        advice = "; to read a table, add --input-format csv, tsv or jsonl"
-        on_note(
-            f"note: --{name.replace('_', '-')} has no effect, because {reason}"
-            f"{advice if expected == _TABLE and _TEXT in kinds else ''}"
-        )
+        if is_typed and without_effect >= {*kinds}:
+            one = f"{'<stdin>' if paths[0] == '-' else paths[0]} is {kinds[0]}, not {expected}"
+            reason = one if len(paths) == 1 else f"none of the inputs is {expected}"
+            on_note(f"note: --{name.replace('_', '-')} has no effect, because {reason}")
 
 
-def _kind(path: str, reading: ReadOptions) -> str | None:
-    """Return the kind of an input, or None if it does not exist; the error is then reported when it is read."""
-    if path == "-":
-        path = ""
-    elif os.path.isdir(path):
-        return "a folder"
-    elif not os.path.exists(path):
+def _kind(path: str, format: str) -> str | None:
+    """Return the kind of a file or of standard input; None for a folder, an archive, or a path that does not exist."""
+    if path != "-" and (os.path.isdir(path) or not os.path.exists(path) or is_archive(path)):
         return None
-    elif is_archive(path):
-        return "an archive"
-    return _TEXT if input_format(path, reading) == "text" else "a table"
+    return _TEXT if input_format(path, ReadOptions(format=format)) == "text" else _TABLE

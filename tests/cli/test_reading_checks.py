@@ -37,8 +37,7 @@ def here(tmp_path, monkeypatch):
     ("name", "option", "reason"),
     [
         ("plain.txt", "--text-column", "is plain text, not a table; to read a table, add --input-format csv, tsv or"),
-        ("texts", "--text-column", "is a folder, not a table\n"),
-        ("texts.tar", "--label-column", "is an archive, not a table\n"),
+        ("plain.txt", "--label-column", "is plain text, not a table; to read a table, add --input-format csv, tsv or"),
         ("plain.txt", "--split", "is plain text, not a folder or an archive\n"),
         ("table.tsv", "--split", "is a table, not a folder or an archive\n"),
     ],
@@ -54,7 +53,8 @@ def test_options_that_apply_are_not_noted(command):
     words = (command, "table.tsv", *COMMANDS[command])
     assert NOTE not in call(*words, "--text-column", "text", "--label-column", "label").stderr
     for name in ("texts", "texts.tar"):
-        assert NOTE not in call(command, name, *COMMANDS[command], "--split", "all").stderr
+        options = ("--split", "all", "--text-column", "name", "--label-column", "name")
+        assert NOTE not in call(command, name, *COMMANDS[command], *options).stderr
 
 
 def test_the_output_is_the_same_with_such_an_option():
@@ -62,20 +62,33 @@ def test_the_output_is_the_same_with_such_an_option():
     assert call(*words, "--text-column", "Review").stdout == call(*words).stdout
 
 
-def test_one_input_of_the_expected_kind_is_enough():
+def test_the_advice_depends_on_the_format():
+    words = ("predict", "--text-column", "Review")
+    advised = call(*words, stdin="good\n").stderr
+    assert f"{NOTE} <stdin> is plain text, not a table; to read a table, add --input-format csv, tsv or" in advised
+    given = call(*words, "--input-format", "text", "table.tsv").stderr
+    assert f"{NOTE} table.tsv is plain text, not a table\n" in given
+    assert NOTE not in call("predict", "--text-column", "text", "--input-format", "tsv", stdin="text\ngood\n").stderr
+
+
+def test_one_input_of_another_kind_is_enough():
     words = ("cooccur", "plain.txt", "table.tsv", "--text-column", "text", "--min-count", "1", "-o", "c.npz")
     assert NOTE not in call(*words).stderr
     words = ("train", "texts", "--unlabelled", "table.tsv", "--text-column", "text", "--epochs", "0", "-o", "m.npz")
     assert NOTE not in call(*words).stderr
-    assert NOTE not in call("init", "table.tsv", "texts", "--text-column", "text", code=None).stderr
+    assert NOTE not in call("init", "ex", "table.tsv", "texts", "--text-column", "text").stderr
     # --split selects only texts of DATA.
     words = ("train", "table.tsv", "--unlabelled", "texts", "--split", "train", "--epochs", "0", "-o", "m.npz")
     assert "table.tsv is a table, not a folder or an archive" in call(*words).stderr
 
 
 def test_several_inputs_of_other_kinds():
-    result = call("cooccur", "plain.txt", "texts", "--text-column", "text", "--min-count", "1", "-o", "c.npz")
+    words = ("--text-column", "text", "--min-count", "1", "-o", "c.npz")
+    assert NOTE not in call("cooccur", "plain.txt", "texts", *words).stderr
+    result = call("cooccur", "plain.txt", "-", *words, stdin="good\n")
     assert "none of the inputs is a table; to read a table, add --input-format" in result.stderr
+    split = call("cooccur", "plain.txt", "table.tsv", "--split", "all", *words).stderr
+    assert f"note: --split {NOTE} none of the inputs is a folder or an archive\n" in split
     assert "none.csv: no such file" in call("cooccur", "none.csv", "--split", "all", code=None).stderr
 
 
