@@ -101,7 +101,7 @@ def note_ignored(context: click.Context, reporter: Reporter, section: str, used:
         context: context of the command.
         reporter: prints the note.
         section: name of the section.
-        used: Python names of the options that the command uses.
+        used: Python names of the options that the command uses, or that need no note.
     """
     given = context.meta.get(CONFIGURED, {}).get(section, {})
     if ignored := ", ".join(name.replace("_", "-") for name in given if name not in used):

@@ -14,7 +14,6 @@ from nlptx.cli.config import config_option, note_ignored
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import Run, effort_option, preset_option, seed_option, settings_options
-from nlptx.cli.precedence import OF_THE_STAGE_ALONE
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from nlptx.training.own_embeddings import OwnEmbeddings
 
 Function = Callable[..., Any]
+
+# Options of ``train`` that have no effect on the result of an experiment.
+_WITHOUT_EFFECT = {"card", "checkpoint_minutes", "memory", "output", "resume", "tmp_dir"}
 
 
 class Given(NamedTuple):
@@ -115,8 +117,8 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
     note_unused_options(run.reporter.note, given.data, *given.unlabelled)
     run.reporter.detail(f"settings: {given.settings.to_dict()}")
     context = click.get_current_context()
-    used = {str(parameter.name) for parameter in context.command.params} - {*OF_THE_STAGE_ALONE}
-    note_ignored(context, run.reporter, "train", used)
+    used = {str(parameter.name) for parameter in context.command.params}
+    note_ignored(context, run.reporter, "train", used | _WITHOUT_EFFECT)
     one_step = OneStep(context, run.reporter) if given.embeddings is given.start is None else None
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
