@@ -205,7 +205,8 @@ def _draw_history(history: dict[str, Any], run: Run) -> None:
     if not has_epochs(history):
         found = best_measures(history)
         shown = [name for name in measures if name in found]
-        run.reporter.table("results", [name.replace("_", " ") for name in shown], [[found[name] for name in shown]])
+        if shown:
+            run.reporter.table("results", [name.replace("_", " ") for name in shown], [[found[name] for name in shown]])
         return
     kept = f"kept: {reason_for_best(history)}"
     rows = [

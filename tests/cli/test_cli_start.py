@@ -66,6 +66,12 @@ def test_without_epochs_no_epoch_is_shown(started, tmp_path):
     assert "kept:" not in shown
 
 
+def test_without_epochs_and_held_out_texts_info_shows_no_results(started, tmp_path):
+    words = ("--start", "bundled", "--epochs", 0, "--valid-share", 0, "-q", "-o", tmp_path / "model.npz")
+    call("train", started / "new.tsv", *words)
+    assert "results" not in call("info", tmp_path / "model.npz").text
+
+
 @pytest.mark.parametrize(("option", "theirs"), [("ngrams", 3), ("lsa-components", 300), ("width", 64)])
 @pytest.mark.parametrize("by_file", [False, True])
 def test_settings_that_contradict_the_model_are_refused_even_if_they_are_the_defaults(
