@@ -71,9 +71,9 @@ def _unmatched(
     texts, rows = Counter(map(_key, expected)), Counter(map(_key, found))
     if texts.keys() == rows.keys() and len({Fraction(rows[key], count) for key, count in texts.items()}) == 1:
         return DataError(
-            f"this has {len(found):,} rows for the texts for which {names[1]} has {len(expected):,} rows",
+            f"{len(found):,} rows, but {names[1]} has {len(expected):,} rows for the same texts",
             where=names[0],
-            hint="If both cover several seeds, use tables with the same number of seeds.",
+            hint="If both cover several seeds, one number of seeds must be a multiple of the other.",
         )
     hint = "Both inputs must contain the same texts, each the same number of times."
     if len(found) < len(expected):
