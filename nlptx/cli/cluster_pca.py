@@ -8,7 +8,7 @@ from nlptx.cli.cluster_options import ClusterOptions
 from nlptx.cli.options import Run
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.fit import check_counts, product_dtype, settings_for
+from nlptx.pca.fit import check_counts, product_dtype, settings_in_effect
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import automatic, basis_bytes
 from nlptx.pca.transform import even_slices, transform
@@ -26,7 +26,7 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
 
     with MemoryBudget() as budget:
         opened = StoredCooccurrence.open(counts, budget)
-        settings = settings_for(settings, len(opened.vocabulary), run.reporter.note)
+        settings = settings_in_effect(settings, len(opened.vocabulary), run.reporter.note)
         check_counts(opened, settings)
         matrix = opened.matrix
         words, entries = matrix.shape[0], int(matrix.indptr[-1])

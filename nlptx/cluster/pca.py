@@ -23,7 +23,7 @@ from nlptx.cluster.stored import Stored
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.fit import fit_operator, settings_for
+from nlptx.pca.fit import fit_operator, settings_in_effect
 from nlptx.pca.operators import RowOperator, Slice, scale_rows
 from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import even_slices, is_symmetric, totals_of, transform_with
@@ -96,7 +96,7 @@ def fit_on(
     with MemoryBudget(memory) as budget, workers:
         opened = StoredCooccurrence.open(counts, budget)
         check_stored_symmetric(opened.matrix, workers)
-        settings = settings_for(settings, len(opened.vocabulary), on_note)
+        settings = settings_in_effect(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
             job = PcaJob(os.path.abspath(counts), settings, dtype, workers.folder, memory)

@@ -64,13 +64,13 @@ class SearchSpace(NamedTuple):
 
     Args:
         groups: names of the settings -> possible values.
-        same: for settings some of whose values have the same effect: name -> value -> the value that is used instead.
-            If one of the values with the same effect is the one to start from, it is used, so that no setting is
-            changed without effect.
+        replacements: for settings some of whose values have the same effect: name -> value -> the value that is used
+            instead. If one of the values with the same effect is the one to start from, it is used, so that no setting
+            is changed without effect.
     """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
-    same: dict[str, dict[Any, Any]]
+    replacements: dict[str, dict[Any, Any]]
 
     @classmethod
     def of(cls, recipe: Recipe, fixed: Collection[str] = (), effects: Effects | None = None) -> SearchSpace:
@@ -96,12 +96,12 @@ class SearchSpace(NamedTuple):
         if not recipe.train.ngrams:
             excluded |= {"train.ngram_min_texts", "train.lsa_components"}
         groups = {names: values for names, values in _CHOICES.items() if not excluded & set(names)}
-        start, same = values_of(recipe), dict[str, dict[Any, Any]]()
+        start, replacements = values_of(recipe), dict[str, dict[Any, Any]]()
         for name, effect in (effects or {}).items():
             used = dict[Any, Any]()
             choices = (start[name], *(value for (value,) in _CHOICES[name,]))
-            same[name] = {value: used.setdefault(effect(value), value) for value in choices}
-        return cls(groups, same)
+            replacements[name] = {value: used.setdefault(effect(value), value) for value in choices}
+        return cls(groups, replacements)
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
         """Return copies of the settings with changes that often help, except for copies that have been tried.
@@ -110,7 +110,7 @@ class SearchSpace(NamedTuple):
         """
         names = {name for group in self.groups for name in group}
         changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
-        found = {name_of(values): values for values in map(self._used, changed)}
+        found = {name_of(values): values for values in map(self._with_replacements, changed)}
         return [values for name, values in found.items() if name not in tried]
 
     def neighbours(
@@ -154,11 +154,11 @@ class SearchSpace(NamedTuple):
             if changes:
                 others = [value for value in values if value != tuple(center[name] for name in names)]
                 changed |= dict(zip(names, others[rng.integers(len(others))], strict=True))
-        return self._used(changed)
+        return self._with_replacements(changed)
 
-    def _used(self, values: Values) -> Values:
-        """Return settings in which each value is replaced by the one with the same effect that is used."""
-        return {name: self.same.get(name, {}).get(value, value) for name, value in values.items()}
+    def _with_replacements(self, values: Values) -> Values:
+        """Return settings in which each value is replaced by the value with the same effect that is used instead."""
+        return {name: self.replacements.get(name, {}).get(value, value) for name, value in values.items()}
 
 
 class AdditiveModel:

@@ -104,7 +104,7 @@ def fit_pca(
             check_stored_symmetric(opened.matrix, workers)
         else:
             opened = counts
-        settings = settings_for(settings, len(opened.vocabulary), on_note)
+        settings = settings_in_effect(settings, len(opened.vocabulary), on_note)
 
         def make_operator(dtype: np.dtype) -> RowOperator:
             vectors_size = basis_bytes(
@@ -123,7 +123,7 @@ def fit_pca(
         return fit_operator(opened, settings, make_operator, seed, workers, on_round)
 
 
-def settings_for(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
+def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
     """Return the settings of PCA for a number of words, and report settings that have no effect.
 
     The default number of components is reduced to the number of words. Any other number is not changed, because the

@@ -315,7 +315,7 @@ def test_changes_without_effect_are_not_tried(world, min_texts, transform):
 
 def test_values_with_the_same_effect():
     def same(experiment, recipe=Recipe()):  # noqa: B008
-        return SearchSpace.of(recipe, (), effects_of(experiment, recipe)).same
+        return SearchSpace.of(recipe, (), effects_of(experiment, recipe)).replacements
 
     few = Experiment(["a b c"] * 3 + ["a b d e"] * 5, ["x", "y"] * 4, unlabelled=["a"] * 800)
     assert same(few) == {
