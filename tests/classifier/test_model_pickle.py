@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from label_sets import small_model
-from reviews import make_reviews, small_fit
+from reviews import small_fit
 
 import nlptx
 
@@ -19,11 +19,3 @@ def test_predictions_do_not_change_the_pickled_bytes(make):
     probabilities = model.predict_proba(TEXTS, jobs=1)
     assert pickle.dumps(model) == before
     np.testing.assert_array_equal(pickle.loads(before).predict_proba(TEXTS, jobs=1), probabilities)
-
-
-def test_predictions_do_not_change_the_bytes_of_a_pickled_classifier():
-    texts, labels = make_reviews(40)
-    classifier = nlptx.TextClassifier(epochs=0).fit(texts, labels)
-    before = pickle.dumps(classifier)
-    classifier.predict(TEXTS)
-    assert pickle.dumps(classifier) == before
