@@ -22,6 +22,7 @@ help:  ## Show this help.
 
 INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
+PLOTS := $(VENV)/.plots
 
 # In continuous integration (CI is set), install pinned versions; otherwise, the newest versions that setup.cfg allows.
 PINNED := $(if $(CI),-c .ci/constraints.txt)
@@ -41,6 +42,11 @@ $(INSTALLED): setup.cfg | $(VENV)/bin/python
 $(TOOLS): $(INSTALLED)
 	@echo "installing the development tools"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) -e '.[dev]'
+	@touch $@
+
+$(PLOTS): $(INSTALLED)
+	@echo "installing what pictures need"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) -e '.[plot]'
 	@touch $@
 
 # -- Development ---------------------------------------------------------------------------------------------
@@ -234,16 +240,16 @@ $(EFFORT_SETS:%=$(EFFORTS)/%.json): | $(INSTALLED)
 	@mkdir -p $(EFFORTS)
 	$(VENV)/bin/python tests/benchmarks/efforts.py $(DATA_OF_EFFORT) --json $@
 
-efforts: $(EFFORT_SETS:%=$(EFFORTS)/%.json)  ## Measure and plot the accuracy and time of train --effort and of other methods.
+efforts: $(EFFORT_SETS:%=$(EFFORTS)/%.json) | $(PLOTS)  ## Measure and plot the accuracy and time of train --effort and of other methods.
 	$(VENV)/bin/python tests/benchmarks/efforts_picture.py $^ --titles IMDB SST-2 SST-5 TREC -o tests/benchmarks/efforts.svg
 
 languages: $(INSTALLED)  ## Measure whether predict --details recognises other languages and program code.
 	$(VENV)/bin/python tests/benchmarks/other_languages.py
 
-transfer: $(INSTALLED) $(DATA)  ## Measure learning curves on customer reviews for train --start bundled and three other methods.
+transfer: $(PLOTS) $(DATA)  ## Measure learning curves on customer reviews for train --start bundled and three other methods.
 	$(VENV)/bin/python tests/benchmarks/learning_curve.py $(CR) --films $(DATA) --work build/transfer
 
-faithfulness: $(INSTALLED)  ## Measure whether the word effects that nlptx explain shows are faithful to the model.
+faithfulness: $(PLOTS)  ## Measure whether the word effects that nlptx explain shows are faithful to the model.
 	$(VENV)/bin/python tests/benchmarks/faithfulness.py data/test.tsv $(wildcard $(CR) $(DATA)) --work build/faithfulness
 	$(VENV)/bin/python tests/benchmarks/bench_explain.py
 
@@ -269,11 +275,11 @@ ablations: $(ABLATIONS:%=build/%/table.txt)  ## Run the imdb experiment with one
 similarity: build/imdb/embeddings.npz  ## Compare the word vectors of the reviews with human similarity ratings of word pairs.
 	$(VENV)/bin/python tests/benchmarks/word_similarity.py $< --data $(NLPTX_SHARED_DATA)/wordsim
 
-build/imdb/curve.png: build/imdb/model.npz
+build/imdb/curve.png: build/imdb/model.npz | $(PLOTS)
 	nlptx info $< --plot $@ -q
-build/imdb/map.png: build/imdb/embeddings.npz
+build/imdb/map.png: build/imdb/embeddings.npz | $(PLOTS)
 	nlptx info $< --plot $@ -q
-pictures: build/imdb/curve.png build/imdb/map.png  ## Plot the learning curve and a map of the words (pip install '.[plot]').
+pictures: build/imdb/curve.png build/imdb/map.png  ## Plot the learning curve and a map of the words.
 
 # -- Baselines -----------------------------------------------------------------------------------------------
 # The baselines need `pip install '.[bench]'`, and fastText needs its program on the PATH. Baselines whose requirements or
