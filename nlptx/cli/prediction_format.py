@@ -105,4 +105,4 @@ def choose_format(asked: str, json: bool, output: str) -> str:
         )
     if json:
         return "jsonl"
-    return (format_of_name(output) or asked) if asked == "auto" else asked
+    return asked if asked != "auto" else format_of_name(output) or "auto"
