@@ -17,6 +17,7 @@ def verdict(pair: Pair) -> str:
     gain = pair.accuracy
     bounds = f"{100 * gain.low:+.2f} to {100 * gain.high:+.2f}"
     size = f"its accuracy is {100 * abs(gain.value):.2f} points higher"
+    none = f"No difference can be shown between {pair.first} and {pair.second}"
     p_value = f"p = {pair.corrected_p_value:.2g}"
     if pair.corrected_p_value != pair.p_value:
         p_value += ", corrected for the number of comparisons; the interval is not corrected"
@@ -25,12 +26,9 @@ def verdict(pair: Pair) -> str:
         interval = bounds if gain.value > 0 else f"{-100 * gain.high:+.2f} to {-100 * gain.low:+.2f}"
         sentence = f"{better} is better than {other}: {size} (95 % interval of the difference {interval}, {p_value})."
     elif not gain.value:
-        sentence = "No difference can be shown: both models are correct equally often."
+        sentence = f"{none}: both are correct equally often."
     else:
-        sentence = (
-            f"No difference can be shown between {pair.first} and {pair.second}: the difference is"
-            f" {100 * gain.value:+.2f} points (95 % interval {bounds}, {p_value})."
-        )
+        sentence = f"{none}: the difference is {100 * gain.value:+.2f} points (95 % interval {bounds}, {p_value})."
         if pair.texts_needed is not None:
             sentence += f" To show a difference of this size, about {pair.texts_needed:,} texts are needed."
     loss = pair.log_loss

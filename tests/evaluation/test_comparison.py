@@ -121,6 +121,12 @@ def test_no_difference():
     assert f"about {pair.texts_needed:,} texts are needed" in verdict(pair)
 
 
+def test_the_verdict_names_models_that_are_correct_equally_often():
+    first, second = made("A", [0, 1, 1], [0, 1, 0]), made("B", [0, 1, 1], [0, 0, 1])
+    pair = compare_predictions([first, second], resamples=100).pairs[0]
+    assert verdict(pair).startswith("No difference can be shown between A and B: both are correct equally often.")
+
+
 def test_no_answer_and_no_probabilities():
     first, second = made("A", [0, 1, 1], [NO_ANSWER, 1, 0]), made("B", [0, 1, 1], [0, 1, NO_ANSWER])
     comparison = compare_predictions([first, second], resamples=100)
