@@ -45,8 +45,8 @@ $(TOOLS): $(INSTALLED)
 	@touch $@
 
 $(PLOTS): $(INSTALLED)
-	@echo "installing what pictures need"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) -e '.[plot]'
+	@echo "installing matplotlib"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[plot]'
 	@touch $@
 
 # -- Development ---------------------------------------------------------------------------------------------

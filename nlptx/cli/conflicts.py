@@ -18,21 +18,23 @@ class Conflict(NamedTuple):
     """A conflict of an option with another option or argument.
 
     Args:
-        message: error message, or a function that returns it for two values, of the option and of the other one. The
-            placeholders ``{}`` stand for the option and the other one.
-        applies: function that returns whether two values contradict each other; None if the two cannot be combined at
-            all.
+        message: error message. The placeholders ``{}`` stand for the option and the other one.
+        applies: function that returns whether two values, of the option and of the other one, contradict each other;
+            None if the two cannot be combined at all.
         never_ignored: whether the command is refused instead of ignoring the option, because without it, the command
             would do something else.
     """
 
-    message: str | Callable[[Any, Any], str]
+    message: str
     applies: Callable[[Any, Any], bool] | None = None
     never_ignored: bool = False
 
 
 def overridden(ctx: click.Context) -> set[str]:
-    """Return the names of the options to ignore, because an option with a higher precedence contradicts them."""
+    """Return the names of the options to ignore, because an option with a higher precedence contradicts them.
+
+    No option that is ignored may contradict a third option of still lower precedence, which would be ignored too.
+    """
 
     def rank(name: str) -> int:
         return PRECEDENCE.index(ctx.get_parameter_source(name))
@@ -50,10 +52,7 @@ def refuse_conflicts(ctx: click.Context) -> None:
     """Raise click.UsageError if two options contradict each other."""
     for name, other, conflict in _conflicts(ctx):
         shown = (with_origin(ctx, one, _value(ctx, one) if conflict.applies else "") for one in (name, other))
-        message = conflict.message
-        if not isinstance(message, str):
-            message = message(ctx.params[name], ctx.params[other])
-        raise click.UsageError(message.format(*shown), ctx)
+        raise click.UsageError(conflict.message.format(*shown), ctx)
 
 
 def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:

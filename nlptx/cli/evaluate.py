@@ -8,7 +8,6 @@ import time
 from functools import partial
 
 import click
-from click.core import ParameterSource
 
 from nlptx.cli.abstention import Abstention, abstention_options, draw_coverage
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
@@ -19,6 +18,7 @@ from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, group
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, NumberRange, Run, model_option, run_options
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
+from nlptx.cli.precedence import is_typed
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
@@ -140,9 +140,8 @@ def evaluate(
         if model is not None and not os.path.isfile(model):
             error.hint = "A table of predictions cannot be read from a pipe; write it to a file, and name the file."
         raise
-    # A variable for this option is meant for tables, and has no effect on models.
-    is_typed = click.get_current_context().get_parameter_source("label_order") is ParameterSource.COMMANDLINE
-    if is_typed and label_order != "auto":
+    # A variable for this option is ignored, because it is meant for tables.
+    if is_typed("label_order") and label_order != "auto":
         raise click.UsageError(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."
         )

@@ -35,7 +35,7 @@ def _is_default(option: str) -> bool:
 
 
 def _has_numeric_order(predictions: LabelledPredictions) -> bool:
-    """Return whether the labels are at least three ordered numbers. The order of two labels has no effect."""
+    """Return whether the labels are ordered numbers whose mean absolute error is printed: at least three."""
     from nlptx.classifier.label_types import as_number
 
     names = predictions.label_names

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 # Options of ``train`` that have no effect on the result of an experiment.
-_WITHOUT_EFFECT = {"card", "checkpoint_minutes", "memory", "output", "resume", "tmp_dir"}
+_WITHOUT_EFFECT = {"card", "checkpoint_minutes", "memory", "output", "tmp_dir"}
 
 
 class Given(NamedTuple):

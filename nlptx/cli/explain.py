@@ -11,14 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.conflicts import Conflict
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, format_of_name, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import Run, model_option, run_options
-from nlptx.cli.precedence import with_origin
+from nlptx.cli.precedence import is_typed, with_origin
 from nlptx.cli.prediction_format import format_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 # Maximum number of --input texts that a worker process gets at once.
 _BATCH = 16
-_ONLY_JSON = "{} adds matrices only to JSON, but {} asks for another format."
+_NEEDS_JSON = "{} needs JSON output, but {} asks for another format."
 
 
 @command()
@@ -59,8 +58,8 @@ _ONLY_JSON = "{} adds matrices only to JSON, but {} asks for another format."
     "--attention",
     is_flag=True,
     excludes={
-        "format": Conflict(_ONLY_JSON, lambda _, format: format not in ("auto", "jsonl")),
-        "output": Conflict(_ONLY_JSON, lambda _, output: format_of_name(output) not in ("jsonl", None)),
+        "format": Conflict(_NEEDS_JSON, lambda _, format: format not in ("auto", "jsonl")),
+        "output": Conflict(_NEEDS_JSON, lambda _, output: format_of_name(output) not in ("jsonl", None)),
     },
     help="Add the complete attention matrices to the JSON output.",
 )
@@ -111,7 +110,7 @@ def explain(
     layout = choose_format(format, run.json, output)
     if attention and layout != "jsonl":
         name = with_origin(click.get_current_context(), "attention")
-        raise click.UsageError(f"{name} writes matrices only as JSON; add --json.")
+        raise click.UsageError(f"{name} needs JSON output; add --json.")
     if input:
         note_unused_options(run.reporter.note, input)
     else:
@@ -196,9 +195,8 @@ def _explain_all(
 
 def _check_no_reading_options(reason: str) -> None:
     """Raise click.UsageError if an option is given that concerns only files."""
-    given = click.get_current_context()
     for name in ("input_format", "delimiter", "text_column", "label_column", "split", "skip_bad"):
-        if given.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if is_typed(name):
             raise click.UsageError(
                 f"--{name.replace('_', '-')} has no effect, because {reason}; to explain each text of a file, or of"
                 " standard input (-), add --input FILE."

@@ -94,7 +94,10 @@ def _standard_input() -> Iterator[tuple[str, str]]:
             if word := line.text.strip():
                 yield word, line.where
     except DataError as error:
-        error.hint = "Words are read as text in UTF-8, one per line; iconv converts text from other encodings."
+        if "`" in (error.hint or ""):  # the hint names an option for reading text, which this command does not have
+            error.hint = "Words are read as text in UTF-8, one per line; iconv converts text from other encodings."
+        elif "artifact" in error.message:
+            error.hint = "To read word vectors from standard input, name a word too: nlptx neighbors - WORD."
         raise
 
 

@@ -77,6 +77,11 @@ def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
     return f"{option}{value} (from {origin})" if origin else f"{option}{value}"
 
 
+def is_typed(name: str) -> bool:
+    """Return whether an option of the current command is set on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
 def origin_of(ctx: click.Context, name: str) -> str | None:
     """Return what sets an option: a variable, a section of the file, a preset or an effort. Otherwise, return None."""
     source = ctx.get_parameter_source(name)

@@ -25,7 +25,7 @@ def format_options(
 
     Args:
         formats: values of ``--format``; ``auto`` is the default.
-        format_of_name: returns the format for which the name of an output asks, or None.
+        format_of_name: returns the format that the name of an output requests, or None.
         output_help: help text of ``--output``.
         format_help: help text of ``--format``.
     """
@@ -54,18 +54,15 @@ def _different_formats(
     """Return the conflict of two options that ask for different formats.
 
     Args:
-        format_of: returns the format for which a value of the option asks, or None.
-        format_of_other: returns the format for which a value of the other option asks, or None.
+        format_of: returns the format that a value of the option requests, or None.
+        format_of_other: returns the format that a value of the other option requests, or None.
     """
 
-    def message(value: Any, other: Any) -> str:
-        return f"{{}} and {{}} ask for different formats ({format_of(value)}, {format_of_other(other)})."
-
     def applies(value: Any, other: Any) -> bool:
-        formats = {format_of(value), format_of_other(other)} - {None}
-        return len(formats) > 1
+        first, second = format_of(value), format_of_other(other)
+        return first is not None and second is not None and first != second
 
-    return Conflict(message, applies)
+    return Conflict("{} and {} ask for different formats.", applies)
 
 
 def _format_of_option(asked: str) -> str | None:

@@ -6,21 +6,19 @@ import os
 from collections.abc import Callable, Sequence
 
 import click
-from click.core import ParameterSource
 
+from nlptx.cli.precedence import is_typed
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.source import input_format, is_archive
 
-# Kinds of files.
 _TEXT, _TABLE = "plain text", "a table"
 
 
 def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *more: str | None) -> None:
-    """Report options on the command line that name columns if all inputs are plain text, or splits if none has any.
+    """Report column options if all inputs are plain text, and ``--split`` if no input is a folder or an archive.
 
-    Column names for folders and archives are not reported, because a Makefile may use the same options for several
-    inputs. For the same reason, options from variables and settings files are not reported. The options ``--delimiter``
-    and ``--weight-column`` are checked when the inputs are read.
+    Only options on the command line are reported, because variables and settings files may be meant for several
+    commands. The options ``--delimiter`` and ``--weight-column`` are checked when the inputs are read.
 
     Args:
         on_note: called with each note.
@@ -37,10 +35,10 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
         ("split", inputs, {_TEXT, _TABLE}, "a folder or an archive"),
     ):
         kinds = [_kind(path, format) for path in paths]
-        is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_typed and without_effect >= {*kinds}:
-            one = f"{'<stdin>' if paths[0] == '-' else paths[0]} is {kinds[0]}, not {expected}"
-            reason = one if len(paths) == 1 else f"none of the inputs is {expected}"
+        if is_typed(name) and without_effect >= {*kinds}:
+            reason = f"none of the inputs is {expected}"
+            if len(paths) == 1:
+                reason = f"{'<stdin>' if paths[0] == '-' else paths[0]} is {kinds[0]}, not {expected}"
             on_note(f"note: --{name.replace('_', '-')} has no effect, because {reason}")
 
 

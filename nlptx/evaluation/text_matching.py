@@ -71,7 +71,7 @@ def _unmatched(
     texts, rows = Counter(map(_key, expected)), Counter(map(_key, found))
     if texts.keys() == rows.keys() and len({Fraction(rows[key], count) for key, count in texts.items()}) == 1:
         return DataError(
-            f"{len(found):,} rows, but {names[1]} has {len(expected):,} rows for the same texts",
+            f"{len(found):,} rows, but {names[1]} has {len(expected):,} for the same texts",
             where=names[0],
             hint="If both cover several seeds, one number of seeds must be a multiple of the other.",
         )

@@ -1,7 +1,7 @@
 """Values of settings that have the same effect on the texts of an experiment, so that ``tune`` tests only one of them.
 
-For example, word vectors have at most as many components as there are words. With 100 words, 128 and 256 components are
-therefore the same.
+For example, word vectors have at most as many components as there are words. With 100 words, 128 and 256 components
+therefore have the same effect.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
     if vectors is None:
         return {}  # training starts from a model, and keeps its word vectors and n-grams
     texts = len(experiment.texts) + len(experiment.unlabelled)
-    most = 0 if len(experiment.label_names) > MAX_LABELS else texts // TEXTS_PER_COMPONENT
-    effects: Effects = {"train.lsa_components": lambda value: min(value, most)}
+    max_components = 0 if len(experiment.label_names) > MAX_LABELS else texts // TEXTS_PER_COMPONENT
+    effects: Effects = {"train.lsa_components": lambda value: min(value, max_components)}
     if isinstance(vectors, OwnEmbeddings):
         tokenizer = Tokenizer(vectors.cooccur.tokenizer, vectors.cooccur.lowercase)
         counted = (experiment.texts, experiment.unlabelled, vectors.more_texts)
@@ -51,9 +51,9 @@ def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Toke
     labels = len(experiment.label_names)
     # The training texts of a fold have at most as many words as all texts.
     words = accumulate(len(tokenizer(text)) for text in experiment.texts)
-    of_few_words = automatic_min_texts(0, recipe.train, labels)
-    is_same = all(automatic_min_texts(number, recipe.train, labels) == of_few_words for number in words)
-    return of_few_words if is_same else None
+    for_few_words = automatic_min_texts(0, recipe.train, labels)
+    is_same = all(automatic_min_texts(number, recipe.train, labels) == for_few_words for number in words)
+    return for_few_words if is_same else None
 
 
 def _components(parts: Iterable[Iterable[str]], tokenizer: Tokenizer, settings: CountSettings, components: int) -> int:

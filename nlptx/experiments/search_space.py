@@ -64,9 +64,8 @@ class SearchSpace(NamedTuple):
 
     Args:
         groups: names of the settings -> possible values.
-        replacements: for settings some of whose values have the same effect: name -> value -> the value that is used
-            instead. If one of the values with the same effect is the one to start from, it is used, so that no setting
-            is changed without effect.
+        replacements: for settings some of whose values have the same effect: name -> value -> the value with the same
+            effect that is tested instead. The value to start from is preferred, so that every change has an effect.
     """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
@@ -98,9 +97,9 @@ class SearchSpace(NamedTuple):
         groups = {names: values for names, values in _CHOICES.items() if not excluded & set(names)}
         start, replacements = values_of(recipe), dict[str, dict[Any, Any]]()
         for name, effect in (effects or {}).items():
-            used = dict[Any, Any]()
+            first_with_effect = dict[Any, Any]()
             choices = (start[name], *(value for (value,) in _CHOICES[name,]))
-            replacements[name] = {value: used.setdefault(effect(value), value) for value in choices}
+            replacements[name] = {value: first_with_effect.setdefault(effect(value), value) for value in choices}
         return cls(groups, replacements)
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
@@ -109,7 +108,7 @@ class SearchSpace(NamedTuple):
         Only settings that may change are altered.
         """
         names = {name for group in self.groups for name in group}
-        changed = (center | {name: value for name, value in of.items() if name in names} for of in _USUAL)
+        changed = (center | {name: value for name, value in changes.items() if name in names} for changes in _USUAL)
         found = {name_of(values): values for values in map(self._with_replacements, changed)}
         return [values for name, values in found.items() if name not in tried]
 
@@ -157,7 +156,7 @@ class SearchSpace(NamedTuple):
         return self._with_replacements(changed)
 
     def _with_replacements(self, values: Values) -> Values:
-        """Return settings in which each value is replaced by the value with the same effect that is used instead."""
+        """Return settings whose values are replaced according to ``replacements``."""
         return {name: self.replacements.get(name, {}).get(value, value) for name, value in values.items()}
 
 

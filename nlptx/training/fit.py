@@ -43,7 +43,7 @@ from nlptx.training.start import start_from
 from nlptx.training.start_settings import settings_from
 from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
-from nlptx.training.untrained import validated_history
+from nlptx.training.without_epochs import history_without_epochs
 
 
 def fit(
@@ -185,7 +185,7 @@ def fit(
             if settings.epochs:
                 model.history = _train_network(model, data, context)
             elif start is not None:
-                model.history = validated_history(model, data, context)
+                model.history = history_without_epochs(model, data, context)
             else:
                 model.history = combine_linear_models(model, data, context)
             model.settings = settings

@@ -29,7 +29,7 @@ from nlptx.errors import DataError
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import class_weights_of
-from nlptx.training.untrained import validated_history
+from nlptx.training.without_epochs import history_without_epochs
 
 # Number of folds in which the n-gram features are fitted. For large training sets, two folds are fast, and accurate
 # enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
@@ -67,7 +67,7 @@ def combine_linear_models(model: Model, data: Dataset, context: TrainingContext)
         if not name.startswith("text_projection."):
             parameter.value[...] = 0
     loss, accuracy = _fit(model, data.train, class_weights_of(model, data.train))
-    history = validated_history(model, data, context, loss=loss, accuracy=accuracy)
+    history = history_without_epochs(model, data, context, loss=loss, accuracy=accuracy)
     context.report("combining linear models", 1)
     return history
 

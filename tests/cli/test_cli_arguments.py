@@ -1,6 +1,7 @@
 """Tests of messages about probable mistakes: repeated options, misspelt names, texts instead of files."""
 
-from importlib import import_module
+import gzip
+from importlib import import_module, resources
 
 import click
 import pytest
@@ -186,13 +187,22 @@ def test_words_on_standard_input_are_not_looked_up_if_there_are_no_vectors(work,
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
-    [(b"good\n\xff bad\n", "<stdin>:2: byte 0xff is not UTF-8\n"), (b"PK\x03\x04", "<stdin>: this is a zip archive")],
+    ("content", "says", "advice"),
+    [
+        (b"good\n\xff bad\n", "<stdin>:2: byte 0xff is not UTF-8\n", "Words are read as text in UTF-8, one per line"),
+        (gzip.compress(b"good"), "<stdin>: this is gzip-compressed data", "Unpack it first"),
+        (
+            (resources.files("nlptx") / "default_model.npz").read_bytes(),
+            "<stdin>: this is an nlptx artifact",
+            "nlptx neighbors - WORD",
+        ),
+    ],
+    ids=["not UTF-8", "packed", "model"],
 )
-def test_words_that_are_not_text_are_refused_with_advice_for_words(content, says):
+def test_words_that_are_not_text_are_refused_with_advice_for_words(content, says, advice):
     message = call("neighbors", "-", stdin=content, code=3).stderr
     assert says in message
-    assert "Words are read as text in UTF-8, one per line" in message
+    assert advice in message
     assert "--encoding-errors" not in message
 
 

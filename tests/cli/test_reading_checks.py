@@ -76,7 +76,6 @@ def test_one_input_of_another_kind_is_enough():
     assert NOTE not in call(*words).stderr
     words = ("train", "texts", "--unlabelled", "table.tsv", "--text-column", "text", "--epochs", "0", "-o", "m.npz")
     assert NOTE not in call(*words).stderr
-    assert NOTE not in call("init", "ex", "table.tsv", "texts", "--text-column", "text").stderr
     # --split selects only texts of DATA.
     words = ("train", "table.tsv", "--unlabelled", "texts", "--split", "train", "--epochs", "0", "-o", "m.npz")
     assert "table.tsv is a table, not a folder or an archive" in call(*words).stderr

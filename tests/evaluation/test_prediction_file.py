@@ -287,7 +287,7 @@ def test_tables_with_different_numbers_of_seeds_are_refused(tmp_path):
     data = read_labelled([written(tmp_path, "text,label\nx,a\ny,b\n", "d.csv")], ReadOptions())
     for paths in ((two, three), (three, two)):
         for given in (None, data):
-            with pytest.raises(DataError, match=r"4 rows, but .*3\.csv has 6 rows for the same texts") as caught:
+            with pytest.raises(DataError, match=r"4 rows, but .*3\.csv has 6 for the same texts") as caught:
                 align([read_predictions(path, data=given) for path in paths])
             assert caught.value.where == two
             assert "one number of seeds must be a multiple of the other" in caught.value.hint

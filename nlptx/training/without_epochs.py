@@ -1,4 +1,4 @@
-"""The training history of a model whose network is not trained (``epochs=0``)."""
+"""The training history of a model that was trained without epochs (``epochs=0``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nlptx.training.dataset import Dataset
 from nlptx.training.loss import class_weights_of, validate
 
 
-def validated_history(model: Model, data: Dataset, context: TrainingContext, **measures: float) -> dict[str, Any]:
+def history_without_epochs(model: Model, data: Dataset, context: TrainingContext, **measures: float) -> dict[str, Any]:
     """Validate a model, and return the training history to store in it: a single record, after 0 steps.
 
     Args:
