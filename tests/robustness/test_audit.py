@@ -1,4 +1,4 @@
-"""No command opens a connection, starts a program or unpickles data; Python's audit events show this."""
+"""No command opens a connection, starts a program or unpickles data of others; Python's audit events show this."""
 
 import os
 import re

@@ -16,6 +16,8 @@ EXCHANGED = {
     ("nlptx.classifier.scoring", "Scored"),
     ("nlptx.training.gradients", "AccumulatorTotals"),
 }
+# This file unpickles what the same run of tune has written to a temporary folder, and nothing else.
+CACHE = os.path.join("nlptx", "training", "feature_cache.py")
 # Older versions of threadpoolctl run ldconfig to find the C library, and NumPy's test tools run lscpu.
 ALLOWED = (["/sbin/ldconfig", "-p"], ["lscpu"])
 LOG = os.environ["AUDIT_LOG"]
@@ -28,6 +30,13 @@ def note(text):
     os.close(log)
 
 
+def is_read_from_cache():
+    frame = sys._getframe()
+    while frame is not None and not frame.f_code.co_filename.endswith(CACHE):
+        frame = frame.f_back
+    return frame is not None
+
+
 def hook(event, arguments):
     if event == "ctypes.dlopen":
         note(f"opened {arguments[0]}")
@@ -37,6 +46,8 @@ def hook(event, arguments):
         note("forked")
     elif event == "pickle.find_class" and arguments in EXCHANGED:
         note("exchanged")
+    elif event == "pickle.find_class" and is_read_from_cache():
+        note("cached")
     elif event.startswith(REFUSED):
         note(f"refused {event}")
         raise RuntimeError(f"refused: {event}")
