@@ -18,7 +18,7 @@ _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"
 # else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
-# A model whose labels are one of these pairs distinguishes negative from positive texts.
+# Pairs of a negative and a positive label. A model with such labels also accepts other spellings of the two.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 

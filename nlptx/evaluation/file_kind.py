@@ -43,7 +43,7 @@ def is_model(path: str) -> bool:
 
 
 def has_predictions(path: str, reading: ReadOptions, *, after_models: bool = False) -> bool:
-    """Return whether a file is a table that has predictions, in columns that have the expected names.
+    """Return whether a file is a table with predictions, judging by the names of its columns.
 
     Args:
         path: path of the file.

@@ -17,7 +17,7 @@ from nlptx.evaluation.prediction_cells import PROBABILITY_PREFIX, is_answered, r
 # Names of the column with the predicted label. nlptx predict uses the second name if a table has a column "label", and
 # other programs use the third.
 _PREDICTED = ("predicted", "predicted_label", "prediction")
-# nlptx predict writes its labels to this column, unless the table already has a column with this name.
+# The column in which nlptx predict stores the predicted labels if the table has no column with this name.
 _LABEL = "label"
 # Prefix that nlptx adds to the name of a new column, repeatedly if necessary, if the table already has a column with
 # this name.
@@ -60,7 +60,7 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
 
 
 def named_predictions(documents: Sequence[Document], label_column: str) -> str | None:
-    """Return the column that is named ``predicted`` or similarly, unless it contains the true labels."""
+    """Return the column named in _PREDICTED, unless it contains the true labels; None if there is none."""
     found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
     found = [each for each in found if not matching_columns(label_column, [each[1]])]
     return max(found, key=lambda each: each[0])[1] if found else None

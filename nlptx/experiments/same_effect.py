@@ -20,13 +20,16 @@ from nlptx.text.tokenizer import Tokenizer
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 from nlptx.training.own_embeddings import OwnEmbeddings
 
-# Settings, as stage.setting -> function of their value. If two values have the same result, they have the same effect
-# in all folds.
+# Name of a setting, as stage.setting -> function of its value. Values for which the function returns the same are
+# equivalent in all folds.
 Effects = dict[str, Callable[[Any], Any]]
 
 
 def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
-    """Return functions for the settings some of whose values have the same effect on the texts of an experiment."""
+    """Return functions that tell which values of a setting are equivalent for the texts of an experiment.
+
+    Settings all of whose values have different effects are left out.
+    """
     vectors = recipe.vectors
     if vectors is None:
         return {}  # training starts from a model, and keeps its word vectors and n-grams

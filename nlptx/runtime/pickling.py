@@ -1,4 +1,4 @@
-"""Leaves cached values out when objects are pickled."""
+"""A base class whose instances are pickled without their cached properties."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ WINDOW = 5
 
 
 def mark_negation(text: str, window: int = WINDOW) -> str:
-    """Return a text in which up to ``window`` words after each negation are marked."""
+    """Return the text, with a mark before each of up to ``window`` words that follow a negation."""
     words, left = [], 0
     for word in text.split():
         lowered = word.lower()
