@@ -14,6 +14,10 @@ from nlptx.errors import ArtifactError, DataError
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
+from nlptx.text.negation import NEGATION, kind_of
+
+# Maximum total length, in words, of the texts that are scored to measure the effects of the negations in one text.
+_MAX_SCORED = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,8 @@ class Explanation:
     """Explanation of the prediction for one text.
 
     Args:
-        tokens: all tokens of the text, known or unknown.
-        words: the T known words of the text that the model read.
+        tokens: all tokens of the text, known or unknown, without marks of negated words.
+        words: the T known words among them that the model read.
         positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
         label: index of the explained label among the model's labels.
@@ -50,7 +54,9 @@ class Explanation:
 def explain(model: Model, text: str, label: Label | None = None, *, attention: bool = True) -> Explanation:
     """Explain the probability of a label for a text.
 
-    The effect of a word is measured by scoring the text again without this word (leave-one-out). The attention weights
+    The effect of a word is measured by scoring the text again without this word (leave-one-out). If a negation such as
+    "not" is left out, the words after it are no longer negated (in texts of more than a few thousand words, they are).
+    The attention weights
     are returned as well, but they show only where information could flow, not how it affected the prediction (Jain &
     Wallace 2019).
 
@@ -86,9 +92,11 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     check_type(model, Model, "model")
     check_text(text, "text")
     column = None if label is None else find_label(label, model.labels)
-    tokens = model.vocabulary.tokenizer(text)
-    known = [position for position, token in enumerate(tokens) if token in model.vocabulary.index]
-    known_ids = model.vocabulary.encode_tokens(tokens)
+    tokenizer = model.vocabulary.tokenizer
+    tokens = tokenizer.split(text)
+    marked = tokenizer.mark(tokens)
+    known = [position for position, token in enumerate(marked) if token in model.vocabulary.index]
+    known_ids = model.vocabulary.encode_tokens(marked)
     ids = known_ids[: model.settings.max_tokens]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
@@ -98,9 +106,12 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     with Workers(1), np.errstate(all="ignore"):
         probabilities = overflow_safe.probabilities([ids])[0]
         chosen = model.decision.main(probabilities) if column is None else column
-        worth = probabilities[chosen] - _without_each(overflow_safe, known_ids, len(ids))[:, chosen]
+        without = _without_each(overflow_safe, known_ids, len(ids))
+        for row, changed in _without_negations(overflow_safe, tokens, known[: len(ids)]).items():
+            without[row] = changed
+        worth = probabilities[chosen] - without[:, chosen]
         received, matrices = _attention(overflow_safe, ids, attention)
-    words = [model.vocabulary.words[i] for i in ids]
+    words = [tokens[position] for position in known[: len(ids)]]
     return Explanation(tokens, words, known[: len(ids)], probabilities, chosen, worth, matrices, received)
 
 
@@ -122,6 +133,20 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
     if not np.isfinite(outputs).all():
         raise ArtifactError("the model's weights overflow on this text; train the model again")
     return model.calibrated(outputs)
+
+
+def _without_negations(model: Model, tokens: list[str], positions: list[int]) -> dict[int, NDArray[np.float64]]:
+    """Return the probabilities (C,) for the text without each of its negations in turn.
+
+    The keys are indices of ``positions``, which are the positions of the words that the model read.
+    """
+    vocabulary = model.vocabulary
+    rows = [row for row, position in enumerate(positions) if kind_of(tokens[position]) == NEGATION]
+    if not rows or not vocabulary.tokenizer.marks_negation or len(rows) * len(tokens) > _MAX_SCORED:
+        return {}
+    texts = [vocabulary.encode_tokens(vocabulary.tokenizer.mark_without(tokens, {positions[row]})) for row in rows]
+    probabilities = model.probabilities([ids[: model.settings.max_tokens] for ids in texts])
+    return dict(zip(rows, probabilities, strict=True))
 
 
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:

@@ -10,7 +10,8 @@ of punctuation marks, such as brackets), and the other half to words. All symbol
 are equally probable. Symbols are frequent in every language, so without q a line of program code would seem familiar.
 Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
 and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on the
-spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`.
+spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`. The mark of a negated word is ignored if the word
+is known only without it.
 
 For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
 the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
@@ -36,6 +37,7 @@ from nlptx.classifier.spelling import Spelling
 from nlptx.classifier.token_ids import TokenIds
 from nlptx.errors import CorruptError
 from nlptx.runtime.slices import in_lengths
+from nlptx.text.negation import without_mark
 from nlptx.text.vocabulary import Vocabulary, as_text
 
 # Fraction of the training texts whose surprise exceeds the threshold. For new texts about other subjects, the fraction
@@ -77,7 +79,7 @@ class WordSurprise:
         counted, counted_symbols = np.count_nonzero(counts), np.count_nonzero(counts[symbols])
         if 0 < counted_symbols < counted:
             self.known[symbols] += math.log((counted - counted_symbols) / counted_symbols)
-        self._words = words
+        self._vocabulary = vocabulary
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Self | None:
@@ -87,15 +89,21 @@ class WordSurprise:
     @cached_property
     def _spelling(self) -> Spelling:
         # computed on first use, because this takes a few milliseconds, and many inputs contain no unknown word
-        return Spelling(self._words)
+        return Spelling([word for word in self._vocabulary.words if word == without_mark(word)])
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
         """Return the surprise s of unknown words in UTF-8, (words,), in nats."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
-        spelled = [number for number, word in enumerate(words) if not _is_symbol(as_text(word))]
+        spelled = []  # the index of each word whose spelling is examined, and the word without the mark
+        for number, word in enumerate(map(as_text, words)):
+            plain = without_mark(word)
+            if plain != word and plain in self._vocabulary.index:
+                surprise[number] = self.known[self._vocabulary.index[plain]]
+            elif not _is_symbol(word):
+                spelled.append((number, plain.encode("utf-8", "surrogatepass")))
         for start in range(0, len(spelled), _WORDS):
-            part = spelled[start : start + _WORDS]
-            surprise[part] += self._spelling.surprise([words[number] for number in part])
+            numbers, plains = zip(*spelled[start : start + _WORDS], strict=True)
+            surprise[list(numbers)] += self._spelling.surprise(plains)
         return surprise
 
     def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:

@@ -73,14 +73,14 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.
     """
-    ids = model.vocabulary.encode_tokens(explanation.words)
+    length = len(explanation.words)
     pairs = _candidates(explanation.worth)
-    pairs = pairs[: max(_MIN_PAIRS, _MAX_SCORED // len(ids))]
+    pairs = pairs[: max(_MIN_PAIRS, _MAX_SCORED // length)]
     if not pairs or count < 1:
         return []
     singles = sorted({index for pair in pairs for index in pair})
     removals: list[tuple[int, ...]] = [(), *((index,) for index in singles), *pairs]
-    values = dict(zip(removals, _log_odds(model, ids, removals, explanation.label), strict=True))
+    values = dict(zip(removals, _log_odds(model, explanation, removals), strict=True))
     found = [PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b]) for a, b in pairs]
     found = [pair for pair in found if abs(pair.effect) >= _SMALLEST]
     return sorted(found, key=lambda pair: -abs(pair.effect))[:count]
@@ -100,15 +100,19 @@ def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
     return sorted(pairs, key=lambda pair: (-size[pair[0]] * size[pair[1]], pair))
 
 
-def _log_odds(
-    model: Model, ids: NDArray[np.int32], removals: Sequence[tuple[int, ...]], label: int
-) -> NDArray[np.float64]:
-    """Return the log-odds (removals,) of a label for the text without each group of words in ``removals`` in turn."""
-    step = max(_MAX_SCORED // 16 // len(ids), 1)
+def _log_odds(model: Model, explanation: Explanation, removals: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+    """Return the log-odds (removals,) of the label for the text without each group of words in ``removals`` in turn."""
+    vocabulary, positions, label = model.vocabulary, explanation.positions, explanation.label
+    tokens = explanation.tokens[: positions[-1] + 1]  # up to the last word that the model read
+
+    def without(removed: tuple[int, ...]) -> NDArray[np.int32]:
+        return vocabulary.encode_tokens(vocabulary.tokenizer.mark_without(tokens, {positions[row] for row in removed}))
+
+    step = max(_MAX_SCORED // 16 // len(positions), 1)
     model = model.overflow_safe()
     with Workers(1):
         parts = [
-            model.probabilities([np.delete(ids, list(removed)) for removed in removals[start : start + step]])[:, label]
+            model.probabilities(list(map(without, removals[start : start + step])))[:, label]
             for start in range(0, len(removals), step)
         ]
     p = np.clip(np.concatenate(parts), _MARGIN, 1 - _MARGIN)

@@ -106,11 +106,13 @@ def explained_text(
         attention: whether to keep the attention matrices.
     """
     if explanation is None:
-        tokens = model.vocabulary.tokenizer(text)
+        tokens = model.vocabulary.tokenizer.split(text)
         unknown = [Word(token, position, False) for position, token in enumerate(tokens)]
         return ExplainedText(where, text, None, None, unknown, [], top)
+    marked = model.vocabulary.tokenizer.mark(explanation.tokens)
     words = [
-        Word(token, position, token in model.vocabulary.index) for position, token in enumerate(explanation.tokens)
+        Word(token, position, marked[position] in model.vocabulary.index)
+        for position, token in enumerate(explanation.tokens)
     ]
     received = [block.tolist() for block in explanation.received]
     for row, (position, worth) in enumerate(zip(explanation.positions, explanation.worth.tolist(), strict=True)):

@@ -32,10 +32,11 @@ class CountSettings(Settings):
         choices=("harmonic", "uniform", "linear"),
     )
     tokenizer: str = setting(
-        "expressive",
-        "expressive: words, emoji, emoticons, ratings; words: words only; spaces: for text already tokenized.",
+        "negation",
+        "words: words only; expressive: also emoji, emoticons, ratings; negation: expressive, with negated words"
+        " marked; spaces: for text already tokenized.",
         "Counting",
-        choices=("expressive", "words", "spaces"),
+        choices=("negation", "expressive", "words", "spaces"),
     )
     lowercase: bool = setting(True, "Convert text to lower case.", "Counting")
 

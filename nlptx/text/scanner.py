@@ -56,7 +56,7 @@ class Scanner:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._words = tokenizer.name != "spaces"
-        self._expressive = tokenizer.name == "expressive"
+        self._expressive = tokenizer.rewrites_signs
         self._class_of = _class_in_words if self._words else _class_between_spaces
         self._byte_classes = np.array([self._class_of(chr(code)) for code in range(128)] + [_SPACE] * 128, np.uint8)
         # Classes of non-ASCII characters, each computed when the character first occurs.

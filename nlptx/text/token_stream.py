@@ -11,6 +11,7 @@ import numpy as np
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, cut
+from nlptx.text.negated_ids import mark_negated_ids
 from nlptx.text.scanner import scanner_of
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_ids import EncodedChunk, words_to_ids
@@ -54,7 +55,12 @@ class TokenStream:
     def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, workers: Workers) -> None:
         """Tokenize a corpus, one document per line. The result does not depend on the number of workers."""
         scanner = scanner_of(tokenizer)
-        for chunk in workers.map(lambda part: words_to_ids(part, scanner), cut(blocks, self._chunk)):
+
+        def encode(part: list[bytes]) -> EncodedChunk:
+            chunk = words_to_ids(part, scanner)
+            return mark_negated_ids(chunk) if tokenizer.marks_negation else chunk
+
+        for chunk in workers.map(encode, cut(blocks, self._chunk)):
             self.add(chunk)
 
     def add(self, chunk: EncodedChunk) -> None:

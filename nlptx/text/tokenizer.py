@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from nlptx.text.cleaning import clean, clean_expressively, decode_references, lower, remove_line_breaks
+from nlptx.text.negation import mark_negated
 from nlptx.text.signs import rewrite_signs
 
 # Contractions are split as in the Penn Treebank (do n't, film 's), because the two parts are far more frequent than the
@@ -79,6 +80,7 @@ def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
 
 TOKENIZERS: dict[str, Callable[[str, bool], list[str]]] = {
     "words": split_words,
+    "negation": split_expressively,
     "expressive": split_expressively,
     "spaces": split_at_spaces,
 }
@@ -89,13 +91,48 @@ class Tokenizer:
     """A tokenizer with its options. It is stored with every vocabulary, so that all stages use the same tokenizer.
 
     Args:
-        name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`) or ``spaces``
-            (:func:`split_at_spaces`, for tokenized text).
+        name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`), ``negation`` (the same, with
+            negated words marked; see :mod:`nlptx.text.negation`) or ``spaces`` (:func:`split_at_spaces`, for tokenized
+            text).
         lowercase: whether text is converted to lower case first.
     """
 
     name: str = "words"
     lowercase: bool = True
 
+    @property
+    def rewrites_signs(self) -> bool:
+        """Whether signs of opinion, such as emoticons, are rewritten; see :mod:`nlptx.text.signs`."""
+        return self.name in ("negation", "expressive")
+
+    @property
+    def marks_negation(self) -> bool:
+        """Whether negated words are marked; see :mod:`nlptx.text.negation`."""
+        return self.name == "negation"
+
     def __call__(self, text: str) -> list[str]:
+        """Return the tokens of a text.
+
+        >>> Tokenizer("negation")("Not very good, but short :-)")
+        ['not', '¬very', '¬good', ',', 'but', 'short', '🙂']
+        """
+        return self.mark(self.split(text))
+
+    def split(self, text: str) -> list[str]:
+        """Return the tokens of a text without marks of negated words."""
         return TOKENIZERS[self.name](text, self.lowercase)
+
+    def mark(self, tokens: Sequence[str]) -> list[str]:
+        """Mark the negated words among the tokens of a text, if this tokenizer marks them."""
+        return mark_negated(tokens) if self.marks_negation else list(tokens)
+
+    def mark_without(self, tokens: Sequence[str], removed: Collection[int]) -> list[str]:
+        """Mark the negated words among the tokens of a text, and leave out the tokens at the indices ``removed``.
+
+        The other tokens keep their marks, except those that only a removed negation negates.
+
+        >>> Tokenizer("negation").mark_without(["not", "very", "good"], {0}), mark_negated(["not", "very", "good"])
+        (['very', 'good'], ['not', '¬very', '¬good'])
+        """
+        marked = mark_negated(tokens, removed) if self.marks_negation else tokens
+        return [token for index, token in enumerate(marked) if index not in removed]

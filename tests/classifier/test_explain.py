@@ -8,7 +8,9 @@ from reviews import make_reviews, small_fit
 
 import nlptx
 from nlptx.classifier.explain import explain
+from nlptx.classifier.word_pairs import strongest_pairs
 from nlptx.nn import Layout
+from nlptx.settings import TrainSettings
 
 WINDOW = 4
 # Returns a trained model. A second call with the same settings returns the same model.
@@ -117,3 +119,30 @@ def test_models_of_many_labels_can_be_explained(labels):
     without = [" ".join(words[:n] + words[n + 1 :]) for n in range(len(words))]
     p = model.predict_proba([" ".join(words), *without], jobs=1)[:, column]
     assert np.allclose(found.worth, p[0] - p[1:], atol=1e-5)
+
+
+def negating_model():
+    """Return a model of reviews in which "not" reverses the word after it."""
+    texts, labels = make_reviews(300, plain_words=10)
+    opposite = {"pos": "neg", "neg": "pos"}
+    negated = [text.replace("good", "not good").replace("bad", "not bad") for text in texts]
+    return nlptx.fit([*texts, *negated], [*labels, *map(opposite.get, labels)], settings=TrainSettings(epochs=2))
+
+
+def test_leaving_out_a_negation_takes_the_marks_from_its_words():
+    model = negating_model()
+    assert {"good1", "¬good1"} <= model.vocabulary.index.keys()
+    words = ["w1", "not", "good1", "w2", ",", "not", "bad2", "."]
+    seen = explain(model, " ".join(words))
+    assert seen.tokens == words
+    assert "¬good1" not in seen.words
+    complete = model.predict_proba([" ".join(words)], jobs=1)[0, seen.label]
+    for worth, position in zip(seen.worth, seen.positions, strict=True):
+        if words[position] == "not":
+            without = " ".join(words[:position] + words[position + 1 :])
+            expected = complete - model.predict_proba([without], jobs=1)[0, seen.label]
+            assert worth == pytest.approx(expected, abs=1e-6)
+            assert abs(worth) > 0.01
+    first = seen.words.index("not")
+    pair = next(pair for pair in strongest_pairs(model, seen, 50) if (pair.first, pair.second) == (first, first + 1))
+    assert pair.with_first * pair.without_first < 0

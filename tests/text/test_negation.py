@@ -1,0 +1,93 @@
+"""Negated words: which words are marked, in single texts and in large blocks of texts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tricky_texts import tricky_texts
+
+from nlptx.classifier.token_ids import encode_tokens
+from nlptx.io.spill import MemoryBudget
+from nlptx.runtime.workers import Workers
+from nlptx.text.blocks import BLOCK, in_blocks
+from nlptx.text.scanner import Scanner
+from nlptx.text.token_stream import TokenStream
+from nlptx.text.tokenizer import Tokenizer
+from nlptx.text.vocabulary import Vocabulary
+
+NEGATION = Tokenizer("negation")
+PIECES = ["not", "Not", "no", "n't", "don't", "never", "but", ",", ".", "-", "'", '"', "SO GREAT", "sooo", ":)", "9/10"]
+phrases = st.lists(st.sampled_from([*PIECES, "good", "film", "\u00e9t\u00e9", "\n", "n\u2019t"]), max_size=14).map(
+    " ".join
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("It is not good.", "it is not ¬good ."),
+        ("I don't like it", "i do n't ¬like ¬it"),
+        ("I dont like it", "i dont ¬like ¬it"),
+        ("no one two three four five six", "no ¬one ¬two ¬three ¬four ¬five six"),
+        ("not a b c, d", "not ¬a ¬b ¬c , d"),
+        ("not long but dull", "not ¬long but dull"),
+        ("not only good", "not only good"),
+        ("never a not b c d e f g", "never ¬a not ¬b ¬c ¬d ¬e ¬f g"),
+        ("not a well-made 'film'", "not ¬a ¬well - ¬made ' film '"),
+        ("not SO GREAT", "not ⇪ ¬so ¬great"),
+        ("not 🙂 good", "not 🙂 good"),
+        ("knot notable nothing", "knot notable nothing"),
+        ("¬ good ¬good", "¬ good ¬ good"),
+    ],
+)
+def test_words_after_a_negation_are_marked(text, tokens):
+    assert NEGATION(text) == tokens.split()
+
+
+def test_capital_letters_are_kept_if_the_tokenizer_keeps_them():
+    assert Tokenizer("negation", lowercase=False)("Not Good. But NOT good") == [
+        "Not",
+        "¬Good",
+        ".",
+        "But",
+        "NOT",
+        "¬good",
+    ]
+
+
+@settings(max_examples=300)
+@given(st.lists(tricky_texts | phrases, max_size=5), st.booleans(), st.integers(0, 300))
+def test_blocks_of_texts_have_the_tokens_of_the_single_texts(texts, lowercase, memory):
+    tokenizer = Tokenizer("negation", lowercase)
+    expected = [tokenizer(text) for text in texts]
+    with MemoryBudget(1 << 26) as budget:
+        stream = TokenStream(budget)
+        stream._chunk = memory + 1  # so that the texts are in several chunks
+        stream.read(in_blocks(texts), tokenizer, Workers(1))
+        words = [word.decode("utf-8", "surrogatepass") for word in stream.numbers]
+        ids = stream.ids.read(0, len(stream.ids))
+        assert [words[number] for number in ids] == [token for tokens in expected for token in tokens]
+        assert stream.totals[: len(words)].tolist() == np.bincount(ids, minlength=len(words)).tolist()
+        assert set(ids.tolist()) == set(range(len(words)))
+        stream.close()
+
+
+def test_a_negation_acts_across_the_parts_of_a_huge_text():
+    text = "a " * (BLOCK // 2 - 1) + "not good bad, fine" + " b" * 10
+    vocabulary = Vocabulary(["¬good", "¬bad", "good"], np.ones(3, np.int64), NEGATION)
+    for shift in range(12):
+        shifted = "a" * shift + text
+        tokens = encode_tokens(vocabulary, ["not ok", shifted, "good"], Scanner(NEGATION))
+        assert tokens.lengths.tolist() == [2, len(NEGATION(shifted)), 1]
+        assert [ids.tolist() for ids in tokens.known_ids()] == [[], [0, 1], [2]]
+
+
+def test_without_a_negation_its_words_are_not_marked():
+    tokens = NEGATION.split("not good, never so bad")
+    assert NEGATION.mark_without(tokens, set()) == NEGATION(" ".join(tokens))
+    assert NEGATION.mark_without(tokens, {0}) == ["good", ",", "never", "¬so", "¬bad"]
+    assert NEGATION.mark_without(tokens, {3, 5}) == ["not", "¬good", ",", "so"]
+    assert NEGATION.mark_without(tokens, {2}) == ["not", "¬good", "never", "¬so", "¬bad"]
+    twice = NEGATION.split("not never good")
+    assert NEGATION.mark_without(twice, {1}) == ["not", "¬good"]
+    assert NEGATION.mark_without(twice, {0, 1}) == ["good"]
