@@ -18,7 +18,7 @@ from nlptx.data_quality.profile import Profile, profile
 from nlptx.data_quality.rows import Rows
 from nlptx.data_quality.same_texts import first_same
 from nlptx.data_quality.text_faults import find_text_faults
-from nlptx.data_quality.words import TextWords, find_words
+from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
 from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 from nlptx.runtime.workers import Workers
@@ -100,7 +100,7 @@ def check(
         given = None if predict is None else predict(labelled.data(rows))
         own = None
         if cross_fit and not labelled.obstacle:
-            own = _cross_fit(own_words, labelled, workers, seed, on_progress)
+            own = _cross_fit(rows, labelled, workers, seed, on_progress)
         if given is not None:
             findings.append(_by_predictions(rows, labelled, given, own))
         elif own is not None:
@@ -144,10 +144,11 @@ def _by_predictions(
 
 
 def _cross_fit(
-    words: TextWords, labelled: LabelledRows, workers: Workers, seed: int, on_progress: OnProgress
+    rows: Rows, labelled: LabelledRows, workers: Workers, seed: int, on_progress: OnProgress
 ) -> NDArray[np.float64]:
+    texts = [rows.documents[row].text for row in labelled.indices.tolist()]
     return out_of_fold_probabilities(
-        words.take(labelled.indices),
+        find_words(texts, workers, tokenizer=FOR_MODELS),
         labelled.targets,
         len(labelled.label_names),
         generator(seed, Stream.FOLDS),

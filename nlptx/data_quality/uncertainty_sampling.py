@@ -20,7 +20,7 @@ from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
 from nlptx.data_quality.rows import Rows
 from nlptx.data_quality.same_texts import first_same
-from nlptx.data_quality.words import find_words
+from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 
@@ -87,7 +87,7 @@ def suggest_texts(
     labelled = LabelledRows.of(rows)
     every = rows if unlabelled is None else rows.followed_by(unlabelled)
     texts = every.texts
-    words = find_words(texts, workers)
+    words = find_words(texts, workers, tokenizer=FOR_MODELS)
     first = first_same(texts)
     is_candidate = (first == np.arange(len(texts))) & (words.lengths > 0)
     is_candidate[first[labelled.indices]] = False  # a text is not a candidate if a copy of it has a label

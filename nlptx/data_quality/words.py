@@ -12,9 +12,14 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.progress import counted
 from nlptx.runtime.slices import ranges
 from nlptx.runtime.workers import Workers
+from nlptx.settings import CountSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
+
+# The tokenizer by which texts are compared, and that of models, which is the default of ``nlptx train``. The second one
+# marks negated words, so that one more negation changes several words of a text.
+PLAIN, FOR_MODELS = Tokenizer("words"), Tokenizer(CountSettings().tokenizer)
 
 
 @dataclass(frozen=True)
@@ -47,18 +52,22 @@ class TextWords:
 
 
 def find_words(
-    texts: Sequence[str], workers: Workers, on_progress: Callable[[int], None] = lambda texts: None
+    texts: Sequence[str],
+    workers: Workers,
+    on_progress: Callable[[int], None] = lambda texts: None,
+    tokenizer: Tokenizer = PLAIN,
 ) -> TextWords:
-    """Tokenize texts in the same way as ``nlptx train``, and leave out tokens without a letter or a digit.
+    """Tokenize texts, and leave out tokens without a letter or a digit.
 
     Args:
         texts: the N texts.
         workers: pool of threads or processes; the number of workers does not change the result.
         on_progress: called repeatedly with the number of texts read so far.
+        tokenizer: ``PLAIN`` to compare texts with each other, or ``FOR_MODELS``.
     """
     with MemoryBudget() as memory:
         stream = TokenStream(memory)
-        stream.read(in_blocks(counted(texts, on_progress)), Tokenizer(), workers)
+        stream.read(in_blocks(counted(texts, on_progress)), tokenizer, workers)
         words = list(stream.numbers)
         ids, lengths = np.array(stream.ids.array()), np.array(stream.lengths.array())
     numbers = np.fromiter(stream.numbers.values(), np.int64, len(words))

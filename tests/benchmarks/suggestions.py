@@ -21,7 +21,7 @@ from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
 from nlptx.data_quality.rows import read_rows
 from nlptx.data_quality.uncertainty_sampling import choose, margins
-from nlptx.data_quality.words import find_words
+from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.metrics import log_loss
 from nlptx.runtime.workers import Workers
 
@@ -39,7 +39,7 @@ def curves(path: str, seed: int, splits: tuple[str, ...]) -> NDArray[np.float64]
     order = rng.permutation(len(labelled.indices))[: TEST + POOL]
     test_size = min(TEST, len(order) // 4)
     with Workers() as workers:
-        words = find_words([rows.texts[row] for row in labelled.indices[order]], workers)
+        words = find_words([rows.texts[row] for row in labelled.indices[order]], workers, tokenizer=FOR_MODELS)
     ngrams, targets = ngram_rows(words), labelled.targets[order]
     classes = len(labelled.label_names)
     decision = OneLabel(np.bincount(targets) / len(targets), balanced=False)

@@ -21,7 +21,7 @@ from nlptx.data_quality.label_errors import likely_wrong
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import out_of_fold_probabilities
 from nlptx.data_quality.rows import read_rows
-from nlptx.data_quality.words import find_words
+from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED
@@ -114,7 +114,7 @@ def measure(path: str, options: argparse.Namespace) -> dict[str, list[list[float
         of_model = np.asarray(model.predict_proba(texts), np.float64)
     result: dict[str, list[list[float]]] = {}
     with Workers() as workers:
-        words = find_words(texts, workers)
+        words = find_words(texts, workers, tokenizer=FOR_MODELS)
         for seed in range(options.seeds):
             given, wrong = flipped(labelled.targets, classes, options.fraction, np.random.default_rng(seed))
             p = out_of_fold_probabilities(words, given, classes, generator(SEED, Stream.FOLDS), workers)
