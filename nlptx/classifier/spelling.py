@@ -41,7 +41,7 @@ class Spelling:
         counts = np.bincount(_pairs(encoded), minlength=1 << 16).reshape(256, 256)
         smoothed = counts + _PSEUDO_COUNT
         surprise = np.log(smoothed.sum(axis=1, keepdims=True) / smoothed)
-        self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / counts.sum()).ravel()
+        self._surprise = _DEPENDENCE * (surprise - (counts * surprise).sum() / max(counts.sum(), 1)).ravel()
 
     def surprise(self, words: Sequence[bytes]) -> NDArray[np.float64]:
         """Return the surprise, in nats, of one or more words in UTF-8."""

@@ -10,8 +10,8 @@ of punctuation marks, such as brackets), and the other half to words. All symbol
 are equally probable. Symbols are frequent in every language, so without q a line of program code would seem familiar.
 Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
 and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on the
-spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`. The mark of a negated word is ignored if the word
-is known only without it.
+spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, an unknown
+marked word is as surprising as the same word without the mark.
 
 For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
 the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
@@ -89,14 +89,18 @@ class WordSurprise:
     @cached_property
     def _spelling(self) -> Spelling:
         # computed on first use, because this takes a few milliseconds, and many inputs contain no unknown word
-        return Spelling([word for word in self._vocabulary.words if word == without_mark(word)])
+        return Spelling([word for word in self._vocabulary.words if word == self._plain(word)])
+
+    def _plain(self, word: str) -> str:
+        """Return a word without the mark of a negated word, if the tokenizer marks negated words."""
+        return without_mark(word) if self._vocabulary.tokenizer.marks_negation else word
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
         """Return the surprise s of unknown words in UTF-8, (words,), in nats."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = []  # the index of each word whose spelling is examined, and the word without the mark
         for number, word in enumerate(map(as_text, words)):
-            plain = without_mark(word)
+            plain = self._plain(word)
             if plain != word and plain in self._vocabulary.index:
                 surprise[number] = self.known[self._vocabulary.index[plain]]
             elif not _is_symbol(word):

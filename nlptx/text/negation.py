@@ -1,9 +1,9 @@
 """Marks negated words: in "it is not good", the token "good" becomes "¬good", which is a word of its own.
 
-A word is negated if one of the WINDOW tokens before it is a negation, such as "not" or "n't", and neither a punctuation
-mark nor a word such as "but" or "only" stands between the two. With the mark, word vectors and single-word features
-distinguish "good" from "not good", even if other words stand between the two words. The negations are English, so few
-words are marked in other languages.
+The five tokens after a negation, such as "not" or "n't", are examined, and the words among them are marked. An emoji, a
+rating, "but", "just", "merely", "only", or a punctuation mark other than a hyphen or quotation mark ends the negation
+early. With the mark, word vectors and single-word features distinguish "good" from "not very good". The negations are
+English; other languages may use the same letters for another word, as in Portuguese "no" (in the).
 
 Source: Das & Chen (2001), "Yahoo! for Amazon: extracting market sentiment from stock message boards"; Pang, Lee &
 Vaithyanathan (2002), "Thumbs up? Sentiment classification using machine learning techniques".
@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from nlptx.text.signs import LENGTHENED, SHOUTED
 
 MARK = "¬"
-# Maximum distance of a negated word from the negation, in tokens.
+# Number of tokens after a negation that are examined.
 WINDOW = 5
 # Both "don't", which is split into "do" and "n't", and spellings without the apostrophe, which are common in informal
 # text. "wont" and "cant" are hardly ever used as nouns.
@@ -29,7 +29,8 @@ NEGATIONS = frozenset(_NEGATIONS.split())
 _ENDS = frozenset(["but", "just", "merely", "only"])
 # Tokens within a phrase, after which the negation goes on: "not SO good", "not well-made", "not 'fun'".
 _WITHIN = frozenset([SHOUTED, LENGTHENED, "-", "'", '"'])
-# Kinds of tokens: a word that can be negated, a negation, a token that ends it, and a token that does not change it.
+# Kinds of tokens: a word, which can be negated; a negation; a token that ends a negation; and a token that is neither
+# marked nor ends a negation.
 WORD, NEGATION, END, NEUTRAL = range(4)
 
 
@@ -72,4 +73,6 @@ def kind_of(token: str) -> int:
         return END
     if lowered in _WITHIN:
         return NEUTRAL
-    return WORD if any(map(str.isalnum, token)) else END
+    if any(map(str.isalpha, token)):
+        return WORD
+    return NEUTRAL if token.isdecimal() else END  # a rating is a digit in a circle, which is not a decimal digit
