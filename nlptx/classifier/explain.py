@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from nlptx.classifier.label_types import Label, find_label
 from nlptx.classifier.model import Model
 from nlptx.classifier.occlusion import ReadText, outputs_without_each
+from nlptx.classifier.remaining_words import RemainingWords
 from nlptx.errors import ArtifactError, DataError
 from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
-from nlptx.text.negation import NEGATION, kind_of
 
-# Maximum total length, in words, of the texts that are scored to measure the effects of the negations in one text.
+# Maximum number of negations in a text, multiplied by the number of words, for which marks are removed.
 _MAX_SCORED = 1 << 18
 
 
@@ -55,10 +55,9 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     """Explain the probability of a label for a text.
 
     The effect of a word is measured by scoring the text again without this word (leave-one-out). If a negation such as
-    "not" is left out, the words after it are no longer negated (in texts of more than a few thousand words, they are).
-    The attention weights
-    are returned as well, but they show only where information could flow, not how it affected the prediction (Jain &
-    Wallace 2019).
+    "not" is left out, the words after it are no longer marked as negated, unless the number of negations multiplied by
+    the number of words exceeds 262,144. The attention weights are returned as well, but they show only where
+    information could flow, not how it affected the prediction (Jain & Wallace 2019).
 
     If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
     move between windows. The time is therefore proportional to the number of words. If an n-gram occurs m times, each
@@ -92,12 +91,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     check_type(model, Model, "model")
     check_text(text, "text")
     column = None if label is None else find_label(label, model.labels)
-    tokenizer = model.vocabulary.tokenizer
-    tokens = tokenizer.split(text)
-    marked = tokenizer.mark(tokens)
-    known = [position for position, token in enumerate(marked) if token in model.vocabulary.index]
-    known_ids = model.vocabulary.encode_tokens(marked)
-    ids = known_ids[: model.settings.max_tokens]
+    tokens = model.vocabulary.tokenizer.split(text)
+    words = RemainingWords(model.vocabulary, tokens)
+    ids = words.ids[: model.settings.max_tokens]
+    positions = words.positions[: len(ids)]
     if not len(ids):
         raise DataError("the text has no word that the model knows")
     overflow_safe = model.overflow_safe()
@@ -106,13 +103,11 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     with Workers(1), np.errstate(all="ignore"):
         probabilities = overflow_safe.probabilities([ids])[0]
         chosen = model.decision.main(probabilities) if column is None else column
-        without = _without_each(overflow_safe, known_ids, len(ids))
-        for row, changed in _without_negations(overflow_safe, tokens, known[: len(ids)]).items():
-            without[row] = changed
-        worth = probabilities[chosen] - without[:, chosen]
+        without = _without_each(overflow_safe, words.ids, len(ids)) + _without_marks(overflow_safe, words, len(ids))
+        worth = probabilities[chosen] - np.clip(without[:, chosen], 0, 1)
         received, matrices = _attention(overflow_safe, ids, attention)
-    words = [tokens[position] for position in known[: len(ids)]]
-    return Explanation(tokens, words, known[: len(ids)], probabilities, chosen, worth, matrices, received)
+    read = [tokens[position] for position in positions]
+    return Explanation(tokens, read, positions, probabilities, chosen, worth, matrices, received)
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
@@ -135,18 +130,23 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
     return model.calibrated(outputs)
 
 
-def _without_negations(model: Model, tokens: list[str], positions: list[int]) -> dict[int, NDArray[np.float64]]:
-    """Return the probabilities (C,) for the text without each of its negations in turn.
+def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[np.float64]:
+    """Return how the probabilities change if leaving out a negation also removes the marks of the words after it.
 
-    The keys are indices of ``positions``, which are the positions of the words that the model read.
+    Row t of the result (T, C) belongs to the text without word t, one of its first T = ``count`` known words. The row
+    is 0 if word t is not a negation, or if there are too many negations.
     """
-    vocabulary = model.vocabulary
-    rows = [row for row, position in enumerate(positions) if kind_of(tokens[position]) == NEGATION]
-    if not rows or not vocabulary.tokenizer.marks_negation or len(rows) * len(tokens) > _MAX_SCORED:
-        return {}
-    texts = [vocabulary.encode_tokens(vocabulary.tokenizer.mark_without(tokens, {positions[row]})) for row in rows]
-    probabilities = model.probabilities([ids[: model.settings.max_tokens] for ids in texts])
-    return dict(zip(rows, probabilities, strict=True))
+    change = np.zeros((count, len(model.labels)))
+    rows = sorted(row for row in words.negations if row < count)
+    if len(rows) * count > _MAX_SCORED:
+        return change
+    most = model.settings.max_tokens
+    pairs = [(words.without([row])[:most], np.delete(words.ids, row)[:most]) for row in rows]
+    changed = [number for number, (after, before) in enumerate(pairs) if not np.array_equal(after, before)]
+    if changed:
+        p = model.probabilities([ids for number in changed for ids in pairs[number]])
+        change[[rows[number] for number in changed]] = p[::2] - p[1::2]
+    return change
 
 
 def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[list[NDArray], list[NDArray]]:

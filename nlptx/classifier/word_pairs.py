@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.explain import Explanation
 from nlptx.classifier.model import Model
+from nlptx.classifier.remaining_words import RemainingWords
 from nlptx.runtime.workers import Workers
 
 # Pairs that are measured: the _WORDS words with the largest absolute effects are paired with each other and with words
@@ -102,17 +103,13 @@ def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 def _log_odds(model: Model, explanation: Explanation, removals: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
     """Return the log-odds (removals,) of the label for the text without each group of words in ``removals`` in turn."""
-    vocabulary, positions, label = model.vocabulary, explanation.positions, explanation.label
-    tokens = explanation.tokens[: positions[-1] + 1]  # up to the last word that the model read
-
-    def without(removed: tuple[int, ...]) -> NDArray[np.int32]:
-        return vocabulary.encode_tokens(vocabulary.tokenizer.mark_without(tokens, {positions[row] for row in removed}))
-
-    step = max(_MAX_SCORED // 16 // len(positions), 1)
+    length, label, most = len(explanation.words), explanation.label, model.settings.max_tokens
+    words = RemainingWords(model.vocabulary, explanation.tokens[: explanation.positions[-1] + 1])
+    step = max(_MAX_SCORED // 16 // length, 1)
     model = model.overflow_safe()
     with Workers(1):
         parts = [
-            model.probabilities(list(map(without, removals[start : start + step])))[:, label]
+            model.probabilities([words.without(removed)[:most] for removed in removals[start : start + step]])[:, label]
             for start in range(0, len(removals), step)
         ]
     p = np.clip(np.concatenate(parts), _MARGIN, 1 - _MARGIN)

@@ -85,9 +85,10 @@ def explain(
     nlptx explain --input reviews.tsv -m model.npz -o reviews.html
 
     The column "worth" shows the effect of each word: the decrease in the label's probability when the text is scored
-    without the word. The columns b1h1, b1h2, ... (block, head) show the fraction of attention that the word gets,
-    averaged over all query words. Attention shows which words the network combines; the effect shows how much a word
-    changes the probability. Words that the model does not know are marked "unknown". If the model reads only the first
+    without the word. If a negation is left out, the words after it are no longer negated. The columns b1h1, b1h2, ...
+    (block, head) show the fraction of attention that the word gets, averaged over all query words. Attention shows
+    which words the network combines; the effect shows how much a word changes the probability. Words that the model
+    does not know, or knows only without a negation before them, are marked "unknown". If the model reads only the first
     part of a text, the words after this part are marked "not read".
 
     The second table shows pairs of words that depend on each other, such as "not good". The table gives the effect of

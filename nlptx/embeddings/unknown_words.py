@@ -4,7 +4,8 @@ A word is represented by the set of its parts of 3 to 6 characters, where ``<`` 
 in fastText (Bojanowski et al. 2017). The similarity s of two words is the cosine of these sets: the number of common
 parts, divided by the root of the product of the numbers of parts. The estimate is the weighted mean of the unit vectors
 of the most similar words. The weight of a word is s^5 n / (n + 100), where n is its count, because the vectors of rare
-words are inaccurate.
+words are inaccurate. A negated word, such as "¬good", is estimated only from negated words, and any other word only
+from words that are not negated.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nlptx.text.negation import without_mark
 
 # Lengths of the parts.
 _LENGTHS = range(3, 7)
@@ -46,19 +49,24 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     >>> known = ["unwatchable", "watchable", "terrible", "good"]
     >>> similar_words("unwatchability", known, np.array([50, 90, 30, 1000])).indices
     array([0, 1])
+    >>> similar_words("goods", ["good", "¬good"], np.array([50, 90])).indices
+    array([0])
     """
-    marked = [f"<{known}>" for known in words]
-    lengths = np.array([len(known) for known in marked])
-    text, starts = "".join(marked), np.cumsum(lengths) - lengths
-    parts = _parts(f"<{word}>")
+    spellings = [f"<{without_mark(known)}>" for known in words]
+    lengths = np.array([len(spelling) for spelling in spellings])
+    text, starts = "".join(spellings), np.cumsum(lengths) - lengths
+    parts = _parts(f"<{without_mark(word)}>")
     shared = np.zeros(len(words), np.int64)
     for part in parts:
         shared[np.unique(np.searchsorted(starts, _places(text, part), side="right") - 1)] += 1
-    some = np.flatnonzero(shared > 0)
-    sizes = np.array([len(_parts(marked[index])) for index in some.tolist()])
+    negated = word != without_mark(word)
+    some = [
+        index for index in np.flatnonzero(shared).tolist() if (words[index] != without_mark(words[index])) == negated
+    ]
+    sizes = np.array([len(_parts(spellings[index])) for index in some])
     similarity = shared[some] / np.sqrt(sizes * len(parts))
     order = np.argsort(-similarity, kind="stable")[:_WORDS]
-    best, similarity = some[order], similarity[order]
+    best, similarity = np.array(some, np.intp)[order], similarity[order]
     if not len(best) or similarity[0] < _MIN_SIMILARITY:
         return SimilarWords(best[:0], np.zeros(0))
     reliable = counts[best] / (counts[best] + _HALF_COUNT) if counts.any() else np.ones(len(best))

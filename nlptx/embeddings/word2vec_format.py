@@ -15,6 +15,7 @@ from nlptx.errors import DataError, OutputError, SettingsError
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.whole_file import open_whole
+from nlptx.text.negation import without_mark
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
@@ -108,7 +109,7 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
             f"found {len(rows)} words; the first line states {expected}", where=path, hint="Download the file again."
         )
     # The formats contain no word counts, so the counts are 0. The words are expected to be ordered by frequency.
-    vocabulary = Vocabulary(
-        words, np.zeros(len(words), np.int64), Tokenizer(lowercase=words == [w.lower() for w in words])
-    )
+    name = "negation" if any(word != without_mark(word) for word in words) else "words"
+    tokenizer = Tokenizer(name, lowercase=words == [word.lower() for word in words])
+    vocabulary = Vocabulary(words, np.zeros(len(words), np.int64), tokenizer)
     return WordVectors(np.stack(rows), vocabulary, digest)

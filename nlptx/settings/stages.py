@@ -33,8 +33,8 @@ class CountSettings(Settings):
     )
     tokenizer: str = setting(
         "negation",
-        "words: words only; expressive: also emoji, emoticons, ratings; negation: expressive, with negated words"
-        " marked; spaces: for text already tokenized.",
+        "words: words only; expressive: also emoji, emoticons, ratings; negation: like expressive, and negated words"
+        " are marked; spaces: for text already tokenized.",
         "Counting",
         choices=("negation", "expressive", "words", "spaces"),
     )

@@ -61,7 +61,7 @@ def without_mark(word: str) -> str:
     >>> without_mark("¬good"), without_mark("good"), without_mark("¬")
     ('good', 'good', '¬')
     """
-    return word[1:] if word[0] == MARK and len(word) > 1 else word
+    return word[1:] if len(word) > 1 and word[0] == MARK else word
 
 
 def kind_of(token: str) -> int:

@@ -8,6 +8,7 @@ from reviews import make_reviews, small_fit
 
 import nlptx
 from nlptx.classifier.explain import explain
+from nlptx.classifier.model import Model
 from nlptx.classifier.word_pairs import strongest_pairs
 from nlptx.nn import Layout
 from nlptx.settings import TrainSettings
@@ -121,6 +122,7 @@ def test_models_of_many_labels_can_be_explained(labels):
     assert np.allclose(found.worth, p[0] - p[1:], atol=1e-5)
 
 
+@cache
 def negating_model():
     """Return a model of reviews in which "not" reverses the word after it."""
     texts, labels = make_reviews(300, plain_words=10)
@@ -132,17 +134,47 @@ def negating_model():
 def test_leaving_out_a_negation_takes_the_marks_from_its_words():
     model = negating_model()
     assert {"good1", "¬good1"} <= model.vocabulary.index.keys()
-    words = ["w1", "not", "good1", "w2", ",", "not", "bad2", "."]
+    words = ["w1", "not", "good1", "w2", ",", "bad2", "."]
     seen = explain(model, " ".join(words))
     assert seen.tokens == words
-    assert "¬good1" not in seen.words
-    complete = model.predict_proba([" ".join(words)], jobs=1)[0, seen.label]
-    for worth, position in zip(seen.worth, seen.positions, strict=True):
-        if words[position] == "not":
-            without = " ".join(words[:position] + words[position + 1 :])
-            expected = complete - model.predict_proba([without], jobs=1)[0, seen.label]
-            assert worth == pytest.approx(expected, abs=1e-6)
-            assert abs(worth) > 0.01
-    first = seen.words.index("not")
-    pair = next(pair for pair in strongest_pairs(model, seen, 50) if (pair.first, pair.second) == (first, first + 1))
+    assert seen.words == [words[position] for position in seen.positions]
+    row = seen.words.index("not")
+    p = model.predict_proba([" ".join(words), "w1 good1 w2 , bad2 ."], jobs=1)[:, seen.label]
+    assert seen.worth[row] == pytest.approx(p[0] - p[1], abs=1e-6)
+    assert abs(seen.worth[row]) > 0.01
+    pair = next(pair for pair in strongest_pairs(model, seen, 50) if (pair.first, pair.second) == (row, row + 1))
     assert pair.with_first * pair.without_first < 0
+
+
+def test_each_of_several_negations_has_a_worth():
+    model = negating_model()
+    once, several = (
+        explain(model, text) for text in ("w1 not good1 .", "w1 not good1 . w2 not good3 . w3 not good2 .")
+    )
+    for row, word in enumerate(several.words):
+        if word == "not":
+            assert np.sign(several.worth[row]) == np.sign(once.worth[once.words.index("not")])
+            assert abs(several.worth[row]) > 1e-4
+
+
+def test_too_many_negations_keep_the_marks_of_the_words(monkeypatch):
+    model, text = negating_model(), "w1 not good1 w2 ."
+    seen = explain(model, text)
+    monkeypatch.setattr("nlptx.classifier.explain._MAX_SCORED", 1)
+    changed = seen.worth != explain(model, text).worth
+    assert [word for word, differs in zip(seen.words, changed, strict=True) if differs] == ["not"]
+
+
+def test_pairs_do_not_read_beyond_the_limit_of_the_model(monkeypatch):
+    texts, labels = make_reviews(60, plain_words=10)
+    settings = TrainSettings(epochs=1, long_texts="head", attention_window=8)
+    model = nlptx.fit([f"{text} , not {text[:2]}" for text in texts], labels, settings=settings)
+    assert "good1" in model.vocabulary.index
+    assert "¬good1" not in model.vocabulary.index
+    seen = explain(model, "w1 not good1 bad3 w2 w3 . good2 w4 w5 w6 bad1")
+    assert len(seen.words) == 8  # unlike good1, ¬good1 is unknown
+    lengths = set()
+    score = Model.probabilities
+    monkeypatch.setattr(Model, "probabilities", lambda model, ids: lengths.update(map(len, ids)) or score(model, ids))
+    assert strongest_pairs(model, seen, 50)
+    assert max(lengths) == 8

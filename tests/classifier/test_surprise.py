@@ -20,6 +20,7 @@ from nlptx.errors import CorruptError
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
 from nlptx.text.scanner import Scanner
+from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.typical_surprise import measure_typical_surprise
 
@@ -207,3 +208,15 @@ def test_an_invalid_distribution_is_rejected(change):
         TypicalSurprise.from_dict(TYPICAL | change)
     with pytest.raises(CorruptError, match="typical surprise"):
         TypicalSurprise.from_dict(list(TYPICAL))
+
+
+def test_an_unknown_negated_word_is_as_surprising_as_the_word():
+    vocabulary = Vocabulary(["good", "fine", "¬fine"], np.array([50, 20, 10]), Tokenizer("negation"))
+    surprise = WordSurprise(vocabulary)
+    good, strange, negated = surprise.unknown([word.encode() for word in ("¬good", "xqz", "¬xqz")])
+    assert good == surprise.known[0]
+    assert strange == negated > good
+    marked = Vocabulary(["¬good"], np.array([5]), Tokenizer("negation"))
+    assert np.isfinite(WordSurprise(marked).unknown([b"xqz"])).all()
+    literal = Vocabulary(["good", "¬fine"], np.array([50, 20]), Tokenizer("spaces"))
+    assert WordSurprise(literal).unknown(["¬good".encode()]) > WordSurprise(literal).known[0]

@@ -222,6 +222,12 @@ def stored(tmp_path, content, name="vectors.txt"):
     return str(path)
 
 
+@pytest.mark.parametrize(("words", "name"), [(["good", "¬good"], "negation"), (["good", "¬"], "words")])
+def test_marks_of_negated_words_select_the_tokenizer(tmp_path, words, name):
+    path = stored(tmp_path, "".join(f"{word} 1 2\n" for word in words).encode())
+    assert Embeddings.load(path).vocabulary.tokenizer == Tokenizer(name)
+
+
 def test_word2vec_text_has_the_format_that_gensim_reads(tmp_path):
     path = str(tmp_path / "vectors.txt")
     embeddings({"the": (0.5, -1), "été": (1e-9, 3e20)}).save(path)

@@ -1,0 +1,46 @@
+"""The words that a model reads if some words of a text are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.text.negation import NEGATION, kind_of
+from nlptx.text.vocabulary import Vocabulary
+
+
+class RemainingWords:
+    """Finds the ids of the words that remain if some words of a text are left out.
+
+    If a negation is left out, the words after it are no longer marked as negated. All other marks stay as they are.
+
+    Args:
+        vocabulary: known words.
+        tokens: all tokens of the text, without marks.
+
+    Attributes:
+        positions: index of each known word among the tokens.
+        ids: (T,) int32 ids of the known words.
+        negations: indices, from 0 to T - 1, of the known words that are negations; empty if the tokenizer does not mark
+            negated words.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, tokens: Sequence[str]) -> None:
+        self._vocabulary, self._tokens = vocabulary, tokens
+        marked = vocabulary.tokenizer.mark(tokens)
+        self.positions = [position for position, token in enumerate(marked) if token in vocabulary.index]
+        self.ids = vocabulary.encode_tokens(marked)
+        self.negations = frozenset(
+            word
+            for word, position in enumerate(self.positions)
+            if vocabulary.tokenizer.marks_negation and kind_of(tokens[position]) == NEGATION
+        )
+
+    def without(self, words: Collection[int]) -> NDArray[np.int32]:
+        """Return the ids of the remaining words, given the indices (from 0 to T - 1) of the words that are left out."""
+        if self.negations.isdisjoint(words):
+            return np.delete(self.ids, list(words))
+        removed = {self.positions[word] for word in words}
+        return self._vocabulary.encode_tokens(self._vocabulary.tokenizer.mark_without(self._tokens, removed))
