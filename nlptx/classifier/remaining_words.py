@@ -7,14 +7,14 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.negation import NEGATION, kind_of
+from nlptx.text.negation import is_negation
 from nlptx.text.vocabulary import Vocabulary
 
 
 class RemainingWords:
     """Finds the ids of the words that remain if some words of a text are left out.
 
-    If a negation is left out, the words after it are no longer marked as negated. All other marks stay as they are.
+    If a negation is left out, the words after it are marked as if it had no effect. All other marks stay as they are.
 
     Args:
         vocabulary: known words.
@@ -35,7 +35,7 @@ class RemainingWords:
         self.negations = frozenset(
             word
             for word, position in enumerate(self.positions)
-            if vocabulary.tokenizer.marks_negation and kind_of(tokens[position]) == NEGATION
+            if vocabulary.tokenizer.marks_negation and is_negation(tokens[position])
         )
 
     def without(self, words: Collection[int]) -> NDArray[np.int32]:

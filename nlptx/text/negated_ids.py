@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.negation import MARK, NEGATIONS, NEUTRAL, WINDOW, WORD, kind_of
+from nlptx.text.negation import JOIN, MARK, NEGATION, NEGATIONS, NEUTRAL, WINDOW, kind_of
 from nlptx.text.vocabulary import as_text
 from nlptx.text.word_ids import EncodedChunk
 
@@ -46,18 +46,25 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     positions = np.flatnonzero(is_negation.take(chunk.ids))
     document_ends = np.cumsum(chunk.lengths)
     ends = document_ends[np.searchsorted(document_ends, positions, side="right")]
+    numbers = np.arange(len(positions))  # of the negations, each of which is followed until it ends
+    joined = np.zeros(len(positions), bool)
+    cancelled = np.zeros(len(positions) + 1, bool)
     kinds = np.full(len(chunk.words), _UNKNOWN, np.uint8)  # of the distinct words, determined when first needed
-    found = [positions[:0]]
+    found, found_numbers = [positions[:0]], [numbers[:0]]
     for _ in range(WINDOW):
         positions = positions + 1
         inside = positions < ends
-        positions, ends = positions[inside], ends[inside]
+        positions, ends, numbers = positions[inside], ends[inside], numbers[inside]
         ids = chunk.ids[positions]
-        for number in set(ids[kinds[ids] == _UNKNOWN].tolist()):
-            kinds[number] = kind_of(as_text(chunk.words[number]))
+        for word in set(ids[kinds[ids] == _UNKNOWN].tolist()):
+            kinds[word] = kind_of(as_text(chunk.words[word]))
         kind = kinds[ids]
-        found.append(positions[kind == WORD])
-        # Another negation begins a new group of negated words.
-        goes_on = (kind == WORD) | (kind == NEUTRAL)
-        positions, ends = positions[goes_on], ends[goes_on]
-    return np.concatenate(found)
+        found.append(positions[kind <= JOIN])
+        found_numbers.append(numbers[kind <= JOIN])
+        cancelled[numbers[(kind == NEGATION) & ~joined[numbers]] + 1] = True
+        joined[numbers[kind == JOIN]] = True
+        goes_on = kind <= NEUTRAL
+        positions, ends, numbers = positions[goes_on], ends[goes_on], numbers[goes_on]
+    for number in np.flatnonzero(cancelled).tolist():
+        cancelled[number] = not cancelled[number - 1]  # a cancelled negation cancels no other
+    return np.concatenate(found)[~cancelled[np.concatenate(found_numbers)]]

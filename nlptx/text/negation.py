@@ -2,8 +2,10 @@
 
 The five tokens after a negation, such as "not" or "n't", are examined, and the words among them are marked. An emoji, a
 rating, "but", "just", "merely", "only", or a punctuation mark other than a hyphen or quotation mark ends the negation
-early. With the mark, word vectors and single-word features distinguish "good" from "not very good". The negations are
-English; other languages may use the same letters for another word, as in Portuguese "no" (in the).
+early. So does another negation: two negations cancel each other ("not without charm"), unless "and" or "or" stands
+between them, or the second one is "nor" or "neither"; the words after the second one are then negated too. With the
+mark, word vectors and single-word features distinguish "good" from "not very good". The negations are English; other
+languages may use the same letters for another word, as in Portuguese "no" (in the).
 
 Source: Das & Chen (2001), "Yahoo! for Amazon: extracting market sentiment from stock message boards"; Pang, Lee &
 Vaithyanathan (2002), "Thumbs up? Sentiment classification using machine learning techniques".
@@ -25,13 +27,16 @@ _NEGATIONS = """
     aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wont wouldnt
 """
 NEGATIONS = frozenset(_NEGATIONS.split())
+# Negations that do not cancel the negation before them.
+_REPEATED = frozenset(["nor", "neither"])
+_JOINS = frozenset(["and", "or"])
 # Words that end a negation: "not good but short", "not only good".
 _ENDS = frozenset(["but", "just", "merely", "only"])
 # Tokens within a phrase, after which the negation goes on: "not SO good", "not well-made", "not 'fun'".
 _WITHIN = frozenset([SHOUTED, LENGTHENED, "-", "'", '"'])
-# Kinds of tokens: a word, which can be negated; a negation; a token that ends a negation; and a token that is neither
-# marked nor ends a negation.
-WORD, NEGATION, END, NEUTRAL = range(4)
+# Kinds of tokens. WORD and JOIN ("and", "or") can be marked, and NEUTRAL cannot; the negation goes on after all three.
+# NEGATION cancels the negation before it, REPEATED ("nor", "neither") does not. END ends a negation.
+WORD, JOIN, NEUTRAL, NEGATION, REPEATED, END = range(6)
 
 
 def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[str]:
@@ -39,19 +44,26 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
 
     Args:
         tokens: the tokens, in order.
-        ignored: indices of negations that have no effect.
+        ignored: indices of tokens; the negations among them have no effect.
 
     >>> mark_negated(["It", "is", "n't", "very", "good", ",", "but", "not", "a", "waste", "."])
     ['It', 'is', "n't", '¬very', '¬good', ',', 'but', 'not', '¬a', '¬waste', '.']
+    >>> mark_negated(["not", "without", "charm"])
+    ['not', 'without', 'charm']
     """
     marked = []
     left = 0  # number of the next tokens that are still negated
+    joined = False  # whether "and" or "or" stands after the last negation
     for index, token in enumerate(tokens):
-        kind = kind_of(token)
-        if kind == NEGATION and index in ignored:
-            kind = NEUTRAL
-        marked.append(MARK + token if left and kind == WORD else token)
-        left = {NEGATION: WINDOW, END: 0}.get(kind, max(left - 1, 0))
+        kind = NEUTRAL if index in ignored and is_negation(token) else kind_of(token)
+        marked.append(MARK + token if left and kind <= JOIN else token)
+        if kind == END or (kind == NEGATION and left and not joined):
+            left = 0
+        elif kind in (NEGATION, REPEATED):
+            left, joined = WINDOW, False
+        else:
+            left = max(left - 1, 0)
+            joined |= kind == JOIN
     return marked
 
 
@@ -64,15 +76,25 @@ def without_mark(word: str) -> str:
     return word[1:] if len(word) > 1 and word[0] == MARK else word
 
 
+def is_negation(token: str) -> bool:
+    """Return whether a token is a negation."""
+    return _lower(token) in NEGATIONS
+
+
 def kind_of(token: str) -> int:
-    """Return the kind of a token: ``WORD``, ``NEGATION``, ``END`` or ``NEUTRAL``."""
-    lowered = token.lower() if token.isascii() else token
+    """Return the kind of a token: ``WORD``, ``JOIN``, ``NEUTRAL``, ``NEGATION``, ``REPEATED`` or ``END``."""
+    lowered = _lower(token)
     if lowered in NEGATIONS:
-        return NEGATION
+        return REPEATED if lowered in _REPEATED else NEGATION
+    if lowered in _JOINS:
+        return JOIN
     if lowered in _ENDS:
         return END
-    if lowered in _WITHIN:
+    if lowered in _WITHIN or token.isdecimal():
         return NEUTRAL
-    if any(map(str.isalpha, token)):
-        return WORD
-    return NEUTRAL if token.isdecimal() else END  # a rating is a digit in a circle, which is not a decimal digit
+    return WORD if any(map(str.isalpha, token)) else END
+
+
+def _lower(token: str) -> str:
+    # Only ASCII, because the lower case of a few other characters, such as the Kelvin sign, is an ASCII letter.
+    return token.lower() if token.isascii() else token

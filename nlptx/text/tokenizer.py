@@ -129,7 +129,7 @@ class Tokenizer:
     def mark_without(self, tokens: Sequence[str], removed: Collection[int]) -> list[str]:
         """Mark the negated words among the tokens of a text, and leave out the tokens at the indices ``removed``.
 
-        The other tokens keep their marks, except those that only a removed negation negates.
+        The other tokens are marked as if the removed negations had no effect, and all other removed tokens were there.
 
         >>> Tokenizer("negation").mark_without(["not", "very", "good"], {0}), mark_negated(["not", "very", "good"])
         (['very', 'good'], ['not', '¬very', '¬good'])

@@ -16,7 +16,26 @@ from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
 NEGATION = Tokenizer("negation")
-PIECES = ["not", "Not", "no", "n't", "don't", "never", "but", ",", ".", "-", "'", '"', "SO GREAT", "sooo", ":)", "9/10"]
+PIECES = [
+    "and",
+    "nor",
+    "not",
+    "Not",
+    "no",
+    "n't",
+    "don't",
+    "never",
+    "but",
+    ",",
+    ".",
+    "-",
+    "'",
+    '"',
+    "SO GREAT",
+    "sooo",
+    ":)",
+    "9/10",
+]
 phrases = st.lists(st.sampled_from([*PIECES, "good", "film", "\u00e9t\u00e9", "\n", "n\u2019t"]), max_size=14).map(
     " ".join
 )
@@ -32,7 +51,13 @@ phrases = st.lists(st.sampled_from([*PIECES, "good", "film", "\u00e9t\u00e9", "\
         ("not a b c, d", "not ¬a ¬b ¬c , d"),
         ("not long but dull", "not ¬long but dull"),
         ("not only good", "not only good"),
-        ("never a not b c d e f g", "never ¬a not ¬b ¬c ¬d ¬e ¬f g"),
+        ("not without charm", "not without charm"),
+        ("you can't say it never works", "you ca n't ¬say ¬it never works"),
+        ("not never not good", "not never not ¬good"),
+        ("not a and not b c d e f g", "not ¬a ¬and not ¬b ¬c ¬d ¬e ¬f g"),
+        ("neither good nor funny", "neither ¬good nor ¬funny"),
+        ("not a , never b", "not ¬a , never ¬b"),
+        ("not a b c d e never f", "not ¬a ¬b ¬c ¬d ¬e never ¬f"),
         ("not a well-made 'film'", "not ¬a ¬well - ¬made ' film '"),
         ("not SO GREAT", "not ⇪ ¬so ¬great"),
         ("not 🙂 good", "not 🙂 good"),
@@ -92,5 +117,6 @@ def test_without_a_negation_its_words_are_not_marked():
     assert NEGATION.mark_without(tokens, {3, 5}) == ["not", "¬good", ",", "so"]
     assert NEGATION.mark_without(tokens, {2}) == ["not", "¬good", "never", "¬so", "¬bad"]
     twice = NEGATION.split("not never good")
+    assert NEGATION.mark_without(twice, {0}) == ["never", "¬good"]
     assert NEGATION.mark_without(twice, {1}) == ["not", "¬good"]
     assert NEGATION.mark_without(twice, {0, 1}) == ["good"]
