@@ -65,6 +65,20 @@ def test_flipped_labels_are_found():
         assert suggested != labels[row]
 
 
+def test_words_after_a_negation_are_read_as_negated():
+    opposite = {"pos": "neg", "neg": "pos"}
+    texts, labels = reviews(800, np.random.default_rng(2))
+    for row in np.flatnonzero(np.arange(800) % 4 > 1).tolist():
+        texts[row] = f"not w{row} {texts[row]}"
+        labels[row] = opposite[labels[row]]
+    flipped = np.random.default_rng(3).choice(800, 20, replace=False)
+    for row in flipped:
+        labels[row] = opposite[labels[row]]
+    found = finding_of(check(rows_of(texts, labels), SERIAL)).rows[:20]
+    # If negated words are not marked, only 9 of the 20 flipped labels are among the first 20.
+    assert len(set(found.tolist()) & set(flipped.tolist())) >= 12
+
+
 def test_predictions_for_some_of_the_rows_are_combined_with_the_out_of_fold_probabilities():
     texts, labels = reviews(200, np.random.default_rng(1))
     rows = rows_of(texts, labels)
