@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.negation import JOIN, MARK, NEGATION, NEGATIONS, NEUTRAL, WINDOW, kind_of
+from nlptx.text.negation import DEGREE, END, JOIN, MARK, NEGATION, NEGATIONS, NEUTRAL, WINDOW, WORD, kind_of
 from nlptx.text.vocabulary import as_text
 from nlptx.text.word_ids import EncodedChunk
 
@@ -29,13 +29,13 @@ def mark_negated_ids(chunk: EncodedChunk) -> EncodedChunk:
     # A word of which all occurrences are negated keeps its id; the others get a second id for the marked word.
     marked = np.flatnonzero(marked_counts)
     partly = marked[marked_counts[marked] < counts[marked]]
-    number = np.arange(len(words))
-    number[partly] = np.arange(len(words), len(words) + len(partly))
-    ids[negated] = number[plain_ids]
+    marked_id = np.arange(len(words))
+    marked_id[partly] = np.arange(len(words), len(words) + len(partly))
+    ids[negated] = marked_id[plain_ids]
     counts[partly] -= marked_counts[partly]
     counts = np.concatenate([counts, marked_counts[partly]])
     words += [b""] * len(partly)
-    for old, new in zip(marked.tolist(), number[marked].tolist(), strict=True):
+    for old, new in zip(marked.tolist(), marked_id[marked].tolist(), strict=True):
         words[new] = _MARK + chunk.words[old]
     return EncodedChunk(words, ids, counts, chunk.lengths)
 
@@ -46,8 +46,8 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     positions = np.flatnonzero(is_negation.take(chunk.ids))
     document_ends = np.cumsum(chunk.lengths)
     ends = document_ends[np.searchsorted(document_ends, positions, side="right")]
-    numbers = np.arange(len(positions))  # of the negations, each of which is followed until it ends
-    joined = np.zeros(len(positions), bool)
+    numbers = np.arange(len(positions))  # each negation has a number, and is followed until it ends
+    begun, joined = np.zeros((2, len(positions)), bool)  # as in :func:`.negation.mark_negated`
     cancelled = np.zeros(len(positions) + 1, bool)
     kinds = np.full(len(chunk.words), _UNKNOWN, np.uint8)  # of the distinct words, determined when first needed
     found, found_numbers = [positions[:0]], [numbers[:0]]
@@ -59,6 +59,8 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
         for word in set(ids[kinds[ids] == _UNKNOWN].tolist()):
             kinds[word] = kind_of(as_text(chunk.words[word]))
         kind = kinds[ids]
+        kind[kind == DEGREE] = np.where(begun[numbers[kind == DEGREE]], END, WORD)
+        begun[numbers[kind <= JOIN]] = True
         found.append(positions[kind <= JOIN])
         found_numbers.append(numbers[kind <= JOIN])
         cancelled[numbers[(kind == NEGATION) & ~joined[numbers]] + 1] = True

@@ -1,11 +1,16 @@
 """Marks negated words: in "it is not good", the token "good" becomes "¬good", which is a word of its own.
 
-The five tokens after a negation, such as "not" or "n't", are examined, and the words among them are marked. An emoji, a
-rating, "but", "just", "merely", "only", or a punctuation mark other than a hyphen or quotation mark ends the negation
-early. So does another negation: two negations cancel each other ("not without charm"), unless "and" or "or" stands
-between them, or the second one is "nor" or "neither"; the words after the second one are then negated too. With the
-mark, word vectors and single-word features distinguish "good" from "not very good". The negations are English; other
-languages may use the same letters for another word, as in Portuguese "no" (in the).
+The five tokens after a negation, such as "not" or "n't", are examined, and the words among them are marked. The
+negation ends early at
+
+- an emoji, a rating or a punctuation mark, except for marks that occur within phrases, such as hyphens;
+- a word that begins another clause, such as "but" or "because", and "just", "merely" and "only";
+- "so" or "such" after a marked word: "never seen such a good film", but not in "not so good";
+- another negation, which then has no effect itself: "not without charm". But if "and" or "or" stands between the two
+  negations, or if the second is "nor" or "neither", the second one takes effect.
+
+With the mark, word vectors and single-word features distinguish "good" from "not very good". The negations are English.
+In other languages, a word with the same spelling may mean something else, such as Portuguese "no" (in the).
 
 Source: Das & Chen (2001), "Yahoo! for Amazon: extracting market sentiment from stock message boards"; Pang, Lee &
 Vaithyanathan (2002), "Thumbs up? Sentiment classification using machine learning techniques".
@@ -15,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from nlptx.text.signs import LENGTHENED, SHOUTED
+from nlptx.text.signs import LENGTHENED, LINK, SHOUTED
 
 MARK = "¬"
 # Number of tokens after a negation that are examined.
@@ -23,20 +28,21 @@ WINDOW = 5
 # Both "don't", which is split into "do" and "n't", and spellings without the apostrophe, which are common in informal
 # text. "wont" and "cant" are hardly ever used as nouns.
 _NEGATIONS = """
-    n't not no never none nobody nothing neither nor without hardly barely cannot lack lacks lacking fails failed
+    n't not no never none nobody nothing neither nor without hardly barely rarely seldom scarcely cannot
+    lack lacks lacking fails failed
     aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wont wouldnt
 """
 NEGATIONS = frozenset(_NEGATIONS.split())
-# Negations that do not cancel the negation before them.
-_REPEATED = frozenset(["nor", "neither"])
+_CONTINUING = frozenset(["nor", "neither"])
 _JOINS = frozenset(["and", "or"])
-# Words that end a negation: "not good but short", "not only good".
-_ENDS = frozenset(["but", "just", "merely", "only"])
-# Tokens within a phrase, after which the negation goes on: "not SO good", "not well-made", "not 'fun'".
-_WITHIN = frozenset([SHOUTED, LENGTHENED, "-", "'", '"'])
-# Kinds of tokens. WORD and JOIN ("and", "or") can be marked, and NEUTRAL cannot; the negation goes on after all three.
-# NEGATION cancels the negation before it, REPEATED ("nor", "neither") does not. END ends a negation.
-WORD, JOIN, NEUTRAL, NEGATION, REPEATED, END = range(6)
+_DEGREES = frozenset(["so", "such"])
+_ENDS = frozenset("but because although though unless while yet however just merely only".split())  # noqa: SIM905
+# Signs within a phrase: "not SO good", "not well-made", "not 'fun'", "not 100% good".
+_WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
+# Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; the negation goes on after all three. END ends it.
+# DEGREE ends it if a marked word stands before it, and is a WORD otherwise. NEGATION is cancelled by a negation before
+# it, CONTINUING is not.
+WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
 
 
 def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[str]:
@@ -53,16 +59,19 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
     """
     marked = []
     left = 0  # number of the next tokens that are still negated
-    joined = False  # whether "and" or "or" stands after the last negation
+    begun = joined = False  # whether a marked word, and whether "and" or "or", stands after the last negation
     for index, token in enumerate(tokens):
         kind = NEUTRAL if index in ignored and is_negation(token) else kind_of(token)
+        if kind == DEGREE:
+            kind = END if begun else WORD
         marked.append(MARK + token if left and kind <= JOIN else token)
         if kind == END or (kind == NEGATION and left and not joined):
             left = 0
-        elif kind in (NEGATION, REPEATED):
-            left, joined = WINDOW, False
+        elif kind in (NEGATION, CONTINUING):
+            left, begun, joined = WINDOW, False, False
         else:
             left = max(left - 1, 0)
+            begun |= kind <= JOIN
             joined |= kind == JOIN
     return marked
 
@@ -82,14 +91,12 @@ def is_negation(token: str) -> bool:
 
 
 def kind_of(token: str) -> int:
-    """Return the kind of a token: ``WORD``, ``JOIN``, ``NEUTRAL``, ``NEGATION``, ``REPEATED`` or ``END``."""
+    """Return the kind of a token, such as ``WORD``."""
     lowered = _lower(token)
-    if lowered in NEGATIONS:
-        return REPEATED if lowered in _REPEATED else NEGATION
-    if lowered in _JOINS:
-        return JOIN
-    if lowered in _ENDS:
-        return END
+    kinds = ((_CONTINUING, CONTINUING), (NEGATIONS, NEGATION), (_JOINS, JOIN), (_DEGREES, DEGREE), (_ENDS, END))
+    for words, kind in kinds:
+        if lowered in words:
+            return kind
     if lowered in _WITHIN or token.isdecimal():
         return NEUTRAL
     return WORD if any(map(str.isalpha, token)) else END
