@@ -84,7 +84,7 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
             "--plot draws the loss curve of a model or a map of word vectors; this artifact contains neither."
         )
     if run.json:
-        print_json({**found.header, "sizes": sizes, "commands": commands})
+        print_json({**found.header, "details": _details_as_json(found), "sizes": sizes, "commands": commands})
         return
     _draw(artifact, found, sizes, headers, commands, run)
 
@@ -174,10 +174,20 @@ def _recorded(found: Artifact, step: str) -> dict[str, Any]:
     return entries if isinstance(entries, dict) else {}
 
 
+def _details_as_json(found: Artifact) -> dict[str, Any]:
+    """Return the details of an artifact. If no network was trained for a model, its history names no best epoch."""
+    if found.kind != "model" or has_epochs(found.details["history"]):
+        return found.details
+    history = {name: value for name, value in found.details["history"].items() if name != "best_epoch"}
+    if calibration := _calibration(found):
+        history["calibration"] = calibration
+    return {**found.details, "history": history}
+
+
 def _calibration(found: Artifact) -> dict[str, Any]:
     """Return the results of the calibration. If no network was trained, there was no epoch to choose."""
     entries = _recorded(found, "calibration")
-    if "measured_on" in entries and found.settings.get("epochs") == 0:
+    if "measured_on" in entries and not has_epochs(found.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}
     return entries
 

@@ -64,6 +64,9 @@ def test_without_epochs_no_epoch_is_shown(started, tmp_path):
     shown = call("info", tmp_path / "model.npz").text
     assert "valid loss  valid accuracy" in shown
     assert "kept:" not in shown
+    history = call("info", tmp_path / "model.npz", "--json").json["details"]["history"]
+    assert "valid_loss" in history["epochs"][0]
+    assert "best_epoch" not in history
 
 
 def test_without_epochs_and_held_out_texts_info_shows_no_results(started, tmp_path):
