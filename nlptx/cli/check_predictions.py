@@ -52,8 +52,11 @@ class GivenModel:
 
 
 def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions, run: Run) -> LabelledPredictions:
-    """Return the predictions that a table contains for labelled texts. Texts that are not in the table are left out."""
+    """Return the predictions that a table contains for labelled texts. Texts that are not in the table are left out.
+
+    The check uses only the probabilities, so the table needs no predicted labels.
+    """
     from nlptx.evaluation.prediction_file import read_predictions
 
     reading = replace(reading, format="auto", delimiter=None)
-    return read_predictions(path, reading, run.reporter.note, labelled, complete=False)
+    return read_predictions(path, reading, run.reporter.note, labelled, complete=False, needs_labels=False)

@@ -43,6 +43,7 @@ def read_predictions(
     on_note: Callable[[str], None] = lambda note: None,
     data: LabelledData | None = None,
     complete: bool = True,
+    needs_labels: bool = True,
     found_labels: set[str] | None = None,
 ) -> LabelledPredictions:
     """Read predictions from a table that any program may have written.
@@ -59,6 +60,8 @@ def read_predictions(
             ``prob_LABEL``; a note says so.
         complete: whether the table must have a row for each text of ``data``. If False, texts without a row are left
             out, and a note gives their number.
+        needs_labels: whether multi-label data needs a column with the predicted labels. If False and there is none, the
+            labels with a probability of at least 0.5 are the predicted ones.
         found_labels: set to which the labels in the table are added, before the label map is applied. If it is given,
             it is not checked whether the label map applies to any of them.
 
@@ -79,7 +82,7 @@ def read_predictions(
         data = repeated_for_seeds(data, len(documents))
         to_match = _labels_to_match(documents, reading, data)
         documents = [documents[row] for row in match_rows(documents, data.documents, to_match)]
-    cells = read_cells(path, documents, reading, data is not None, on_note)
+    cells = read_cells(path, documents, reading, data is not None, needs_labels, on_note)
     labels, named, of_columns, found = _true_and_predicted(path, cells, documents, reading, data, on_note)
     if found_labels is None:
         for note in label_map_notes(reading.label_map, found):
@@ -104,8 +107,8 @@ def read_predictions(
     if not several:
         targets, predicted = targets.argmax(axis=1), predicted.argmax(axis=1)
         predicted = np.where([each is None for each in named], NO_ANSWER, predicted)
-        if cells.predicted is None and probabilities is not None:
-            predicted = probabilities.argmax(axis=1)
+    if cells.predicted is None and probabilities is not None:
+        predicted = probabilities >= 0.5 if several else probabilities.argmax(axis=1)
     answered = cells.answered if several else predicted != NO_ANSWER
     confidence = _confidence(documents, predicted, answered, probabilities)
     if cells.predicted is None and data is None:

@@ -106,6 +106,7 @@ def read_cells(
     documents: Sequence[Document],
     reading: ReadOptions,
     labels_known: bool,
+    needs_labels: bool,
     on_note: Callable[[str], None],
 ) -> PredictionCells:
     """Read the predicted labels of a table, and find its columns of probabilities.
@@ -116,6 +117,7 @@ def read_cells(
         reading: name of the column with the true labels, and the separator for multi-label data.
         labels_known: whether the true labels are known from another file. If the table has neither predicted labels nor
             probabilities, its label column is then read as the prediction.
+        needs_labels: whether multi-label data needs a column with the predicted labels.
         on_note: called with a note if a column with another name than ``predicted`` is read as the prediction.
 
     Raises:
@@ -134,7 +136,7 @@ def read_cells(
             where=path,
             hint="Rename the column with the predicted label to 'predicted', or add a column prob_LABEL per label.",
         )
-    if column is None and reading.label_separator is not None:
+    if column is None and needs_labels and reading.label_separator is not None:
         raise DataError(
             "there is no column 'predicted', and probabilities alone do not determine the labels of a text, because the"
             " threshold of each label is unknown",

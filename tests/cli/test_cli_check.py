@@ -139,6 +139,28 @@ def test_a_text_that_should_have_no_label_differs_from_one_without_a_suggestion(
     assert [each["suggested"] for each in fault["examples"]] == ["", None, None]
 
 
+def test_probabilities_alone_find_wrong_labels_of_multi_label_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"text number {number}", ("a;b", "b", "a", "")[number % 4]) for number in range(40)]
+    write(tmp_path / "data.tsv", rows)
+    p = [["0.9" if name in label else "0.1" for name in "ab"] for _, label in rows]
+    p[3] = ["0.1", "0.95"]
+    write(
+        tmp_path / "p.tsv",
+        [(text, *of_text) for (text, _), of_text in zip(rows, p, strict=True)],
+        ("text", "prob_a", "prob_b"),
+    )
+    words = ("data.tsv", "--label-separator", ";", "--predictions", "p.tsv", "--json")
+    result = call("check", *words)
+    assert result.stderr == ""
+    fault = result.json["faults"]["wrong-labels"]
+    assert fault["examples"] == [
+        {"where": "data.tsv:5", "text": "text number 3", "label": "", "suggested": "b", "score": 0.95}
+    ]
+    code, message = failure("evaluate", "data.tsv", "-m", "p.tsv", "--label-separator", ";")
+    assert (code, "probabilities alone do not determine the labels" in message) == (3, True)
+
+
 def test_predictions_of_several_seeds_are_averaged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [(f"text number {number}", "ab"[number % 2]) for number in range(20)]
