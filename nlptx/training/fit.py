@@ -182,7 +182,7 @@ def fit(
                 )
                 if settings.epochs:
                     start_from_linear_models(model, data.train)
-            if settings.epochs:
+            if model.settings.epochs:
                 model.history = _train_network(model, data, context)
             elif start is not None:
                 model.history = history_without_epochs(model, data, context)

@@ -48,7 +48,7 @@ from nlptx.training.correction import (
 from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
-from nlptx.training.start_settings import with_fixed_network, with_slower_network
+from nlptx.training.start_settings import with_slower_network
 
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
 # n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text.
@@ -70,8 +70,8 @@ def start_from(
 ) -> tuple[Model, Dataset]:
     """Return a model that starts from another one, and the data with n-gram features to train it on.
 
-    The settings of the new model have a lower learning rate (:func:`.with_slower_network`), or the rate 0 if no
-    correction helps. If ``epochs`` is 0, the data gets no n-gram features, because the network is not trained.
+    The settings of the new model have a lower learning rate (:func:`.with_slower_network`), or no epochs if no
+    correction helps. Without epochs, the data gets no n-gram features, because the network is not trained.
 
     Args:
         start: trained model to start from.
@@ -123,7 +123,7 @@ def start_from(
             "in cross-validation, the new texts do not improve the predictions of the model to start from, so its"
             " weights are kept; more labelled texts may help"
         )
-    lowered = with_fixed_network(settings) if correction.is_zero else with_slower_network(settings, texts.number)
+    settings = replace(settings, epochs=0) if correction.is_zero else with_slower_network(settings, texts.number)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     folded = extend_ngrams(before, change, settings, words)
     ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)
@@ -133,7 +133,7 @@ def start_from(
         labels,
         encoded.values,
         encoded.priors,
-        lowered,
+        settings,
         context.seed,
         ngram_features,
         label_sets,

@@ -46,8 +46,3 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
 def with_slower_network(settings: TrainSettings, texts: float) -> TrainSettings:
     """Return settings with lr multiplied by n / (n + 1000) for n texts, so that few texts have little effect."""
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))
-
-
-def with_fixed_network(settings: TrainSettings) -> TrainSettings:
-    """Return settings with which the network is validated, but not changed."""
-    return replace(settings, lr=0.0, epochs=1)

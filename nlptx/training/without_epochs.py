@@ -1,4 +1,8 @@
-"""The training history of a model that was trained without epochs (``epochs=0``)."""
+"""The training history of a model without trained epochs.
+
+This is the case with ``epochs=0``, or if training starts from a model and no correction helps
+(:mod:`nlptx.training.start`).
+"""
 
 from __future__ import annotations
 

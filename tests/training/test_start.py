@@ -14,10 +14,13 @@ from nlptx.ngrams.adaptation import Correction
 from nlptx.settings import TrainSettings
 from nlptx.training import start as starting
 from nlptx.training.checkpoint import Checkpoint
+from nlptx.training.history import has_epochs
 from nlptx.training.progress import EpochProgress
 
 OLD = make_reviews(60)
 NEW = make_reviews(24, seed=5)
+# These labels contradict the model that learned OLD, so the correction helps and the network is trained.
+SWAPPED = NEW[0], [{"neg": "pos", "pos": "neg"}[label] for label in NEW[1]]
 TEST = make_reviews(60, seed=6)[0]
 SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1}
 STILL = TrainSettings(epochs=1, lr=0.0)
@@ -142,13 +145,14 @@ def test_few_texts_change_little():
 
 
 def test_the_network_is_trained_only_if_the_correction_helps(uncorrected):
-    notes = []
-    model = go_on(trained(), settings=TrainSettings(), on_note=notes.append)
+    notes, seen = [], []
+    model = go_on(trained(), settings=TrainSettings(), on_note=notes.append, on_progress=seen.append)
     assert_array_equal(model.table[: len(trained().table)], trained().table)
-    assert len(model.history["epochs"]) == 1
+    assert not any(isinstance(progress, EpochProgress) for progress in seen)
+    assert not has_epochs(model.history)
     assert "so its weights are kept" in notes[0]
     assert_allclose(model.predict_proba(TEST, jobs=1), trained().predict_proba(TEST, jobs=1), atol=2e-5)
-    assert model.settings.lr == TrainSettings().lr
+    assert (model.settings.lr, model.settings.epochs) == (TrainSettings().lr, TrainSettings().epochs)
 
 
 def test_without_epochs_only_the_correction_is_learned():
@@ -192,8 +196,7 @@ def test_without_epochs_the_validation_loss_has_class_weights(is_started):
 
 def test_a_text_of_weight_two_counts_as_two_equal_texts():
     """With a learning rate of 0, only the correction is learned, and it does not depend on out-of-fold outputs."""
-    texts, labels = NEW
-    labels = [{"neg": "pos", "pos": "neg"}[label] for label in labels]  # so that the correction helps
+    texts, labels = SWAPPED
     settings = TrainSettings(epochs=1, lr=0.0, valid_share=0.0)
     once = go_on(trained(), (texts, labels), settings, sample_weight=[2.0] * 5 + [1.0] * 19)
     twice = go_on(trained(), (texts + texts[:5], labels + labels[:5]), settings)
@@ -246,8 +249,7 @@ def test_other_labels_cause_a_note():
 
 def test_the_same_bytes_on_any_number_of_cores_and_after_a_stop(tmp_path):
     settings = TrainSettings(epochs=2, batch=4)
-    texts, labels = make_reviews(40, seed=9)
-    whole = bytes_of(nlptx.fit(texts, labels, settings=settings, start=trained(), jobs=2), tmp_path)
+    whole = bytes_of(nlptx.fit(*SWAPPED, settings=settings, start=trained(), jobs=2), tmp_path)
     left = [5]
 
     def stop():
@@ -256,20 +258,20 @@ def test_the_same_bytes_on_any_number_of_cores_and_after_a_stop(tmp_path):
 
     for stopped in (stop, lambda: False):
         with Checkpoint(tmp_path / "m.npz", 0, resume=True) as checkpoint:
-            model = go_on(trained(), (texts, labels), settings, stop=stopped, checkpoint=checkpoint)
-    assert not model.history["interrupted"]
+            model = go_on(trained(), SWAPPED, settings, stop=stopped, checkpoint=checkpoint)
+    assert (len(model.history["epochs"]), model.history["interrupted"]) == (2, False)
     assert bytes_of(model, tmp_path) == whole
-    assert bytes_of(go_on(trained(), (texts, labels), settings, seed=2), tmp_path) != whole
+    assert bytes_of(go_on(trained(), SWAPPED, settings, seed=2), tmp_path) != whole
 
 
 def test_a_checkpoint_of_another_start_is_refused(tmp_path):
     for start in (trained(), trained("max")):
         with Checkpoint(tmp_path / "m.npz", 0, resume=True) as checkpoint:
             if start is trained():
-                go_on(start, stop=lambda: True, checkpoint=checkpoint)
+                go_on(start, SWAPPED, stop=lambda: True, checkpoint=checkpoint)
                 continue
             with pytest.raises(ArtifactError, match="the model to start from differs"):
-                go_on(start, checkpoint=checkpoint)
+                go_on(start, SWAPPED, checkpoint=checkpoint)
 
 
 # ---------------------------------------------------------------- errors
