@@ -10,7 +10,7 @@ from typing import Any
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.kinds import PARTS
 from nlptx.errors import CorruptError
-from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings, stored_value
+from nlptx.settings import SEED, CountSettings, NetworkSettings, PcaSettings, Settings, TrainSettings, stored_value
 from nlptx.settings.without_network import SHAPE
 
 _STAGES: dict[str, tuple[str, type[Settings], str]] = {
@@ -203,8 +203,8 @@ def command(
         value = stored_value(item, header["settings"])
         if value == item.default or (header["settings"].get("epochs") == 0 and value == SHAPE.get(item.name)):
             continue
-        if item.name == "loss" and "label_separator" in header["details"]:
-            continue  # --label-separator determines which loss is used
+        if item.name == "loss" and ("label_separator" in header["details"] or value == NetworkSettings.loss):
+            continue  # this loss is chosen automatically
         option = item.name.replace("_", "-")
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]

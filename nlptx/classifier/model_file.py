@@ -131,6 +131,8 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     table = read_floats(artifact, "table", settings.compact, (len(vocabulary), None))
     flat = need_array(artifact, "flat", "float32", (None,))
     priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
+    if settings.loss not in LOSSES:
+        raise CorruptError(f"its settings contain the loss {settings.loss!r} instead of an actual one")
     independent = LOSSES[settings.loss].independent
     if independent != ("label_separator" in artifact.details):
         needed, stored = ("multi", "single") if independent else ("single", "multi")

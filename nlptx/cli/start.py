@@ -56,7 +56,7 @@ def load_start(path: str, settings: TrainSettings) -> Model:
     context = click.get_current_context()
     for name, theirs in settings_of_model(start).items():
         ours = getattr(settings, name)
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT and ours != theirs:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT and ours not in (theirs, "auto"):
             option = with_origin(context, name)
             raise click.UsageError(
                 f"{option} is {ours}, but the model to start from has {theirs}; leave it out, or use -e."

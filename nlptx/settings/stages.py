@@ -16,6 +16,8 @@ SIMILARITY = 0.8
 # Value that makes a setting automatic: it is then chosen by the number of texts and labels, in
 # :mod:`nlptx.training.automatic`.
 AUTOMATIC = -1
+# Losses that a network can be trained with.
+_LOSSES = ("cross-entropy", "squared-error", "binary-cross-entropy")
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,13 +152,7 @@ class NetworkSettings(Settings):
         choices=("mean", "max", "first", "attention", "flatten"),
         metavar="KIND",
     )
-    loss: str = setting(
-        "cross-entropy",
-        "squared-error or binary-cross-entropy.",
-        "Network",
-        choices=("cross-entropy", "squared-error", "binary-cross-entropy"),
-        metavar="NAME",
-    )
+    loss: str = setting("cross-entropy", "Loss function.", "Network", choices=_LOSSES)
     dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", low=0, high=0.95)
 
     def __post_init__(self) -> None:
@@ -174,6 +170,15 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
+    # auto: binary-cross-entropy in multi-label classification, otherwise cross-entropy. The settings of a trained model
+    # contain the actual loss.
+    loss: str = setting(
+        "auto",
+        "(binary-)cross-entropy or squared-error.",
+        "Network",
+        choices=("auto", *_LOSSES),
+        metavar="NAME",
+    )
     epochs: int = setting(3, "Number of passes over the texts; 0: no network.", MAIN, low=0)
     lr: float = setting(1e-3, "Maximum learning rate.", "Training", low=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)

@@ -10,7 +10,7 @@ from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.model import Model
 from nlptx.errors import SettingsError
 from nlptx.nn import LOSSES
-from nlptx.settings import TrainSettings
+from nlptx.settings import NetworkSettings, TrainSettings
 
 _LOSS = "binary-cross-entropy"
 # Threshold of every label before training, and also after training if no texts are held out.
@@ -18,7 +18,7 @@ _THRESHOLD = 0.5
 
 
 def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | None) -> TrainSettings:
-    """Return the settings with a loss that suits the number of labels per text.
+    """Return the settings with a loss that suits the number of labels per text, instead of ``loss=auto``.
 
     Args:
         settings: training settings given by the caller.
@@ -35,6 +35,8 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
                 hint="Set `label_separator`, or use only the word vectors of the model, with `embeddings` instead of"
                 " `start`.",
             )
+        if settings.loss == "auto":
+            return replace(settings, loss=NetworkSettings.loss if start is None else start.settings.loss)
         if LOSSES[settings.loss].independent:
             raise SettingsError(
                 f"`loss={settings.loss}` is for texts with several labels, but each text has one label",
@@ -46,7 +48,7 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
             f"`class_weight={settings.class_weight}` requires one label per text",
             hint="With several labels per text, each label gets a separate threshold instead.",
         )
-    if settings.loss not in (_LOSS, TrainSettings.loss):
+    if settings.loss not in ("auto", _LOSS):
         raise SettingsError(
             f"`loss={settings.loss}` requires one label per text; with several labels per text, the loss is {_LOSS}"
         )

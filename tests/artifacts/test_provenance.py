@@ -51,6 +51,8 @@ def other(item):
     """Return a valid value of a setting that differs from its default."""
     if isinstance(item.default, bool):
         return not item.default
+    if item.name == "loss":
+        return "squared-error"  # cross-entropy, the first choice, is chosen automatically
     if item.metadata["choices"]:
         return next(choice for choice in item.metadata["choices"] if choice != item.default)
     values = [item.default + 1, item.default / 2, 1e-05, 0.25]

@@ -20,6 +20,7 @@ REVIEWS = 1_000
 SAME: dict[str, Any] = {
     "width": 0,
     "blocks": 2,
+    "loss": "cross-entropy",
     "ngrams": 0,
     "dropout": 0.0,
     "word_dropout": 0.0,

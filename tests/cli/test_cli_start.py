@@ -97,6 +97,7 @@ def test_settings_that_contradict_the_model_are_refused_even_if_they_are_the_def
         (("-e", "{work}/embeddings.npz", "--start", "{work}/model.npz"), "use only one of them"),
         (("--start", "{work}/model.npz", "--blocks", "2"), "--blocks is 2, but the model to start from has 1"),
         (("--start", "{work}/model.npz", "--heads", "4"), "--heads is 4, but the model to start from has 2"),
+        (("--start", "{work}/model.npz", "--loss", "squared-error"), "--loss is squared-error, but the model to start"),
         (("--start", "{work}/model.npz", "--preset", "bloem"), "the model to start from has"),
         (("--start", "{work}/model.npz", "--pretrain", "1"), "--pretrain trains a new network"),
         (("--start", "{work}/nowhere.npz"), "nowhere.npz: no such file"),

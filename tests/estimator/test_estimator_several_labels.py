@@ -11,7 +11,7 @@ from label_sets import make_sets
 
 import nlptx
 from nlptx.corpus.document import ReadOptions
-from nlptx.errors import LabelError
+from nlptx.errors import LabelError, SettingsError
 
 LABELS = ["blue", "green", "red"]
 TEXTS, SETS = make_sets(60)
@@ -187,6 +187,14 @@ def test_a_pickle_is_the_same_classifier(of_matrix):
 def test_other_labels_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         small().fit(TEXTS, y)
+
+
+def test_a_loss_for_one_label_per_text_is_refused():
+    message = "`loss=cross-entropy` requires one label per text"
+    for y in (SETS, MATRIX):
+        with pytest.raises(SettingsError, match=message):
+            small(loss="cross-entropy").fit(TEXTS, y)
+    assert small(loss="binary-cross-entropy", epochs=0).fit(TEXTS, SETS).model_.label_sets is not None
 
 
 def test_scikit_learn_searches_and_validates_with_an_indicator_matrix():

@@ -100,7 +100,7 @@ def test_row_16_backpropagation_as_taught_with_jacobians():
 
 def test_row_16_backpropagation_default_materialises_no_jacobian():
     width, tokens = 64, 512
-    settings = TrainSettings(attention_window=16, ngrams=0)
+    settings = TrainSettings(attention_window=16, ngrams=0, loss="cross-entropy")
     model = initial_model(None, np.zeros((3, width), np.float32), ["a", "b"], None, np.ones(2) / 2, settings, 1)
     microbatch = Microbatch(np.arange(tokens, dtype=np.int32) % 3, np.array([tokens]), np.array([1]))
     tracemalloc.start()

@@ -180,10 +180,9 @@ def test_row_14_head_as_taught(pool, loss):
 
 @pytest.mark.parametrize("classes", [2, 3, 7])
 def test_row_14_head_default(classes):
-    settings = TrainSettings()
-    assert (settings.pool, settings.loss) == ("mean", "cross-entropy")
     texts, _ = make_reviews(40)
     model = small_fit(texts, [f"class {n % classes}" for n in range(40)], attention_window=WINDOW)
+    assert (model.settings.pool, model.settings.loss) == ("mean", "cross-entropy")
     assert model.predict_proba(TEXTS, jobs=1).shape == (5, classes)
     check(model, {"pool": "first"})
 

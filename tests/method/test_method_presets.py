@@ -40,7 +40,7 @@ def test_row_17_training_default_improves():
     texts, labels = make_reviews(400, plain_words=100)
     embeddings = nlptx.fit_pca(nlptx.count(texts, jobs=1), PcaSettings(32), jobs=1)
     model = nlptx.fit(texts, labels, embeddings, jobs=1)
-    assert model.settings == TrainSettings()
+    assert model.settings == TrainSettings(loss="cross-entropy")
     check_improvement(model)
     unseen, truth = make_reviews(100, plain_words=100, seed=1)
     assert np.mean(np.array(model.predict(unseen, jobs=1)) == truth) > 0.8
@@ -149,7 +149,7 @@ def test_row_21_preset_bloem_has_the_settings_of_the_article(bloem):
         settings = stored_settings(bloem, stage)
         assert {name: settings[name] for name in expected} == expected
         assert settings == SETTINGS[stage](**PRESETS["bloem"][stage]).to_dict() | (
-            {"epochs": 3} if stage == "train" else {}
+            {"epochs": 3, "loss": "cross-entropy"} if stage == "train" else {}
         )
     settings = TrainSettings(**PRESETS["bloem"]["train"])
     rates = [learning_rate(settings, step, 100_000) for step in (0, 4_999, 9_999, 10_000, 99_999)]

@@ -76,7 +76,7 @@ def test_row_15_pretraining_loss_uses_only_the_preceding_words():
 
 
 def next_word():
-    settings = TrainSettings(attention_window=4, width=0, blocks=2, norm="post", ngrams=0)
+    settings = TrainSettings(attention_window=4, width=0, blocks=2, norm="post", ngrams=0, loss="cross-entropy")
     table = np.random.default_rng(1).normal(size=(9, 8))
     model = initial_model(None, table, ["a", "b"], None, np.ones(2) / 2, settings, 1)
     task = NextWord(model.network.encoder, 8, 9, np.random.default_rng(2))

@@ -590,9 +590,8 @@ def test_compact_files_have_a_third_of_the_size(tmp_path):
     table = rng.normal(size=(words, 128)).astype(np.float32)
     sizes = {}
     for compact in (False, True):
-        model = initial_model(
-            vocabulary, table, list(LABELS), None, np.full(2, 0.5), TrainSettings(width=8, compact=compact), 1, features
-        )
+        settings = TrainSettings(width=8, loss="cross-entropy", compact=compact)
+        model = initial_model(vocabulary, table, list(LABELS), None, np.full(2, 0.5), settings, 1, features)
         path = str(tmp_path / f"{compact}.npz")
         model.save(path)
         sizes[compact] = os.path.getsize(path)

@@ -91,5 +91,5 @@ def test_without_held_out_texts_there_are_no_region_filters(monkeypatch):
     assert nlptx.fit(TEXTS, LABELS, small_embeddings(), settings, valid=valid, jobs=1).regions is not None
 
 
-def test_the_model_stores_the_settings_as_they_were_given():
-    assert fit().settings == TrainSettings(**SHAPE)
+def test_the_model_stores_the_settings_as_they_were_given_and_the_actual_loss():
+    assert fit().settings == TrainSettings(**SHAPE, loss="cross-entropy")

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_embeddings
 
 import nlptx
-from nlptx.errors import DataError, InputTypeError, LabelError, SettingsError
+from nlptx.errors import CorruptError, DataError, InputTypeError, LabelError, SettingsError
 from nlptx.metrics import log_loss
 from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.targets import count_labels, encode_targets, strata
@@ -270,6 +270,7 @@ def test_labels_that_cannot_be_used_are_errors(labels, error, message):
     [
         ({"class_weight": "balanced"}, "requires one label per text"),
         ({"loss": "squared-error"}, "requires one label per text"),
+        ({"loss": "cross-entropy"}, "requires one label per text; with several labels per text, the loss is binary-c"),
     ],
 )
 def test_settings_for_one_label_are_errors(settings, message):
@@ -280,6 +281,13 @@ def test_settings_for_one_label_are_errors(settings, message):
 def test_the_loss_for_several_labels_needs_several_labels():
     with pytest.raises(SettingsError, match="label_separator"):
         nlptx.fit(*make_reviews(10), small_embeddings(), replace(SETTINGS, loss="binary-cross-entropy"))
+
+
+def test_a_model_without_an_actual_loss_is_damaged():
+    artifact = small_model().to_artifact()
+    artifact.settings["loss"] = "auto"
+    with pytest.raises(CorruptError, match="its settings contain the loss 'auto' instead of an actual one"):
+        nlptx.Model.from_artifact(artifact)
 
 
 def test_data_with_one_label_per_text_cannot_start_from_a_model_of_several():

@@ -284,11 +284,18 @@ def test_a_checkpoint_of_another_start_is_refused(tmp_path):
         ({"pool": "max"}, "`pool` is 'max'; the model to start from has 'mean'"),
         ({"ngrams": 0}, "`ngrams` is 0; the model to start from has 3"),
         ({"pretrain": 1}, "`pretrain` trains a new network"),
+        ({"loss": "squared-error"}, "`loss` is 'squared-error'; the model to start from has 'cross-entropy'"),
     ],
 )
 def test_settings_that_contradict_the_model_are_refused(settings, message):
     with pytest.raises(SettingsError, match=message):
         go_on(trained(), settings=TrainSettings(**settings))
+
+
+def test_the_loss_is_that_of_the_model():
+    assert go_on(trained("one output")).settings.loss == "squared-error"
+    with pytest.raises(SettingsError, match="`loss` is 'cross-entropy'; the model to start from has 'squared-error'"):
+        go_on(trained("one output"), settings=TrainSettings(loss="cross-entropy"))
 
 
 def test_arguments_that_do_not_fit_are_refused():
