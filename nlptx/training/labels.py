@@ -114,7 +114,7 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
         values: values of the labels from :func:`order_labels`.
 
     >>> list(label_notes(["1", "2", "3"], [-1, 0, 1]))
-    ['labels 1, 2, 3 are read as a scale; if they are names, use `label_order=none`']
+    ['labels 1, 2, 3 are treated as ordered; if they are names, use `label_order=none`']
     """
     counts = Counter(labels)
     if NO_LABEL in counts:
@@ -155,7 +155,7 @@ def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterato
             " if they are measurements, group them into a few labels, such as low, medium and high"
         )
     elif values is not None and len(numbers) > 2:
-        yield f"labels {', '.join(numbers)} are read as a scale; if they are names, use `label_order=none`"
+        yield f"labels {', '.join(numbers)} are treated as ordered; if they are names, use `label_order=none`"
 
 
 def _texts(count: int) -> str:

@@ -117,10 +117,10 @@ def test_bad_rows_are_skipped_and_reported(work, tmp_path):
 # ---------------------------------------------------------------- ambiguous labels
 
 
-def test_train_reports_that_labels_are_read_as_a_scale(work, tmp_path):
+def test_train_reports_that_labels_are_treated_as_ordered(work, tmp_path):
     path = write_tsv(tmp_path / "a.tsv", [(f"great film {number}", str(number % 6)) for number in range(24)])
     words = ("train", path, "-e", work / "embeddings.npz", *TRAIN, "-o", tmp_path / "m.npz")
     message = call(*words).stderr
-    assert "labels 0, 1, 2, 3, 4, 5 are read as a scale; if they are names, use --label-order none" in message
-    assert "scale" not in call(*words, "--label-order", "none").stderr
-    assert "scale" not in call(*words, "-q").stderr
+    assert "labels 0, 1, 2, 3, 4, 5 are treated as ordered; if they are names, use --label-order none" in message
+    assert "ordered" not in call(*words, "--label-order", "none").stderr
+    assert "ordered" not in call(*words, "-q").stderr

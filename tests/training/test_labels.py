@@ -84,9 +84,11 @@ def test_different_spellings_of_one_label_cause_a_note(labels, named):
     assert "`label_map=" in note
 
 
-def test_numeric_labels_cause_a_note_that_they_are_read_as_a_scale():
+def test_numeric_labels_cause_a_note_that_they_are_treated_as_ordered():
     labels = [str(number % 6) for number in range(60)]
-    assert notes(labels) == ["labels 0, 1, 2, 3, 4, 5 are read as a scale; if they are names, use `label_order=none`"]
+    assert notes(labels) == [
+        "labels 0, 1, 2, 3, 4, 5 are treated as ordered; if they are names, use `label_order=none`"
+    ]
     assert notes(labels, ordered=False) == []
 
 

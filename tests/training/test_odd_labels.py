@@ -283,7 +283,7 @@ def test_a_thousand_labels():
     model, _ = fit(texts, [f"{row:03}" for row in range(1000)], epochs=1, batch=100)
     assert len(model.labels) == 1000
     assert_allclose(model.predict_proba(texts[:3], jobs=1).sum(axis=1), 1, rtol=1e-12)
-    assert model.values is not None  # numeric labels are a scale
+    assert model.values is not None  # numeric labels are ordered
 
 
 # ---------------------------------------------------------------- command line
