@@ -16,7 +16,8 @@ from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
 
-# Maximum number of negations in a text, multiplied by the number of words, for which marks are removed.
+# If the number of negations multiplied by the number of words is larger, all words keep their marks when a negation is
+# left out.
 _MAX_SCORED = 1 << 18
 
 
@@ -55,9 +56,9 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     """Explain the probability of a label for a text.
 
     The effect of a word is measured by scoring the text again without this word (leave-one-out). If a negation such as
-    "not" is left out, the words after it are no longer marked as negated, unless the number of negations multiplied by
-    the number of words exceeds 262,144. The attention weights are returned as well, but they show only where
-    information could flow, not how it affected the prediction (Jain & Wallace 2019).
+    "not" is left out, the words after it are no longer marked as negated, except in very long texts (if the number of
+    negations multiplied by the number of words exceeds 262,144). The attention weights are returned as well, but they
+    show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
 
     If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
     move between windows. The time is therefore proportional to the number of words. If an n-gram occurs m times, each

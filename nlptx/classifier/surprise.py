@@ -37,7 +37,7 @@ from nlptx.classifier.spelling import Spelling
 from nlptx.classifier.token_ids import TokenIds
 from nlptx.errors import CorruptError
 from nlptx.runtime.slices import in_lengths
-from nlptx.text.negation import without_mark
+from nlptx.text.negation import is_marked, without_mark
 from nlptx.text.vocabulary import Vocabulary, as_text
 
 # Fraction of the training texts whose surprise exceeds the threshold. For new texts about other subjects, the fraction
@@ -89,18 +89,17 @@ class WordSurprise:
     @cached_property
     def _spelling(self) -> Spelling:
         # computed on first use, because this takes a few milliseconds, and many inputs contain no unknown word
-        return Spelling([word for word in self._vocabulary.words if word == self._plain(word)])
+        return Spelling([word for word in self._vocabulary.words if not self._is_negated(word)])
 
-    def _plain(self, word: str) -> str:
-        """Return a word without the mark of a negated word, if the tokenizer marks negated words."""
-        return without_mark(word) if self._vocabulary.tokenizer.marks_negation else word
+    def _is_negated(self, word: str) -> bool:
+        return self._vocabulary.tokenizer.marks_negation and is_marked(word)
 
     def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
         """Return the surprise s of unknown words in UTF-8, (words,), in nats."""
         surprise = np.full(len(words), -math.log(self.rarest / 2))
         spelled = []  # the index of each word whose spelling is examined, and the word without the mark
         for number, word in enumerate(map(as_text, words)):
-            plain = self._plain(word)
+            plain = without_mark(word) if self._is_negated(word) else word
             if plain != word and plain in self._vocabulary.index:
                 surprise[number] = self.known[self._vocabulary.index[plain]]
             elif not _is_symbol(word):

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.runtime.slices import in_lengths
 from nlptx.text.blocks import BLOCK, in_blocks
-from nlptx.text.negated_ids import mark_negated_ids
+from nlptx.text.negated_ids import marked
 from nlptx.text.scanner import Scanner
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import words_to_ids
@@ -68,9 +68,8 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
     chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    chunk = replace(chunk, lengths=lengths)  # of the texts, because a negation can act across the parts of a text
-    if scanner.tokenizer.marks_negation:
-        chunk = mark_negated_ids(chunk)
+    # Words are marked in whole texts, because a negation can act across the parts of a text.
+    chunk = marked(replace(chunk, lengths=lengths), scanner.tokenizer)
     known = np.fromiter(map(vocabulary.ids_of_bytes.__getitem__, chunk.words), np.int32, len(chunk.words))
     return TokenIds(chunk.words, known, chunk.ids, lengths)
 

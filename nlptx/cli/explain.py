@@ -88,8 +88,8 @@ def explain(
     without the word. If a negation is left out, the words after it are no longer negated. The columns b1h1, b1h2, ...
     (block, head) show the fraction of attention that the word gets, averaged over all query words. Attention shows
     which words the network combines; the effect shows how much a word changes the probability. Words that the model
-    does not know, or knows only without a negation before them, are marked "unknown". If the model reads only the first
-    part of a text, the words after this part are marked "not read".
+    does not know are marked "unknown", or "unknown when negated". If the model reads only the first part of a text, the
+    words after this part are marked "not read".
 
     The second table shows pairs of words that depend on each other, such as "not good". The table gives the effect of
     the second word twice: with the first word in the text, and without it. In this table, an effect is the decrease in
@@ -100,10 +100,10 @@ def explain(
     is explained, in bounded memory. The file may have any format that nlptx predict reads; - is standard input.
 
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
-    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "worth" and
-    "attention" (by block and head); "worth" and "attention" are null if the word was not read. Each item of "pairs" has
-    the keys "words", "positions", "worth_with", "worth_without" and "effect". --attention adds the attention matrices
-    of the words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
+    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "worth"
+    and "attention" (by block and head); "worth" and "attention" are null if the word was not read. Each item of "pairs"
+    has the keys "words", "positions", "worth_with", "worth_without" and "effect". --attention adds the attention
+    matrices of the words that were read: "attention" (by block, head, query word and key word) and "attention_shape".
     """
     text = " ".join(words) if words else None
     check_names(*input, model)

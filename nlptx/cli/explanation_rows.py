@@ -14,7 +14,7 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
 class Word(NamedTuple):
-    """A token of a text.
+    """A token of a text. A negated word can be unknown although the word itself is known.
 
     ``worth`` (its effect) and ``attention`` (the attention that it gets, by block and head) are None if the model did
     not read the token.
@@ -23,6 +23,7 @@ class Word(NamedTuple):
     word: str
     position: int
     known: bool
+    negated: bool = False
     worth: float | None = None
     attention: list[list[float]] | None = None
 
@@ -106,14 +107,8 @@ def explained_text(
         attention: whether to keep the attention matrices.
     """
     if explanation is None:
-        tokens = model.vocabulary.tokenizer.split(text)
-        unknown = [Word(token, position, False) for position, token in enumerate(tokens)]
-        return ExplainedText(where, text, None, None, unknown, [], top)
-    marked = model.vocabulary.tokenizer.mark(explanation.tokens)
-    words = [
-        Word(token, position, marked[position] in model.vocabulary.index)
-        for position, token in enumerate(explanation.tokens)
-    ]
+        return ExplainedText(where, text, None, None, _words(model, model.vocabulary.tokenizer.split(text)), [], top)
+    words = _words(model, explanation.tokens)
     received = [block.tolist() for block in explanation.received]
     for row, (position, worth) in enumerate(zip(explanation.positions, explanation.worth.tolist(), strict=True)):
         words[position] = words[position]._replace(worth=worth, attention=[block[row] for block in received])
@@ -127,6 +122,14 @@ def explained_text(
         top,
         explanation.attention if attention else None,
     )
+
+
+def _words(model: Model, tokens: list[str]) -> list[Word]:
+    marked = model.vocabulary.tokenizer.mark(tokens)
+    return [
+        Word(token, position, read in model.vocabulary.index, read != token)
+        for position, (token, read) in enumerate(zip(tokens, marked, strict=True))
+    ]
 
 
 def _pair(explanation: Explanation, pair: PairEffect) -> Pair:

@@ -116,7 +116,8 @@ def draw(explained: ExplainedText, reporter: Reporter) -> None:
 
 def _row(word: Word, largest: float, heads: int) -> list[str]:
     if word.worth is None:
-        return [word.word, "not read" if word.known else "unknown", *[""] * (1 + heads)]
+        reason = "not read" if word.known else "unknown when negated" if word.negated else "unknown"
+        return [word.word, reason, *[""] * (1 + heads)]
     worth = f"{word.worth:+.4f}" if largest >= _DECIMAL else f"{word.worth:+.1e}"
     received = [f"{value:.3f}" for block in word.attention or [] for value in block]
     return [word.word, worth, bar(word.worth / largest, _BAR), *received]

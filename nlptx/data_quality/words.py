@@ -17,8 +17,8 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 
-# The tokenizer by which texts are compared, and that of models, which is the default of ``nlptx train``. The second one
-# marks negated words, so that one more negation changes several words of a text.
+# Texts are compared with PLAIN, because with marks one additional "not" would change several words. FOR_MODELS is the
+# default tokenizer of ``nlptx train``.
 PLAIN, FOR_MODELS = Tokenizer("words"), Tokenizer(CountSettings().tokenizer)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.negation import without_mark
+from nlptx.text.negation import is_marked, without_mark
 
 # Lengths of the parts.
 _LENGTHS = range(3, 7)
@@ -59,10 +59,7 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     shared = np.zeros(len(words), np.int64)
     for part in parts:
         shared[np.unique(np.searchsorted(starts, _places(text, part), side="right") - 1)] += 1
-    negated = word != without_mark(word)
-    some = [
-        index for index in np.flatnonzero(shared).tolist() if (words[index] != without_mark(words[index])) == negated
-    ]
+    some = [index for index in np.flatnonzero(shared).tolist() if is_marked(words[index]) == is_marked(word)]
     sizes = np.array([len(_parts(spellings[index])) for index in some])
     similarity = shared[some] / np.sqrt(sizes * len(parts))
     order = np.argsort(-similarity, kind="stable")[:_WORDS]

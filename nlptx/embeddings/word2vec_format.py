@@ -15,7 +15,7 @@ from nlptx.errors import DataError, OutputError, SettingsError
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.whole_file import open_whole
-from nlptx.text.negation import without_mark
+from nlptx.text.negation import is_marked, without_mark
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
@@ -23,6 +23,9 @@ from nlptx.text.vocabulary import Vocabulary
 # source may contain them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
+# Words from other programs can begin with the mark of negated words by chance. If at most this fraction of the words
+# does, it is not a mark.
+_FEW_NEGATED = 0.01
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
 
@@ -109,7 +112,8 @@ def _parse_word2vec(file: BinaryIO, path: str, digest: str) -> WordVectors:
             f"found {len(rows)} words; the first line states {expected}", where=path, hint="Download the file again."
         )
     # The formats contain no word counts, so the counts are 0. The words are expected to be ordered by frequency.
-    name = "negation" if any(word != without_mark(word) for word in words) else "words"
+    negated = sum(is_marked(word) and without_mark(word) in seen for word in words)
+    name = "negation" if negated > _FEW_NEGATED * len(words) else "words"
     tokenizer = Tokenizer(name, lowercase=words == [word.lower() for word in words])
     vocabulary = Vocabulary(words, np.zeros(len(words), np.int64), tokenizer)
     return WordVectors(np.stack(rows), vocabulary, digest)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.text.negation import DEGREE, END, JOIN, MARK, NEGATION, NEGATIONS, NEUTRAL, WINDOW, WORD, kind_of
+from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import as_text
 from nlptx.text.word_ids import EncodedChunk
 
@@ -13,6 +14,11 @@ _NEGATIONS = frozenset(word.encode() for word in NEGATIONS)
 _MARK = MARK.encode()
 # Kind of a token that has not been determined yet.
 _UNKNOWN = 255
+
+
+def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
+    """Return the encoded documents with a mark before each negated word, if the tokenizer marks negated words."""
+    return mark_negated_ids(chunk) if tokenizer.marks_negation else chunk
 
 
 def mark_negated_ids(chunk: EncodedChunk) -> EncodedChunk:

@@ -76,13 +76,18 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
     return marked
 
 
+def is_marked(word: str) -> bool:
+    """Return whether a word has the mark of negated words."""
+    return len(word) > 1 and word[0] == MARK
+
+
 def without_mark(word: str) -> str:
     """Return a word without the mark of negated words.
 
     >>> without_mark("¬good"), without_mark("good"), without_mark("¬")
     ('good', 'good', '¬')
     """
-    return word[1:] if len(word) > 1 and word[0] == MARK else word
+    return word[1:] if is_marked(word) else word
 
 
 def is_negation(token: str) -> bool:

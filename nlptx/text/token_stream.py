@@ -11,7 +11,7 @@ import numpy as np
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.text.blocks import BLOCK, cut
-from nlptx.text.negated_ids import mark_negated_ids
+from nlptx.text.negated_ids import marked
 from nlptx.text.scanner import scanner_of
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_ids import EncodedChunk, words_to_ids
@@ -55,12 +55,8 @@ class TokenStream:
     def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, workers: Workers) -> None:
         """Tokenize a corpus, one document per line. The result does not depend on the number of workers."""
         scanner = scanner_of(tokenizer)
-
-        def encode(part: list[bytes]) -> EncodedChunk:
-            chunk = words_to_ids(part, scanner)
-            return mark_negated_ids(chunk) if tokenizer.marks_negation else chunk
-
-        for chunk in workers.map(encode, cut(blocks, self._chunk)):
+        parts = cut(blocks, self._chunk)
+        for chunk in workers.map(lambda part: marked(words_to_ids(part, scanner), tokenizer), parts):
             self.add(chunk)
 
     def add(self, chunk: EncodedChunk) -> None:

@@ -178,3 +178,14 @@ def test_an_unknown_label_is_refused_before_the_first_text(model, reviews):
     code, message = failure("explain", "-m", model, "--input", reviews, "--label", "meh")
     assert code == 3
     assert "'meh'" in message
+
+
+def test_negated_words_are_shown_without_a_mark():
+    words = call("explain", "It is not zqx good, zqx.", "--json").json["words"]
+    assert [word["word"] for word in words] == ["it", "is", "not", "zqx", "good", ",", "zqx", "."]
+    assert [word["word"] for word in words if word["negated"]] == ["zqx", "good"]
+    lines = call("explain", "It is not zqx good, zqx.").lines
+    assert [line.split(maxsplit=1)[1].strip() for line in lines if line.strip().startswith("zqx")] == [
+        "unknown when negated",
+        "unknown",
+    ]

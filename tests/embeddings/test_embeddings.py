@@ -222,7 +222,9 @@ def stored(tmp_path, content, name="vectors.txt"):
     return str(path)
 
 
-@pytest.mark.parametrize(("words", "name"), [(["good", "¬good"], "negation"), (["good", "¬"], "words")])
+@pytest.mark.parametrize(
+    ("words", "name"), [(["good", "¬good"], "negation"), (["good", "¬"], "words"), (["good", "¬tion"], "words")]
+)
 def test_marks_of_negated_words_select_the_tokenizer(tmp_path, words, name):
     path = stored(tmp_path, "".join(f"{word} 1 2\n" for word in words).encode())
     assert Embeddings.load(path).vocabulary.tokenizer == Tokenizer(name)
