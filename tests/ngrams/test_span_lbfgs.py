@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose
 
 from nlptx.ngrams import logistic_regression
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, fit_linear
+from nlptx.ngrams.span_lbfgs import minimise_in_span
+from nlptx.nn.activations import sigmoid
 
 
 def losses_of(products, bias, rows, ratios, targets, text_weights):
@@ -70,3 +72,20 @@ def test_texts_without_ngrams_give_the_log_odds_of_the_classes():
     products, bias = fit_linear(sp.csr_matrix((40, 7), dtype=np.float32), np.ones((7, 1), np.float32), targets)
     assert_allclose(bias, np.log(3), rtol=1e-3)
     assert not products.any()
+
+
+def test_a_shortened_step_does_not_end_the_search():
+    def minimum(seed, tolerance):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(20, 30)) * np.exp(2 * rng.normal(size=30)) * (rng.random((20, 30)) < 0.3)
+        kernel, targets = rows @ rows.T, rng.random(20) < 0.5
+
+        def loss_of(z):
+            errors = sigmoid(z[:, 0]) - targets
+            return float(np.logaddexp(0, np.where(targets, -z[:, 0], z[:, 0])).sum()), errors[:, None]
+
+        texts, bias = minimise_in_span(lambda a: kernel @ a, loss_of, (20, 1), 10, tolerance, 1000)
+        return loss_of(kernel @ texts + bias)[0] + float(np.vdot(texts, kernel @ texts)) / 20
+
+    # If a shortened step could end the search, the results of 5, 40 and 73 would exceed the minimum by more than 5 %.
+    assert [seed for seed in (5, 6, 40, 41, 73) if minimum(seed, 1e-5) > 1.05 * minimum(seed, 1e-10)] == []
