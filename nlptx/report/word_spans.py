@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from nlptx.text.emoji import APOSTROPHES
+
 # The search for a token ends after this number of characters, because some tokens do not occur in the text. For
 # example, the tokenizer rewrites emoticons.
 _REACH = 60
+_PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'"))
 
 
 class Span(NamedTuple):
@@ -43,7 +46,7 @@ def token_starts(text: str, tokens: Iterable[str]) -> Iterator[int | None]:
         text: the text.
         tokens: the tokens of the text, in order, in lower case or as in the text.
     """
-    lowered = _same_length_lower(text)
+    lowered = _same_length_lower(text).translate(_PLAIN)
     end = 0
     for token in tokens:
         start = lowered.find(token.lower(), end, end + _REACH + len(token))

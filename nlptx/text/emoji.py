@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-# Typographic variants of ASCII punctuation, which phones and word processors insert.
+# Typographic variants of the apostrophe, which phones and word processors insert.
+APOSTROPHES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u00b4\uff07"
+# These and other typographic variants of ASCII punctuation.
 _PLAIN = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u00b4\uff07", "'")
+    dict.fromkeys(APOSTROPHES, "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"')
     | {"\u2026": "...", "\uff01": "!", "\uff1f": "?"}
     # Hearts of all colours.

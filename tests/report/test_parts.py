@@ -68,6 +68,8 @@ def test_words_are_found_where_they_stand():
     assert found == [
         *(Span("It "), Span("is", 0.1), Span("n't", -0.5), Span(" "), Span("GOOD", 0.2), Span(" :) "), Span("!", 0.0))
     ]
+    typographic = find_spans("It isn\u2019t GOOD :) !", words)
+    assert typographic == [span._replace(text=span.text.replace("'", "\u2019")) for span in found]
 
 
 @given(st.text(max_size=40), st.lists(st.tuples(st.text(max_size=5), st.none() | st.floats(-1, 1)), max_size=9))
