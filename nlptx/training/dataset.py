@@ -61,6 +61,24 @@ class Examples:
         weights = None if self.weights is None else self.weights[:count]
         return Examples(self.ids[:count], self.targets[:count], unknown=self.targets[:0], weights=weights)
 
+    def without_new_words(self, words: int) -> Examples:
+        """Return the examples with only the words whose ids are less than ``words``, without their n-gram features.
+
+        Texts that have no other words are moved to the texts without a known word.
+        """
+        ids = [text[text < words] for text in self.ids]
+        known = np.array([len(text) > 0 for text in ids], bool)
+        weights, unknown_weights = self.weights, self.unknown_weights
+        if weights is not None and unknown_weights is not None:
+            weights, unknown_weights = weights[known], np.concatenate([unknown_weights, weights[~known]])
+        return Examples(
+            RaggedArray.of([text for text in ids if len(text)], np.int32),
+            self.targets[known],
+            unknown=np.concatenate([self.unknown, self.targets[~known]]),
+            weights=weights,
+            unknown_weights=unknown_weights,
+        )
+
     def texts(self) -> Examples:
         """Return the examples that are not passages, without their n-gram features."""
         return self.first(len(self) - self.passages)

@@ -3,9 +3,9 @@
 The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
 correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
 head and to the n-gram weights. Then the network is trained as usual, but not the region filters. If no correction
-helps, the network is not trained either: the new texts are too few, or too similar to those that the old model was
-trained on. With ``--epochs 0``, only the correction is learned. The labels of the old model keep their output weights;
-the output weights of new labels start at 0.
+helps, the network is not trained, and no words are added: the new texts are too few, or too similar to those that the
+old model was trained on. With ``--epochs 0``, only the correction is learned. The labels of the old model keep their
+output weights; the output weights of new labels start at 0.
 """
 
 from __future__ import annotations
@@ -121,15 +121,20 @@ def start_from(
     if correction.is_zero:
         context.on_note(
             "in cross-validation, the new texts do not improve the predictions of the model to start from, so its"
-            " weights are kept; more labelled texts may help"
+            " weights are kept, and no words are added; more labelled texts may help"
         )
-    settings = replace(settings, epochs=0) if correction.is_zero else with_slower_network(settings, texts.number)
+        # Without weights, new words would only change which words are next to each other.
+        settings, before = replace(settings, epochs=0), replace(start, ngram_features=features)
+        data = replace(data, valid=data.valid.without_new_words(len(start.vocabulary)))
+    else:
+        settings = with_slower_network(settings, texts.number)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
-    folded = extend_ngrams(before, change, settings, words)
-    ngram_features = None if folded is None else with_ngrams(folded, ngrams.keys, correction.products)
+    folded = ngram_features = extend_ngrams(before, change, settings, len(before.vocabulary))
+    if folded is not None and not correction.is_zero:
+        ngram_features = with_ngrams(folded, ngrams.keys, correction.products)
     model = initial_model(
-        encoded.vocabulary,
-        table,
+        before.vocabulary,
+        before.table,
         labels,
         encoded.values,
         encoded.priors,
