@@ -32,16 +32,16 @@ def mark_negated_ids(chunk: EncodedChunk) -> EncodedChunk:
     ids, counts, words = chunk.ids.copy(), chunk.counts.copy(), list(chunk.words)
     plain_ids = ids[negated]
     marked_counts = np.bincount(plain_ids, minlength=len(words))
-    # A word of which all occurrences are negated keeps its id; the others get a second id for the marked word.
-    marked = np.flatnonzero(marked_counts)
-    partly = marked[marked_counts[marked] < counts[marked]]
+    # A word of which all occurrences are negated keeps its id; any other word gets a second id, for the marked word.
+    plain = np.flatnonzero(marked_counts)
+    partly = plain[marked_counts[plain] < counts[plain]]
     marked_id = np.arange(len(words))
     marked_id[partly] = np.arange(len(words), len(words) + len(partly))
     ids[negated] = marked_id[plain_ids]
     counts[partly] -= marked_counts[partly]
     counts = np.concatenate([counts, marked_counts[partly]])
     words += [b""] * len(partly)
-    for old, new in zip(marked.tolist(), marked_id[marked].tolist(), strict=True):
+    for old, new in zip(plain.tolist(), marked_id[plain].tolist(), strict=True):
         words[new] = _MARK + chunk.words[old]
     return EncodedChunk(words, ids, counts, chunk.lengths)
 
