@@ -22,6 +22,7 @@ from faithfulness import Text, plain_leave_one_out
 import nlptx
 from nlptx.classifier.word_pairs import strongest_pairs
 from nlptx.runtime.workers import Workers
+from nlptx.text.negation import is_marked
 
 T = TypeVar("T")
 LENGTHS = (400, 800, 1600, 3200, 12800, 51200)
@@ -43,10 +44,11 @@ def slope(times: list[float]) -> float:
 def main() -> None:
     model = nlptx.Model.load()
     rng = np.random.default_rng(1)
-    frequency = model.vocabulary.counts / model.vocabulary.counts.sum()
+    words = np.array([word for word in model.vocabulary.words if not is_marked(word)])
+    counts = np.array([model.vocabulary.counts[model.vocabulary.index[word]] for word in words.tolist()])
     found: dict[str, list[float]] = {"explain": [], "its pairs of words": [], "plain leave-one-out": []}
     for length in LENGTHS:
-        text = " ".join(rng.choice(np.array(model.vocabulary.words), length, p=frequency))
+        text = " ".join(rng.choice(words, length, p=counts / counts.sum()))
         with Workers(1):
             taken, seen = timed(partial(nlptx.explain, model, text, attention=False))
             found["explain"].append(taken)

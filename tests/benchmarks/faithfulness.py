@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 import nlptx
 from nlptx.classifier.explain import explain
 from nlptx.classifier.inference import network_inputs
+from nlptx.classifier.remaining_words import RemainingWords
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.nn import Gradients
@@ -53,13 +54,18 @@ class Text:
 
     def __init__(self, model: nlptx.Model, text: str, rng: np.random.Generator) -> None:
         self.model, self.text, self.rng = model, text, rng
-        self.ids = model.encode(text)
+        self.words = RemainingWords(model.vocabulary, model.vocabulary.tokenizer.split(text))
+        self.ids = self.words.ids
         self.probabilities = model.probabilities([self.ids])[0]
         self.label = int(self.probabilities.argmax())
 
     def probability(self, parts: list[NDArray[np.intp]]) -> Scores:
-        """Return the probability of the label for each list of word positions; all other words are removed."""
-        texts = [self.ids[part] for part in parts]
+        """Return the probability of the label for each list of word positions; all other words are removed.
+
+        If a negation is removed, the words after it are no longer marked as negated.
+        """
+        everything = frozenset(range(len(self.ids)))
+        texts = [self.words.without(everything.difference(part.tolist())) for part in parts]
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return np.concatenate([self.model.probabilities(batch)[:, self.label] for batch in batches])
 
