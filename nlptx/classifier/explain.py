@@ -18,7 +18,7 @@ from nlptx.text.arguments import check_text, check_type
 
 # If the number of negations multiplied by the number of words is larger, all words keep their marks when a negation is
 # left out.
-_MAX_SCORED = 1 << 18
+_MAX_WORK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[n
     """
     change = np.zeros((count, len(model.labels)))
     rows = sorted(row for row in words.negations if row < count)
-    if len(rows) * count > _MAX_SCORED:
+    if len(rows) * count > _MAX_WORK:
         return change
     most = model.settings.max_tokens
     pairs = [(words.without([row])[:most], np.delete(words.ids, row)[:most]) for row in rows]

@@ -1,4 +1,4 @@
-"""The words that a model reads if some words of a text are left out."""
+"""What a model reads of a text if some of its words are left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 
 class RemainingWords:
-    """Finds the ids of the words that remain if some words of a text are left out.
+    """A text from which words can be left out.
 
     If a negation is left out, the words after it are marked as if it had no effect. All other marks stay as they are.
 
@@ -39,7 +39,7 @@ class RemainingWords:
         )
 
     def without(self, words: Collection[int]) -> NDArray[np.int32]:
-        """Return the ids of the remaining words, given the indices (from 0 to T - 1) of the words that are left out."""
+        """Return the ids of the known words without those at the given indices, which are from 0 to T - 1."""
         if self.negations.isdisjoint(words):
             return np.delete(self.ids, list(words))
         removed = {self.positions[word] for word in words}

@@ -1,44 +1,26 @@
 """Measures how rare the words of a text are, compared with the words of the training texts. Labels are not used.
 
-The surprise of a word w is a log-likelihood ratio:
-
-    s(w) = log q(w) - log p(w)
-
-p is the distribution of the words in the training texts. An unknown word is treated as half as frequent as the rarest
-known word. q is a background distribution for any language. Under q, half of the probability belongs to symbols (tokens
-of punctuation marks, such as brackets), and the other half to words. All symbols are equally probable, and all words
-are equally probable. Symbols are frequent in every language, so without q a line of program code would seem familiar.
-Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
-and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on the
-spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, an unknown
-marked word is as surprising as the same word without the mark.
-
-For a text, s is averaged over the T tokens, without immediate repetitions ("!!!" counts as one token). The surprise of
-the text is this average, standardised with the mean m and the variance a + b/T over the training texts: b is the
-variance between the words of a text, and a is the variance between texts with different subjects and styles. Training
-measures m, a and b on training texts and passages of several lengths, and sets the threshold so that 0.5 % of them
-exceed it. Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as
-a new text.
+The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. For a text, s is averaged over the T
+tokens, without immediate repetitions ("!!!" counts as one token). The surprise of the text is this average,
+standardised with the mean m and the variance a + b/T over the training texts: b is the variance between the words of a
+text, and a is the variance between texts with different subjects and styles. Training measures m, a and b on training
+texts and passages of several lengths, and sets the threshold so that 0.5 % of them exceed it. Before a training text is
+measured, its words are subtracted from the counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations
 
-import math
-import unicodedata
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.spelling import Spelling
 from nlptx.classifier.token_ids import TokenIds
+from nlptx.classifier.word_surprise import WordSurprise
 from nlptx.errors import CorruptError
 from nlptx.runtime.slices import in_lengths
-from nlptx.text.negation import is_marked, without_mark
-from nlptx.text.vocabulary import Vocabulary, as_text
+from nlptx.text.vocabulary import Vocabulary
 
 # Fraction of the training texts whose surprise exceeds the threshold. For new texts about other subjects, the fraction
 # is higher.
@@ -52,74 +34,11 @@ _MIN_WITHIN = 1.0
 # Minimum threshold: the 99 % quantile of the normal distribution. This minimum is needed because the threshold measured
 # on a few texts may be too low.
 _MIN_THRESHOLD = 2.33
-# Number of words whose spelling is examined together, to limit memory.
-_WORDS = 1 << 14
 # Maximum absolute value of the numbers that describe the distribution in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
 # Default variance between texts and default threshold, for models that store neither. Both values were measured on
 # English reviews.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
-
-
-class WordSurprise:
-    """Computes the surprise s of known and unknown words.
-
-    Args:
-        vocabulary: known words and their counts. A word from a lexicon, which has no count, is as surprising as an
-            unknown word.
-    """
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        counts, words = vocabulary.counts, vocabulary.words
-        self.counts = counts
-        self.rarest = int(counts[counts > 0].min())
-        self.known = -np.log(np.where(counts > 0, counts, self.rarest / 2))
-        mixed = [number for number, plain in enumerate(map(str.isalnum, words)) if not plain]
-        symbols = [number for number in mixed if _is_symbol(words[number])]
-        counted, counted_symbols = np.count_nonzero(counts), np.count_nonzero(counts[symbols])
-        if 0 < counted_symbols < counted:
-            self.known[symbols] += math.log((counted - counted_symbols) / counted_symbols)
-        self._vocabulary = vocabulary
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Self | None:
-        """Return an instance for a vocabulary, or None if the vocabulary has no counts."""
-        return cls(vocabulary) if len(vocabulary) and vocabulary.counts.max() > 0 else None
-
-    @cached_property
-    def _spelling(self) -> Spelling:
-        # computed on first use, because this takes a few milliseconds, and many inputs contain no unknown word
-        return Spelling([word for word in self._vocabulary.words if not self._is_negated(word)])
-
-    def _is_negated(self, word: str) -> bool:
-        return self._vocabulary.tokenizer.marks_negation and is_marked(word)
-
-    def unknown(self, words: Sequence[bytes]) -> NDArray[np.float64]:
-        """Return the surprise s of unknown words in UTF-8, (words,), in nats."""
-        surprise = np.full(len(words), -math.log(self.rarest / 2))
-        spelled = []  # the index of each word whose spelling is examined, and the word without the mark
-        for number, word in enumerate(map(as_text, words)):
-            plain = without_mark(word) if self._is_negated(word) else word
-            if plain != word and plain in self._vocabulary.index:
-                surprise[number] = self.known[self._vocabulary.index[plain]]
-            elif not _is_symbol(word):
-                spelled.append((number, plain.encode("utf-8", "surrogatepass")))
-        for start in range(0, len(spelled), _WORDS):
-            numbers, plains = zip(*spelled[start : start + _WORDS], strict=True)
-            surprise[list(numbers)] += self._spelling.surprise(plains)
-        return surprise
-
-    def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:
-        """Return the surprise s of each distinct word in ``tokens``, (W,), in nats."""
-        surprise = self.known[tokens.known]
-        new = np.flatnonzero(tokens.known < 0)
-        surprise[new] = self.unknown([tokens.words[number] for number in new])
-        return surprise
-
-
-def _is_symbol(word: str) -> bool:
-    """Return whether a token consists of punctuation, or of mathematical or currency signs. Emoji count as words."""
-    return not any(char.isalnum() or unicodedata.category(char) == "So" for char in word)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def _is_default(option: str) -> bool:
 
 
 def _has_numeric_order(predictions: LabelledPredictions) -> bool:
-    """Return whether the labels are ordered numbers whose mean absolute error is printed: at least three."""
+    """Return whether there are at least three labels and they are ordered numbers, so that errors have a size."""
     from nlptx.classifier.label_types import as_number
 
     names = predictions.label_names

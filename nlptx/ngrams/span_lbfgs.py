@@ -108,7 +108,7 @@ def minimise_in_span(
             steps.append((step, change, curvature))
         decrease = value - new_value
         point, value, gradient = new, new_value, new_gradient
-        # A step that had to be shortened can decrease the objective only a little even if the minimum is far away.
+        # After a shortened step, a small decrease does not mean that the minimum is near.
         if length == 1 and decrease <= tolerance * max(abs(value), 1):
             break
     return point.texts, point.bias

@@ -17,15 +17,13 @@ _UNKNOWN = 255
 
 
 def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
-    """Return the encoded documents with a mark before each negated word, if the tokenizer marks negated words."""
-    return mark_negated_ids(chunk) if tokenizer.marks_negation else chunk
+    """Return encoded documents with a mark before each negated word, if the tokenizer marks negated words.
 
-
-def mark_negated_ids(chunk: EncodedChunk) -> EncodedChunk:
-    """Return the encoded documents with a mark before each negated word; see :func:`.negation.mark_negated`.
-
-    This takes little time, because only the tokens after negations are examined.
+    The words are those that :func:`.negation.mark_negated` marks. This takes little time, because only the tokens after
+    negations are examined.
     """
+    if not tokenizer.marks_negation:
+        return chunk
     negated = _negated_positions(chunk)
     if not len(negated):
         return chunk

@@ -36,7 +36,9 @@ NEGATIONS = frozenset(_NEGATIONS.split())
 _CONTINUING = frozenset(["nor", "neither"])
 _JOINS = frozenset(["and", "or"])
 _DEGREES = frozenset(["so", "such"])
-_ENDS = frozenset("but because although though unless while yet however just merely only".split())  # noqa: SIM905
+_ENDS = frozenset(
+    ["but", "because", "although", "though", "unless", "while", "yet", "however", "just", "merely", "only"]
+)
 # Signs within a phrase: "not SO good", "not well-made", "not 'fun'", "not 100% good".
 _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; the negation goes on after all three. END ends it.

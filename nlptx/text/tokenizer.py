@@ -127,9 +127,9 @@ class Tokenizer:
         return mark_negated(tokens) if self.marks_negation else list(tokens)
 
     def mark_without(self, tokens: Sequence[str], removed: Collection[int]) -> list[str]:
-        """Mark the negated words among the tokens of a text, and leave out the tokens at the indices ``removed``.
+        """Return the tokens of a text, with negated words marked, without the tokens at the indices ``removed``.
 
-        The other tokens are marked as if the removed negations had no effect, and all other removed tokens were there.
+        Removed negations have no effect on the remaining tokens. Otherwise, these are marked as in the complete text.
 
         >>> Tokenizer("negation").mark_without(["not", "very", "good"], {0}), mark_negated(["not", "very", "good"])
         (['very', 'good'], ['not', '¬very', '¬good'])

@@ -123,7 +123,7 @@ def start_from(
             "in cross-validation, the new texts do not improve the predictions of the model to start from, so its"
             " weights are kept, and no words are added; more labelled texts may help"
         )
-        # Without weights, new words would only change which words are next to each other.
+        # New words would have no weights, but they would change the n-grams of the words around them.
         settings, before = replace(settings, epochs=0), replace(start, ngram_features=features)
         data = replace(data, valid=data.valid.without_new_words(len(start.vocabulary)))
     else:

@@ -1,4 +1,4 @@
-"""The training history of a model without trained epochs.
+"""The training history of a model whose network was not trained.
 
 This is the case with ``epochs=0``, or if training starts from a model and no correction helps
 (:mod:`nlptx.training.start`).

@@ -160,7 +160,7 @@ def test_each_of_several_negations_has_a_worth():
 def test_too_many_negations_keep_the_marks_of_the_words(monkeypatch):
     model, text = negating_model(), "w1 not good1 w2 ."
     seen = explain(model, text)
-    monkeypatch.setattr("nlptx.classifier.explain._MAX_SCORED", 1)
+    monkeypatch.setattr("nlptx.classifier.explain._MAX_WORK", 1)
     changed = seen.worth != explain(model, text).worth
     assert [word for word, differs in zip(seen.words, changed, strict=True) if differs] == ["not"]
 

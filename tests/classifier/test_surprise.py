@@ -13,8 +13,9 @@ import nlptx
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import score
 from nlptx.classifier.spelling import Spelling
-from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise, WordSurprise
+from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
 from nlptx.classifier.token_ids import TokenIds, encode_tokens
+from nlptx.classifier.word_surprise import WordSurprise
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import CorruptError
 from nlptx.runtime.workers import Workers

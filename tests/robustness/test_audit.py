@@ -1,4 +1,4 @@
-"""No command opens a connection, starts a program or unpickles data of others; Python's audit events show this."""
+"""Python's audit events show that no command opens a connection, starts another program or unpickles foreign data."""
 
 import os
 import re
