@@ -279,7 +279,7 @@ build/imdb/curve.png: build/imdb/model.npz | $(PLOTS)
 	nlptx info $< --plot $@ -q
 build/imdb/map.png: build/imdb/embeddings.npz | $(PLOTS)
 	nlptx info $< --plot $@ -q
-pictures: build/imdb/curve.png build/imdb/map.png  ## Plot the learning curve and a map of the words.
+pictures: build/imdb/curve.png build/imdb/map.png  ## Plot the loss curve and a map of the words.
 
 # -- Baselines -----------------------------------------------------------------------------------------------
 # The baselines need `pip install '.[bench]'`, and fastText needs its program on the PATH. Baselines whose requirements or
