@@ -15,7 +15,7 @@ from nlptx.cli.check_report import as_json, draw_check
 from nlptx.cli.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
-from nlptx.cli.options import NumberRange, Run, run_options, seed_option
+from nlptx.cli.options import CommonOptions, NumberRange, common_options, seed_option
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
@@ -82,7 +82,7 @@ _KINDS = (
 )
 @seed_option
 @reading_options(("train",), labelled=True, exclude=True, separator=True)
-@run_options(json_help="Print the report as one JSON object.")
+@common_options(json_help="Print the report as one JSON object.")
 def check(
     data: tuple[str, ...],
     against: tuple[str, ...],
@@ -97,7 +97,7 @@ def check(
     fail_on: tuple[str, ...],
     seed: int,
     reading: ReadOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Find faults in labelled data.
 
@@ -128,7 +128,7 @@ def check(
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
     # The file of --to-label is written with the same column names.
-    note_unused_options(run.reporter.note, data, *against, *unlabelled, predictions, to_label)
+    note_unused_options(common.reporter.note, data, *against, *unlabelled, predictions, to_label)
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):
@@ -150,11 +150,11 @@ def check(
     from nlptx.training.labels import label_notes
 
     keep_freed_memory()
-    note = run.reporter.note
-    given = None if model is None else GivenModel(model, run)
+    note = common.reporter.note
+    given = None if model is None else GivenModel(model, common)
     if given is not None:
         reading = with_separator(reading, given.model)
-    with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
+    with common.reporter.meter("reading") as meter, Workers(common.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
         for text in label_notes((label for labels in rows.labels for label in labels or ()), None):
             note(text)
@@ -164,7 +164,7 @@ def check(
             check_possible(rows, more, has_model=given is not None)
         predict = None if given is None else partial(given.predict_labelled, workers=workers)
         if predictions is not None:
-            predict = partial(predictions_of_table, predictions, reading=replace(reading, exclude=None), run=run)
+            predict = partial(predictions_of_table, predictions, reading=replace(reading, exclude=None), common=common)
         result = check_rows(
             rows,
             workers,
@@ -182,14 +182,14 @@ def check(
             of_model = None if given is None else partial(given.predict, workers=workers)
             suggested = suggest_texts(rows, more, suggest, workers, of_model)
     candidates = rows if more is None else rows.followed_by(more)
-    if run.json:
+    if common.json:
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
         print_json(
             {"data": list(data), **as_json(result, examples), **suggested_as_json(suggested, candidates), **cost}
         )
     else:
-        draw_check(list(data), result, examples, run.reporter)
-        draw_suggested(suggested, candidates, run.reporter)
+        draw_check(list(data), result, examples, common.reporter)
+        draw_suggested(suggested, candidates, common.reporter)
     if bad_rows is not None:
         listed = list(suspicious_rows(result))
         with open_table(bad_rows, format_of_table(bad_rows), COLUMNS) as table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nlptx.cli.options import BUNDLED, Run
+from nlptx.cli.options import BUNDLED, CommonOptions
 from nlptx.cli.seen_data import SEEN, seen_in
 from nlptx.corpus.document import ReadOptions
 
@@ -24,21 +24,21 @@ class GivenModel:
 
     Args:
         name: path of the model file, or ``bundled``.
-        run: options shared by all commands.
+        common: options shared by all commands.
     """
 
-    def __init__(self, name: str, run: Run) -> None:
+    def __init__(self, name: str, common: CommonOptions) -> None:
         from nlptx.classifier.model import Model
 
         self.name = name
         self.model: Model = Model.load(None if name == BUNDLED else name)
-        self.run = run
+        self.common = common
 
     def predict_labelled(self, labelled: LabelledData, workers: Workers) -> LabelledPredictions:
         """Return the predictions for labelled texts."""
         from nlptx.evaluation.labelled_predictions import predict_labelled, scorer
 
-        note = self.run.reporter.note
+        note = self.common.reporter.note
         if seen := seen_in(self.model, labelled):
             note(
                 f"note: {SEEN[seen]}; a model repeats the wrong labels that it has learned, so fewer wrong labels are"
@@ -51,7 +51,9 @@ class GivenModel:
         return self.model.label_names, self.model.predict_proba(texts, workers), self.model.decision
 
 
-def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions, run: Run) -> LabelledPredictions:
+def predictions_of_table(
+    path: str, labelled: LabelledData, reading: ReadOptions, common: CommonOptions
+) -> LabelledPredictions:
     """Return the predictions that a table contains for labelled texts. Texts that are not in the table are left out.
 
     The check uses only the probabilities, so the table needs no predicted labels.
@@ -59,4 +61,4 @@ def predictions_of_table(path: str, labelled: LabelledData, reading: ReadOptions
     from nlptx.evaluation.prediction_file import read_predictions
 
     reading = replace(reading, format="auto", delimiter=None)
-    return read_predictions(path, reading, run.reporter.note, labelled, complete=False, needs_labels=False)
+    return read_predictions(path, reading, common.reporter.note, labelled, complete=False, needs_labels=False)

@@ -36,21 +36,21 @@ def count_on_cluster(
     tmp_dir: str | None,
 ) -> None:
     """Count on a cluster and write the artifact; with ``--dry-run``, only print the plan."""
-    run = stage.run
+    common = stage.common
     partitions = cut_inputs(inputs, reading, partition_size(inputs))
     if cluster.dry_run:
-        cluster.print_partitions(partitions, _rate(inputs, settings, reading), memory, run)
+        cluster.print_partitions(partitions, _rate(inputs, settings, reading), memory, common)
         return
     with shared_folder(stage.output, tmp_dir) as folder, MemoryBudget(memory, folder) as space:
         job = CountJob.of(partitions, settings, reading, folder, memory)
         seen = dict.fromkeys([*(partition.path for partition in partitions), folder])
-        with cluster.open(list(seen), run) as workers, run.reporter.meter("counting") as meter:
+        with cluster.open(list(seen), common) as workers, common.reporter.meter("counting") as meter:
             progress = _Progress(partitions)
 
             def show(step: str, done: int, total: int) -> None:
                 meter(done / total, progress.state(step, done, total), title=step)
 
-            counts = count_partitions(partitions, job, workers, space, on_note=run.reporter.note, on_progress=show)
+            counts = count_partitions(partitions, job, workers, space, on_note=common.reporter.note, on_progress=show)
         details = counts.details | {"reading": non_default_options(reading, splits)}
         container.write(stage.output, dataclasses.replace(counts, details=details).to_artifact())
         stage.finish("counts", count_facts(details, len(counts.vocabulary), len(counts.matrix.columns)))

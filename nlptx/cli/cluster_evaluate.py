@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from nlptx.classifier.model import Model
 from nlptx.classifier.scoring import Scored
 from nlptx.cli.cluster_options import ClusterOptions, size_of
-from nlptx.cli.options import Run
+from nlptx.cli.options import CommonOptions
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import score_texts
 from nlptx.io.output_path import STDOUT
@@ -19,19 +19,21 @@ from nlptx.runtime.workers import SERIAL
 _SAMPLE = 2000
 
 
-def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOptions, run: Run) -> Iterator[Scored]:
+def score_on_cluster(
+    texts: list[str], model: str | None, cluster: ClusterOptions, common: CommonOptions
+) -> Iterator[Scored]:
     """Yield the prediction for each text, in order.
 
     Args:
         texts: texts to score.
         model: path of the model; None for the bundled model.
         cluster: cluster to use.
-        run: options shared by all commands.
+        common: options shared by all commands.
     """
     path = None if model is None else os.path.abspath(model)
     with (
-        cluster.workers(STDOUT, [] if path is None else [path], run) as workers,
-        run.reporter.meter("scoring") as meter,
+        cluster.workers(STDOUT, [] if path is None else [path], common) as workers,
+        common.reporter.meter("scoring") as meter,
     ):
         started = time.monotonic()
 
@@ -42,7 +44,7 @@ def score_on_cluster(texts: list[str], model: str | None, cluster: ClusterOption
         yield from score_texts(texts, path, workers, show)
 
 
-def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, run: Run) -> None:
+def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterOptions, common: CommonOptions) -> None:
     """Print the number and size of the texts, and estimates of the memory per worker and of the time."""
     sample = texts[:_SAMPLE]
     started = time.perf_counter()
@@ -50,4 +52,4 @@ def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterO
     seconds = (time.perf_counter() - started) * size_of(texts) / max(size_of(sample), 1)
     # This process holds all texts and has scored the sample, so its peak memory is an upper bound for a worker.
     plan = {"texts": len(texts), "bytes": size_of(texts), "memory_per_worker": 10**6 * peak_memory()}
-    cluster.print_plan(plan, len(texts), seconds, run)
+    cluster.print_plan(plan, len(texts), seconds, common)

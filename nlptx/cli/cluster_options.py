@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nlptx.cli.command import option
-from nlptx.cli.options import Run
+from nlptx.cli.options import CommonOptions
 from nlptx.cli.reporter import print_json
 from nlptx.cli.stop_signal import StopSignal
 from nlptx.io.output_path import STDOUT
@@ -36,12 +36,12 @@ class ClusterOptions:
     address: str | None
     dry_run: bool
 
-    def open(self, paths: Sequence[str], run: Run, per_worker: int = 2) -> Cluster:
+    def open(self, paths: Sequence[str], common: CommonOptions, per_worker: int = 2) -> Cluster:
         """Return the cluster. The connection is made at the start of the ``with`` block.
 
         Args:
             paths: files and folders to which every worker must have access.
-            run: options shared by all commands.
+            common: options shared by all commands.
             per_worker: number of tasks assigned to each worker thread at a time.
 
         Raises:
@@ -52,34 +52,40 @@ class ClusterOptions:
 
         assert self.address is not None
         stop = click.get_current_context().ensure_object(StopSignal)
-        return Cluster(self.address, Requirements.of(paths), run.reporter.note, stop.check, per_worker)
+        return Cluster(self.address, Requirements.of(paths), common.reporter.note, stop.check, per_worker)
 
     @contextmanager
     def workers(
-        self, output: str, paths: Sequence[str], run: Run, *, chosen: str | None = None, per_worker: int = 2
+        self,
+        output: str,
+        paths: Sequence[str],
+        common: CommonOptions,
+        *,
+        chosen: str | None = None,
+        per_worker: int = 2,
     ) -> Iterator[ClusterWorkers]:
         """Yield the workers of the cluster, which share a folder for intermediate results; see :func:`shared_folder`.
 
         Args:
             output: path of the output.
             paths: files to which every worker must have access.
-            run: options shared by all commands.
+            common: options shared by all commands.
             chosen: parent folder that the user chose; None for the folder of the output.
             per_worker: number of tasks assigned to each worker thread at a time.
         """
         from nlptx.cluster.cluster_workers import ClusterWorkers
 
-        with shared_folder(output, chosen) as folder, self.open([*paths, folder], run, per_worker) as cluster:
-            yield ClusterWorkers(run.jobs, cluster, folder)
+        with shared_folder(output, chosen) as folder, self.open([*paths, folder], common, per_worker) as cluster:
+            yield ClusterWorkers(common.jobs, cluster, folder)
 
-    def print_plan(self, plan: dict[str, Any], tasks: int, seconds: float, run: Run) -> None:
+    def print_plan(self, plan: dict[str, Any], tasks: int, seconds: float, common: CommonOptions) -> None:
         """Print the plan of a command: what it would do on the cluster.
 
         Args:
             plan: values to print, by name; the estimated times are added to it.
             tasks: number of tasks that can run at the same time.
             seconds: estimated time with one worker.
-            run: options shared by all commands.
+            common: options shared by all commands.
         """
         from nlptx.cluster.connection import LOCAL
 
@@ -87,27 +93,29 @@ class ClusterOptions:
         plan["seconds_on_one_worker"] = round(seconds, 1)
         if self.address.startswith(LOCAL):
             plan["seconds"] = round(seconds / min(int(self.address.removeprefix(LOCAL)), tasks), 1)
-        if run.json:
+        if common.json:
             print_json(plan)
         else:
             facts = ((name.replace("_", " "), value) for name, value in plan.items())
-            run.reporter.facts(f"plan for {self.address}", facts)
+            common.reporter.facts(f"plan for {self.address}", facts)
 
-    def print_partitions(self, partitions: Sequence[Partition], rate: float, memory: int, run: Run) -> None:
+    def print_partitions(
+        self, partitions: Sequence[Partition], rate: float, memory: int, common: CommonOptions
+    ) -> None:
         """Print the plan of a command that processes the partitions of its input.
 
         Args:
             partitions: the input, cut into partitions.
             rate: bytes of text that one worker processes per second, measured on a sample; 0 if there is no text.
             memory: maximum memory of a task, in bytes.
-            run: options shared by all commands.
+            common: options shared by all commands.
         """
         size = sum(partition.size for partition in partitions)
         plan: dict[str, Any] = {"partitions": len(partitions), "bytes": size}
         if not all(partition.is_whole for partition in partitions):
             plan["largest_partition"] = max(partition.size for partition in partitions)
         plan["memory_per_worker"] = memory
-        self.print_plan(plan, len(partitions), size / rate if rate else 0.0, run)
+        self.print_plan(plan, len(partitions), size / rate if rate else 0.0, common)
 
 
 def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:

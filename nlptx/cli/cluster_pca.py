@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from nlptx.cli.cluster_options import ClusterOptions
-from nlptx.cli.options import Run
+from nlptx.cli.options import CommonOptions
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.io.spill import MemoryBudget
 from nlptx.pca.fit import check_counts, product_dtype, settings_in_effect
@@ -15,7 +15,7 @@ from nlptx.pca.transform import even_slices, transform
 from nlptx.settings import PcaSettings
 
 
-def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, run: Run) -> None:
+def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, common: CommonOptions) -> None:
     """Print the number of slices, the required memory, and the time, estimated from a matrix product with one slice.
 
     Raises:
@@ -26,7 +26,7 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
 
     with MemoryBudget() as budget:
         opened = StoredCooccurrence.open(counts, budget)
-        settings = settings_in_effect(settings, len(opened.vocabulary), run.reporter.note)
+        settings = settings_in_effect(settings, len(opened.vocabulary), common.reporter.note)
         check_counts(opened, settings)
         matrix = opened.matrix
         words, entries = matrix.shape[0], int(matrix.indptr[-1])
@@ -51,4 +51,4 @@ def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, 
         "memory_of_this_process": basis_bytes(words, settings.components, settings.block, settings.degree, dtype),
         "products": products,
     }
-    cluster.print_plan(plan, len(slices), seconds, run)
+    cluster.print_plan(plan, len(slices), seconds, common)

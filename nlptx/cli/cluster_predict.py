@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from nlptx.classifier.model import Model
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
-from nlptx.cli.options import Run
+from nlptx.cli.options import CommonOptions
 from nlptx.cli.outputs import open_output
 from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, other_columns
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
@@ -97,14 +97,14 @@ def score_on_cluster(
     model: str | None,
     reading: ReadOptions,
     writing: WriterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> ScoredTexts | None:
     """Score texts on a cluster. Return facts to report about the texts, or None if only the plan was printed."""
     partitions = cut_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
         rate = _rate(inputs, model, reading)
         # This process has just scored the sample; a task needs no more memory than this process used.
-        cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), run)
+        cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), common)
         return None
     if layout == "auto":
         layout = _layout(partitions[0], reading)
@@ -117,8 +117,8 @@ def score_on_cluster(
         seen = dict.fromkeys([*(partition.path for partition in partitions), *([path] if path else []), folder])
         with (
             open_output(output) as file,
-            cluster.open(list(seen), run) as workers,
-            run.reporter.meter("scoring") as meter,
+            cluster.open(list(seen), common) as workers,
+            common.reporter.meter("scoring") as meter,
         ):
             started = time.monotonic()
             for part in _with_one_header(workers.map(partial(score_partition, job), tasks), file):
@@ -126,7 +126,7 @@ def score_on_cluster(
                 for note in part.notes:
                     if note not in noted:
                         noted.add(note)
-                        run.reporter.note(note)
+                        common.reporter.note(note)
                 result.add(part.texts, part.partition.where)
                 speed = result.texts / max(time.monotonic() - started, 1e-9)
                 state = f"{done:,} of {len(partitions):,} partitions, {result.texts:,} texts, {speed:,.0f} per second"

@@ -9,7 +9,7 @@ from typing import Any
 
 from nlptx.classifier.model import Model
 from nlptx.cli.cluster_options import ClusterOptions, size_of
-from nlptx.cli.options import Run
+from nlptx.cli.options import CommonOptions
 from nlptx.corpus.training_data import TrainingTexts
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.fold import run_fold
@@ -31,7 +31,7 @@ def print_training_plan(
     seed: int,
     memory: int,
     cluster: ClusterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Print the number of texts and models, the memory that a worker needs, and the time without a cluster.
 
@@ -43,7 +43,7 @@ def print_training_plan(
         seed: training seed.
         memory: memory limit, in bytes.
         cluster: cluster to use.
-        run: options shared by all commands.
+        common: options shared by all commands.
     """
     total = len(found.texts)
     sample = _sample(found.labels)
@@ -59,7 +59,7 @@ def print_training_plan(
         "memory_per_worker": min(memory_of_run(found.texts, found.unlabelled), memory),
         "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
     }
-    cluster.print_plan(plan, 1, seconds, run)
+    cluster.print_plan(plan, 1, seconds, common)
 
 
 def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
@@ -79,7 +79,12 @@ def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
 
 
 def print_experiment_plan(
-    experiment: Experiment, recipe: Recipe, seed: int, trainings: int | None, cluster: ClusterOptions, run: Run
+    experiment: Experiment,
+    recipe: Recipe,
+    seed: int,
+    trainings: int | None,
+    cluster: ClusterOptions,
+    common: CommonOptions,
 ) -> None:
     """Print the number of texts, the memory that a worker needs, and the training time, estimated from a sample.
 
@@ -89,7 +94,7 @@ def print_experiment_plan(
         seed: seed for the folds and for training.
         trainings: number of models to train; None if the time limit determines it.
         cluster: cluster to use.
-        run: options shared by all commands.
+        common: options shared by all commands.
     """
     total = len(experiment.texts)
     sample = experiment.sample(_SAMPLE, seed) if total > _SAMPLE else experiment
@@ -103,4 +108,4 @@ def print_experiment_plan(
         "models_to_train": "as many as the time allows" if trainings is None else trainings,
         "seconds_per_model": round(seconds, 1),
     }
-    cluster.print_plan(plan, trainings or 1, seconds * (trainings or 1), run)
+    cluster.print_plan(plan, trainings or 1, seconds * (trainings or 1), common)

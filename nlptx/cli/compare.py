@@ -13,7 +13,7 @@ import click
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_disagreements
 from nlptx.cli.inputs import check_names, check_not_an_input
-from nlptx.cli.options import BUNDLED, Run, run_options
+from nlptx.cli.options import BUNDLED, CommonOptions, common_options
 from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reading_checks import note_unused_options
@@ -49,7 +49,7 @@ _MIN_GROUPS, _FEW_GROUPS = 6, 10
 @option("--disagreements", type=PATH, metavar="FILE", help="Write the texts with different predictions to a table.")
 @report_option
 @reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
-@run_options(json_help="Print the comparison as one JSON object.")
+@common_options(json_help="Print the comparison as one JSON object.")
 def compare(
     inputs: tuple[str, ...],
     group: str | None,
@@ -57,7 +57,7 @@ def compare(
     disagreements: str | None,
     report: str | None,
     reading: ReadOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Test which of several models predicts best.
 
@@ -96,11 +96,13 @@ def compare(
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
-    found, seen, reading = _predictions(inputs, reading, run)
-    predictions = align(found, run.reporter.note)
-    note = run.reporter.note
+    found, seen, reading = _predictions(inputs, reading, common)
+    predictions = align(found, common.reporter.note)
+    note = common.reporter.note
     names = (
-        _texts_of_seeds(predictions[0], run) if group is None else group_values(group, predictions[0].documents, note)
+        _texts_of_seeds(predictions[0], common)
+        if group is None
+        else group_values(group, predictions[0].documents, note)
     )
     groups = None if names is None else group_numbers(names)
     comparison = compare_predictions(predictions, groups)
@@ -117,8 +119,8 @@ def compare(
 
         notes = [f"{source}: {SEEN[use]}" for source, use in seen.items() if use]
         write_comparison_page(report, comparison, predictions, inputs, notes, this_command("report.html"))
-        run.reporter.note(f"report -> {report}")
-    if run.json:
+        common.reporter.note(f"report -> {report}")
+    if common.json:
         result: dict[str, Any] = asdict(comparison) | {"differences": comparison.differences.tolist()}
         for pair, sentence in zip(result["pairs"], verdicts, strict=True):
             pair["verdict"] = sentence
@@ -129,15 +131,15 @@ def compare(
             ]
         print_json(result | {"seen_in": seen})
     else:
-        draw_comparison(comparison, verdicts, run.reporter)
-        draw_examples(predictions, show, run.reporter)
+        draw_comparison(comparison, verdicts, common.reporter)
+        draw_examples(predictions, show, common.reporter)
     for source, use in seen.items():
         if use:
-            run.reporter.note(f"note: {source}: {SEEN[use]}")
+            common.reporter.note(f"note: {source}: {SEEN[use]}")
 
 
 def _predictions(
-    inputs: tuple[str, ...], reading: ReadOptions, run: Run
+    inputs: tuple[str, ...], reading: ReadOptions, common: CommonOptions
 ) -> tuple[list[LabelledPredictions], dict[str, str | None], ReadOptions]:
     """Return the predictions of each model, and whether each nlptx model was trained or validated on the data.
 
@@ -162,7 +164,7 @@ def _predictions(
     after_models = len(sources) > 1 and not any(map(is_table, sources))
     is_data = last != BUNDLED and not is_model(last) and not has_predictions(last, reading, after_models=after_models)
     if is_data and has_predictions(last, reading):
-        run.reporter.note(
+        common.reporter.note(
             f"note: {last} is read as the labelled texts, so its column 'label' is not compared; to compare it too,"
             " rename it to 'predicted'"
         )
@@ -173,7 +175,7 @@ def _predictions(
     _check_that_data_is_last(inputs, distinct, is_data, reading)
     tables = [name for name in distinct if name != BUNDLED and is_table(name)]
     if len(sources) > 2 and tables == [last]:
-        run.reporter.note(
+        common.reporter.note(
             f"note: {last} contains predictions, which are compared with those of the models; to use only its texts and"
             " labels, remove or rename the columns with predictions"
         )
@@ -183,10 +185,10 @@ def _predictions(
     if not tables:
         if not is_data:
             raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
-        note_unused_options(run.reporter.note, [last])
-    data = read_labelled([last], reading, run.reporter.note, check_map=not tables) if is_data else None
+        note_unused_options(common.reporter.note, [last])
+    data = read_labelled([last], reading, common.reporter.note, check_map=not tables) if is_data else None
     found, found_labels = {}, set[str]()
-    read = partial(read_predictions, reading=reading, on_note=run.reporter.note, found_labels=found_labels)
+    read = partial(read_predictions, reading=reading, on_note=common.reporter.note, found_labels=found_labels)
     if data is None:  # use the texts of the first table with true labels; other tables may lack labels
         labelled = [name for name in tables if has_true_labels(name, reading)] or tables
         found = {name: read(name) for name in labelled}
@@ -196,11 +198,11 @@ def _predictions(
             found[name] = read(name, data=data)
     if tables:
         for note in label_map_notes(reading.label_map, found_labels | set(data.replaced)):
-            run.reporter.note(note)
+            common.reporter.note(note)
     seen = {name: seen_in(model, data) for name, model in models.items()}
-    with Workers(run.jobs, processes=True) as workers:
+    with Workers(common.jobs, processes=True) as workers:
         for name, model in models.items():
-            found[name] = predict_labelled(model, name, data, scorer(model, workers), run.reporter.note)
+            found[name] = predict_labelled(model, name, data, scorer(model, workers), common.reporter.note)
     return [found[name] for name in sources], seen, reading
 
 
@@ -238,11 +240,11 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
     return LabelledData(predictions.documents, labels, digest(predictions.documents))
 
 
-def _texts_of_seeds(predictions: LabelledPredictions, run: Run) -> list[str] | None:
+def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:
     """Return the text of each row if the table contains predictions for several seeds, otherwise None."""
     from nlptx.evaluation.groups import seeds_note, texts_of_seeds
 
     texts = texts_of_seeds(predictions.documents)
     if texts is not None:
-        run.reporter.note(seeds_note(texts, "the rows of a text are treated as dependent"))
+        common.reporter.note(seeds_note(texts, "the rows of a text are treated as dependent"))
     return texts

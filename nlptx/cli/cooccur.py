@@ -13,10 +13,10 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import (
-    Run,
+    CommonOptions,
+    common_options,
     memory_options,
     preset_option,
-    run_options,
     seed_option,
     settings_options,
     unless_given,
@@ -53,7 +53,7 @@ SPLITS = ("train", "unsup")
 @memory_options
 @reading_options(SPLITS)
 @cluster_options
-@run_options()
+@common_options()
 def cooccur(
     inputs: tuple[str, ...],
     output: str,
@@ -65,7 +65,7 @@ def cooccur(
     tmp_dir: str | None,
     reading: ReadOptions,
     cluster: ClusterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Count which words occur near each other.
 
@@ -84,7 +84,7 @@ def cooccur(
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, vocabulary)
-    note_unused_options(run.reporter.note, inputs)
+    note_unused_options(common.reporter.note, inputs)
     if vocabulary is not None and shard is None:
         raise click.UsageError("--vocabulary needs --shard I/N.")
     part = None
@@ -93,8 +93,8 @@ def cooccur(
 
         part = Shard.parse(shard)
         output = unless_given("output", output, f"part-{part.number}.npz")
-    stage = StageRun(run, output, (*inputs, vocabulary))
-    run.reporter.detail(f"settings: {settings.to_dict()}")
+    stage = StageRun(common, output, (*inputs, vocabulary))
+    common.reporter.detail(f"settings: {settings.to_dict()}")
     if cluster.address is not None:
         from nlptx.cli.cluster_cooccur import count_on_cluster
 
@@ -109,9 +109,9 @@ def cooccur(
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
-    corpus = Corpus(inputs, reading, run.reporter.note)
+    corpus = Corpus(inputs, reading, common.reporter.note)
     with MemoryBudget(memory, tmp_dir) as space:
-        with run.reporter.meter("reading") as meter, Workers(run.jobs, processes=True) as workers:
+        with common.reporter.meter("reading") as meter, Workers(common.jobs, processes=True) as workers:
 
             def blocks() -> Iterator[bytes]:
                 for block in corpus.blocks():
@@ -130,6 +130,6 @@ def cooccur(
                 return
             counts = count_corpus(blocks(), settings, space, workers)
         details = counts.details | about_corpus()
-        note_dropped_words(details, run.reporter.note)
+        note_dropped_words(details, common.reporter.note)
         container.write(output, dataclasses.replace(counts, details=details).to_artifact())
         stage.finish("counts", count_facts(details, len(counts.vocabulary), len(counts.matrix.columns)))

@@ -13,7 +13,7 @@ from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import NumberRange, Run, run_options
+from nlptx.cli.options import CommonOptions, NumberRange, common_options
 from nlptx.cli.out_of_fold import format_of_table, write_predictions
 from nlptx.cli.page_options import check_page, report_option, this_command
 from nlptx.cli.reporter import Reporter, print_json
@@ -48,7 +48,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
 @option("--min-accuracy", type=NumberRange(0, 1), help="Exit with code 5 if the mean accuracy is below X.")
 @experiment_options
 @cluster_options
-@run_options(json_help="Print the results as one JSON object.")
+@common_options(json_help="Print the results as one JSON object.")
 def crossvalidate(
     given: Given,
     seed: int,
@@ -58,7 +58,7 @@ def crossvalidate(
     min_accuracy: float | None,
     report: str | None,
     cluster: ClusterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Train and test on different parts of the data in turn.
 
@@ -99,22 +99,22 @@ def crossvalidate(
 
     keep_freed_memory()
     total, done = given.folds * seeds, 0
-    with Journal(predictions, resume, run.reporter.note) as journal:
+    with Journal(predictions, resume, common.reporter.note) as journal:
         try:
-            experiment, recipe, documents = read_experiment(given, run)
+            experiment, recipe, documents = read_experiment(given, common)
             if cluster.dry_run:
                 from nlptx.cli.cluster_training import print_experiment_plan
 
-                print_experiment_plan(experiment, recipe, seed, total, cluster, run)
+                print_experiment_plan(experiment, recipe, seed, total, cluster, common)
                 return
             with ExitStack() as stack:
                 run_folds = None
                 if cluster.address is not None:
                     from nlptx.cluster.experiments import folds_on
 
-                    workers = stack.enter_context(cluster.workers(predictions or STDOUT, [], run))
+                    workers = stack.enter_context(cluster.workers(predictions or STDOUT, [], common))
                     run_folds = folds_on(workers, experiment, recipe)
-                meter = stack.enter_context(run.reporter.meter("cross-validation"))
+                meter = stack.enter_context(common.reporter.meter("cross-validation"))
 
                 def show_progress(progress: Progress) -> None:
                     meter(
@@ -135,21 +135,23 @@ def crossvalidate(
                     experiment,
                     recipe,
                     seeds=range(seed, seed + seeds),
-                    workers=Workers(run.jobs, processes=True),
+                    workers=Workers(common.jobs, processes=True),
                     run_folds=run_folds,
                     journal=journal,
                     on_fold=show_fold,
                     on_progress=show_progress,
-                    on_note=run.reporter.note,
+                    on_note=common.reporter.note,
                 )
             if predictions is not None:
                 for name, free in write_predictions(predictions, result, documents).items():
-                    run.reporter.note(f"note: the input already has a column {name!r}, so the added column is {free!r}")
+                    common.reporter.note(
+                        f"note: the input already has a column {name!r}, so the added column is {free!r}"
+                    )
             if report is not None:
                 from nlptx.report.crossvalidation_page import write_crossvalidation_page
 
                 write_crossvalidation_page(report, result, documents, given.data, this_command("report.html"))
-                run.reporter.note(f"report -> {report}")
+                common.reporter.note(f"report -> {report}")
         except (KeyboardInterrupt, Terminated) as error:
             if journal.is_there and journal.path is not None:
                 kept = f"{done} of {total} folds are finished; --resume continues from {journal.path.name}"
@@ -157,10 +159,10 @@ def crossvalidate(
             raise
         journal.remove()
     seconds = round(time.perf_counter() - started, 3)
-    if run.json:
+    if common.json:
         print_json({"data": list(given.data), **_as_json(result), "seconds": seconds, "peak_memory_mb": peak_memory()})
     else:
-        _draw(result, run.reporter)
+        _draw(result, common.reporter)
     accuracy = result.spread()["accuracy"].mean
     if min_accuracy is not None and accuracy < min_accuracy:
         raise QualityGateError(f"the mean accuracy is {accuracy:.4f}, below --min-accuracy {min_accuracy:g}")

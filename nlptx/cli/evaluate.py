@@ -16,7 +16,7 @@ from nlptx.cli.conflicts import Conflict
 from nlptx.cli.evaluate_table import evaluate_table, is_table
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.options import BUNDLED, NumberRange, Run, model_option, run_options
+from nlptx.cli.options import BUNDLED, CommonOptions, NumberRange, common_options, model_option
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
 from nlptx.cli.precedence import is_typed
 from nlptx.cli.reading_checks import note_unused_options
@@ -57,7 +57,7 @@ _NEEDS_MODEL = Conflict(
 @report_option
 @cluster_options
 @reading_options(("test",), skip_bad=True, labelled=True, exclude=True, separator=True)
-@run_options(json_help="Print the report as one JSON object.")
+@common_options(json_help="Print the report as one JSON object.")
 def evaluate(
     data: tuple[str, ...],
     model: str | None,
@@ -69,7 +69,7 @@ def evaluate(
     report: str | None,
     cluster: ClusterOptions,
     reading: ReadOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Compare predictions with true labels.
 
@@ -109,7 +109,7 @@ def evaluate(
     check_page(report, [*data, model])
     if model is not None and is_table(model):
         check_names(*data, model, plot)
-        evaluate_table(data, model, min_accuracy, plot, by, label_order, report, reading, run)
+        evaluate_table(data, model, min_accuracy, plot, by, label_order, report, reading, common)
         return
     if model == "-" and not data:
         raise click.UsageError(
@@ -117,7 +117,7 @@ def evaluate(
         )
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
-    note_unused_options(run.reporter.note, data)
+    note_unused_options(common.reporter.note, data)
     import numpy as np
 
     from nlptx.classifier.coverage import CoverageCurve
@@ -146,20 +146,20 @@ def evaluate(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."
         )
     threshold = abstention.threshold(classifier)
-    read = read_labelled(data, with_separator(reading, classifier), run.reporter.note)
+    read = read_labelled(data, with_separator(reading, classifier), common.reporter.note)
     columns = {column: np.array(column_values(column, read.documents), object) for column in by}
     known_words = KnownWords()
-    with Workers(run.jobs, processes=True) as workers:
+    with Workers(common.jobs, processes=True) as workers:
         score_texts = scorer(classifier, workers)
         if cluster.address is not None:
             from nlptx.cli.cluster_evaluate import print_evaluation_plan, score_on_cluster
 
             if cluster.dry_run:
-                print_evaluation_plan([document.text for document in read.documents], classifier, cluster, run)
+                print_evaluation_plan([document.text for document in read.documents], classifier, cluster, common)
                 return
-            score_texts = partial(score_on_cluster, model=model, cluster=cluster, run=run)
+            score_texts = partial(score_on_cluster, model=model, cluster=cluster, common=common)
         predictions = predict_labelled(
-            classifier, model or BUNDLED, read, score_texts, run.reporter.note, on_scored=known_words.add
+            classifier, model or BUNDLED, read, score_texts, common.reporter.note, on_scored=known_words.add
         )
     confidence = np.where(predictions.known_words, predictions.confidence, 0.0)
     answered = (confidence >= threshold) & (predictions.known_words > 0) | (not abstention.is_given)
@@ -174,7 +174,7 @@ def evaluate(
     groups = {column: accuracy_by_group(names[answered].tolist(), kept.correct) for column, names in columns.items()}
     seen = seen_in(classifier, read)
     names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
-    if run.json:
+    if common.json:
         about_data = {
             "unknown_texts": known_words.unknown,
             "seen_in": seen,
@@ -188,9 +188,9 @@ def evaluate(
     else:
         if abstention.is_given:
             names["answered"] = f"{answered.mean():.2%} of {len(answered):,}, confidence at least {threshold:g}"
-        draw_report(names, measured, known_words.unknown, run.reporter)
-        draw_groups(groups, run.reporter)
-        draw_coverage(curve, run.reporter)
+        draw_report(names, measured, known_words.unknown, common.reporter)
+        draw_groups(groups, common.reporter)
+        draw_coverage(curve, common.reporter)
     if plot is not None:
         plot_evaluation(curve, kept.confidence, kept.correct, plot)
     if report is not None:
@@ -200,12 +200,12 @@ def evaluate(
         evaluation = Evaluation(
             predictions, measured, data, read.sha256, classifier, answered, groups, notes, this_command("report.html")
         )
-        with Workers(run.jobs, processes=True) as workers:
+        with Workers(common.jobs, processes=True) as workers:
             write_evaluation_page(report, evaluation, workers)
-        run.reporter.note(f"report -> {report}")
+        common.reporter.note(f"report -> {report}")
     for note in known_words.notes(_UNKNOWN):
-        run.reporter.note(note)
+        common.reporter.note(note)
     if seen:
-        run.reporter.note(f"note: {SEEN[seen]}")
+        common.reporter.note(f"note: {SEEN[seen]}")
     if min_accuracy is not None and measured.accuracy < min_accuracy:
         raise QualityGateError(f"the accuracy is {measured.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")

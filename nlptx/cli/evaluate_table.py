@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.abstention import draw_coverage
 from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, groups_as_json
-from nlptx.cli.options import Run
+from nlptx.cli.options import CommonOptions
 from nlptx.cli.page_options import this_command
 from nlptx.cli.reporter import print_json
 from nlptx.corpus.document import ReadOptions
@@ -51,7 +51,7 @@ def evaluate_table(
     label_order: str,
     page: str | None,
     reading: ReadOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Evaluate a table of predictions, and print the report.
 
@@ -64,7 +64,7 @@ def evaluate_table(
         label_order: "none" if numeric labels are only names, otherwise "auto".
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.
-        run: options shared by all commands.
+        common: options shared by all commands.
 
     Raises:
         click.UsageError: ``plot`` is set, but the table contains no confidences.
@@ -76,16 +76,18 @@ def evaluate_table(
     from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
 
-    read = read_labelled(data, reading, run.reporter.note, check_map=False) if data else None
-    found = read_predictions(path, reading, run.reporter.note, read)
+    read = read_labelled(data, reading, common.reporter.note, check_map=False) if data else None
+    found = read_predictions(path, reading, common.reporter.note, read)
     if label_order == "none":
         found = replace(found, is_ordered=False)
     elif _is_default("label_order") and _has_numeric_order(found):
-        run.reporter.note(f"{path}: numeric labels are treated as ordered; if they are names, use --label-order none")
+        common.reporter.note(
+            f"{path}: numeric labels are treated as ordered; if they are names, use --label-order none"
+        )
     notes = []
     if (texts := texts_of_seeds(found.documents)) is not None:
         notes.append(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))
-        run.reporter.note(notes[0])
+        common.reporter.note(notes[0])
     if plot is not None:
         from nlptx.plots import check_picture_path
 
@@ -97,7 +99,7 @@ def evaluate_table(
     groups = {column: accuracy_by_group(column_values(column, found.documents), found.correct) for column in by}
     inputs = list(data) or [path]
     names = {"model": path, "data": inputs, "seed": None}
-    if run.json:
+    if common.json:
         points = None if curve is None else [point._asdict() for point in curve.table()]
         print_json(
             names
@@ -106,10 +108,10 @@ def evaluate_table(
             | {"unanswered_texts": found.unanswered, "coverage_curve": points, "aurc": curve.aurc if curve else None}
         )
     else:
-        draw_report(names, report, 0, run.reporter)
-        draw_groups(groups, run.reporter)
+        draw_report(names, report, 0, common.reporter)
+        draw_groups(groups, common.reporter)
         if curve is not None:
-            draw_coverage(curve, run.reporter)
+            draw_coverage(curve, common.reporter)
     if plot is not None and curve is not None and found.confidence is not None:
         from nlptx.plots import plot_evaluation
 
@@ -121,6 +123,6 @@ def evaluate_table(
         command = this_command("report.html")
         evaluation = Evaluation(found, report, inputs, sha256, groups=groups, notes=notes, command=command)
         write_evaluation_page(page, evaluation)
-        run.reporter.note(f"report -> {page}")
+        common.reporter.note(f"report -> {page}")
     if min_accuracy is not None and report.accuracy < min_accuracy:
         raise QualityGateError(f"the accuracy is {report.accuracy:.4f}, below --min-accuracy {min_accuracy:g}")

@@ -13,7 +13,7 @@ from nlptx.cli.command import PATH, option
 from nlptx.cli.config import config_option, note_ignored
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.one_step import OneStep
-from nlptx.cli.options import Run, effort_option, preset_option, seed_option, settings_options
+from nlptx.cli.options import CommonOptions, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
@@ -107,19 +107,19 @@ def experiment_options(function: Function) -> Function:
     return wrapped
 
 
-def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Document]]:
+def read_experiment(given: Given, common: CommonOptions) -> tuple[Experiment, Recipe, list[Document]]:
     """Return the experiment, the settings of its models, and the document of each text.
 
     Raises:
         DataError, ArtifactError: a file cannot be used.
         click.UsageError: options contradict each other.
     """
-    note_unused_options(run.reporter.note, given.data, *given.unlabelled)
-    run.reporter.detail(f"settings: {given.settings.to_dict()}")
+    note_unused_options(common.reporter.note, given.data, *given.unlabelled)
+    common.reporter.detail(f"settings: {given.settings.to_dict()}")
     context = click.get_current_context()
     used = {str(parameter.name) for parameter in context.command.params}
-    note_ignored(context, run.reporter, "train", used | _WITHOUT_EFFECT)
-    one_step = OneStep(context, run.reporter) if given.embeddings is given.start is None else None
+    note_ignored(context, common.reporter, "train", used | _WITHOUT_EFFECT)
+    one_step = OneStep(context, common.reporter) if given.embeddings is given.start is None else None
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
     from nlptx.errors import DataError
@@ -127,7 +127,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
     from nlptx.experiments.experiment import Experiment, Recipe
 
     lexicon = read_lexicon(given.lexicon) if given.lexicon else {}
-    with run.reporter.meter("reading") as meter:
+    with common.reporter.meter("reading") as meter:
         vectors = load_vectors(given.embeddings) if given.embeddings else None
         start = load_start(given.start, given.settings) if given.start else None
         reading = given.reading if start is None else with_separator(given.reading, start)
@@ -137,7 +137,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
             (),
             reading,
             on_document=lambda documents: meter(None, f"{documents:,} texts"),
-            on_note=run.reporter.note,
+            on_note=common.reporter.note,
             keep_documents=True,
         )
     made: Embeddings | OwnEmbeddings | None = vectors
@@ -152,7 +152,7 @@ def read_experiment(given: Given, run: Run) -> tuple[Experiment, Recipe, list[Do
         texts=[document.text for document in documents],
         labels=[found.labels[row] for row in kept],  # type: ignore[arg-type]
         folds=given.folds,
-        groups=None if given.group is None else group_values(given.group, documents, run.reporter.note),
+        groups=None if given.group is None else group_values(given.group, documents, common.reporter.note),
         shuffle=given.shuffle,
         weights=None if found.weights is None else [document.weight for document in documents],
         unlabelled=found.unlabelled,

@@ -16,7 +16,7 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.conflicts import Conflict
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, format_of_name, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
-from nlptx.cli.options import Run, model_option, run_options
+from nlptx.cli.options import CommonOptions, common_options, model_option
 from nlptx.cli.precedence import is_typed, with_origin
 from nlptx.cli.prediction_format import format_options
 from nlptx.cli.reading_checks import note_unused_options
@@ -64,7 +64,7 @@ _NEEDS_JSON = "{} needs JSON output, but {} asks for another format."
     help="Add the complete attention matrices to the JSON output.",
 )
 @reading_options(("test",), skip_bad=True)
-@run_options(json_help="The same as --format jsonl.")
+@common_options(json_help="The same as --format jsonl.")
 def explain(
     words: tuple[str, ...],
     input: tuple[str, ...],
@@ -76,7 +76,7 @@ def explain(
     pairs: int,
     attention: bool,
     reading: ReadOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Show how much each word of a text contributes to its label, and how much attention the word gets.
 
@@ -108,19 +108,19 @@ def explain(
     text = " ".join(words) if words else None
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
-    layout = choose_format(format, run.json, output)
+    layout = choose_format(format, common.json, output)
     if attention and layout != "jsonl":
         name = with_origin(click.get_current_context(), "attention")
         raise click.UsageError(f"{name} needs JSON output; add --json.")
     if input:
-        note_unused_options(run.reporter.note, input)
+        note_unused_options(common.reporter.note, input)
     else:
         _check_no_reading_options("all of standard input is one text" if text is None else "the arguments are the text")
     if text is None and not input:
         text = _standard_input(reading.encoding_errors)
     elif text is not None and os.path.isfile(text):
         command = f"nlptx explain --input {shlex.quote(text)}"
-        run.reporter.note(f"note: {text} is explained as a text; to explain the contents of the file, run {command}")
+        common.reporter.note(f"note: {text} is explained as a text; to explain the contents of the file, run {command}")
     from nlptx.classifier.model import Model
 
     classifier = Model.load(model)
@@ -129,15 +129,15 @@ def explain(
     work = partial(_explained, classifier, label=chosen, top=top, pairs=pairs, attention=attention)
     if text is not None:
         explained = work("", text)
-        with open_writer(output, layout, run.reporter) as writer:
+        with open_writer(output, layout, common.reporter) as writer:
             writer.write(explained)
         return
     if chosen is not None:
         from nlptx.classifier.label_types import find_label
 
         find_label(chosen, classifier.labels)
-    with open_writer(output, layout, run.reporter) as writer:
-        _explain_all(work, input, reading, writer, run)
+    with open_writer(output, layout, common.reporter) as writer:
+        _explain_all(work, input, reading, writer, common)
 
 
 def _explained(
@@ -170,7 +170,11 @@ def _explained(
 
 
 def _explain_all(
-    work: partial[ExplainedText], inputs: tuple[str, ...], reading: ReadOptions, writer: ExplanationWriter, run: Run
+    work: partial[ExplainedText],
+    inputs: tuple[str, ...],
+    reading: ReadOptions,
+    writer: ExplanationWriter,
+    common: CommonOptions,
 ) -> None:
     """Explain all texts of the inputs, in order and in bounded memory."""
     from nlptx.corpus.corpus import Corpus
@@ -178,13 +182,13 @@ def _explain_all(
     from nlptx.runtime.prefetch import prefetch
     from nlptx.runtime.workers import Pause, Workers
 
-    corpus = Corpus(inputs, reading, run.reporter.note)
+    corpus = Corpus(inputs, reading, common.reporter.note)
     pairs = ((document.where, document.text) for document in documents_with_text(corpus))
 
     def explain_group(group: list[tuple[str, str]]) -> list[ExplainedText]:
         return [work(where, text) for where, text in group]
 
-    with Workers(run.jobs, processes=True) as workers, closing(prefetch(pairs, _BATCH)) as groups:
+    with Workers(common.jobs, processes=True) as workers, closing(prefetch(pairs, _BATCH)) as groups:
         items: Iterator[tuple[None, list[tuple[str, str]]] | Pause] = (
             group if isinstance(group, Pause) else (None, list(zip(*group, strict=True))) for group in groups
         )

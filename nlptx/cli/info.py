@@ -12,7 +12,7 @@ from nlptx.cli.abstention import attainable_errors
 from nlptx.cli.charts import curve
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import BUNDLED, Run, run_options
+from nlptx.cli.options import BUNDLED, CommonOptions, common_options
 from nlptx.cli.reporter import print_json
 from nlptx.training.history import best_measures, has_epochs, loss_curve, reason_for_best
 
@@ -35,8 +35,8 @@ _MAX_THRESHOLDS = 20
     metavar="FILE",
     help="Draw the loss curve of a model, or a map of word vectors, as .png, .svg or .pdf (needs nlptx[plot]).",
 )
-@run_options(json_help="Print one JSON object.")
-def info(artifact: str | None, plot: str | None, run: Run) -> None:
+@common_options(json_help="Print one JSON object.")
+def info(artifact: str | None, plot: str | None, common: CommonOptions) -> None:
     """Describe a file that nlptx wrote: its settings, its contents, and the commands that reproduce it.
 
     \b
@@ -83,10 +83,10 @@ def info(artifact: str | None, plot: str | None, run: Run) -> None:
         raise click.UsageError(
             "--plot draws the loss curve of a model or a map of word vectors; this artifact contains neither."
         )
-    if run.json:
+    if common.json:
         print_json({**found.header, "details": _details_as_json(found), "sizes": sizes, "commands": commands})
         return
-    _draw(artifact, found, sizes, headers, commands, run)
+    _draw(artifact, found, sizes, headers, commands, common)
 
 
 def _draw(
@@ -95,11 +95,11 @@ def _draw(
     sizes: dict[str, list[int]],
     headers: list[dict[str, Any]],
     commands: list[str],
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     from nlptx.classifier.abstention import ErrorCurve
 
-    reporter = run.reporter
+    reporter = common.reporter
     plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict | None)}
     words = [("words", sizes["word_counts"][0])] if "word_counts" in sizes else []
     facts = [("kind", found.kind), *words, *plain.items(), ("seed", str(found.seed))]
@@ -127,7 +127,7 @@ def _draw(
         reporter.facts(path, facts)
     reporter.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
     if found.kind == "model" and found.details["history"]:
-        _draw_history(found.details["history"], run)
+        _draw_history(found.details["history"], common)
     reporter.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
     digests = []
     for header in headers:
@@ -208,15 +208,17 @@ def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from zip_longest([name.replace("_", " ")], lines, fillvalue="")
 
 
-def _draw_history(history: dict[str, Any], run: Run) -> None:
+def _draw_history(history: dict[str, Any], common: CommonOptions) -> None:
     for warning in history.get("warnings", []):
-        run.reporter.facts("warning", [("", warning)])
+        common.reporter.facts("warning", [("", warning)])
     measures = ("valid_loss", "valid_accuracy", "loss", "accuracy")
     if not has_epochs(history):
         found = best_measures(history)
         shown = [name for name in measures if name in found]
         if shown:
-            run.reporter.table("results", [name.replace("_", " ") for name in shown], [[found[name] for name in shown]])
+            common.reporter.table(
+                "results", [name.replace("_", " ") for name in shown], [[found[name] for name in shown]]
+            )
         return
     kept = f"kept: {reason_for_best(history)}"
     rows = [
@@ -228,6 +230,6 @@ def _draw_history(history: dict[str, Any], run: Run) -> None:
         for epoch in history["epochs"]
     ]
     header = ("epoch", *(name.replace("_", " ") for name in measures), "")
-    run.reporter.table("training", header, rows)
+    common.reporter.table("training", header, rows)
     if history["curve"]:
-        run.reporter.drawing("training loss over steps", curve(loss_curve(history), run.reporter.width))
+        common.reporter.drawing("training loss over steps", curve(loss_curve(history), common.reporter.width))

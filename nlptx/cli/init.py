@@ -10,7 +10,7 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, run_options
+from nlptx.cli.options import CommonOptions, common_options
 from nlptx.cli.reading_options import label_map_option, label_separator_option
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
 @label_map_option
 @label_separator_option
-@run_options(json_help="Print the names of the files as one JSON object.", computes=False)
+@common_options(json_help="Print the names of the files as one JSON object.", computes=False)
 def init(
     folder: str,
     train: str,
@@ -34,7 +34,7 @@ def init(
     label_column: str,
     map: tuple[str, ...],
     label_separator: str | None,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Create an experiment: a folder with a Makefile and settings files.
 
@@ -64,19 +64,19 @@ def init(
         label_separator=label_separator,
     )
     if is_same_file(train, test) and os.path.isfile(train) and not is_archive(train):
-        run.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too good")
+        common.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too good")
     for name, splits in ((train, SPLITS), (test, ("test",))):
         _check_first_row(name, replace(options, splits=splits))
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
     reading += [word for pair in map for word in ("--map", pair)]
     reading += [] if label_separator is None else ["--label-separator", label_separator]
-    paths = [str(path) for path in write_experiment(folder, train, test, reading, run.jobs)]
-    if run.json:
+    paths = [str(path) for path in write_experiment(folder, train, test, reading, common.jobs)]
+    if common.json:
         print_json({"output": folder, "files": paths})
         return
-    run.reporter.note(f"wrote {', '.join(paths)}")
-    run.reporter.note(f"next: edit {folder}/settings/candidate.toml, then run make -C {folder}")
+    common.reporter.note(f"wrote {', '.join(paths)}")
+    common.reporter.note(f"next: edit {folder}/settings/candidate.toml, then run make -C {folder}")
 
 
 def _check_first_row(path: str, reading: ReadOptions) -> None:

@@ -6,7 +6,7 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import Run, memory_options, run_options, unless_given
+from nlptx.cli.options import CommonOptions, common_options, memory_options, unless_given
 from nlptx.cli.stage_facts import count_facts
 from nlptx.cli.stage_run import StageRun, artifact_option
 
@@ -16,8 +16,10 @@ from nlptx.cli.stage_run import StageRun, artifact_option
 @artifact_option("cooccur.npz", "File for the counts; - for standard output.")
 @option("--words-only", is_flag=True, help="Write only the word list of all parts, for nlptx cooccur --vocabulary.")
 @memory_options
-@run_options()
-def merge(parts: tuple[str, ...], output: str, words_only: bool, memory: int, tmp_dir: str | None, run: Run) -> None:
+@common_options()
+def merge(
+    parts: tuple[str, ...], output: str, words_only: bool, memory: int, tmp_dir: str | None, common: CommonOptions
+) -> None:
     """Add up counts that nlptx cooccur --shard made in parts.
 
     \b
@@ -35,7 +37,7 @@ def merge(parts: tuple[str, ...], output: str, words_only: bool, memory: int, tm
     check_names(*parts)
     if words_only:
         output = unless_given("output", output, "words.npz")
-    stage = StageRun(run, output, parts)
+    stage = StageRun(common, output, parts)
     from nlptx.artifacts import container
     from nlptx.cooccurrence.merge_parts import merge_parts, merge_words
     from nlptx.io.spill import MemoryBudget
@@ -44,7 +46,7 @@ def merge(parts: tuple[str, ...], output: str, words_only: bool, memory: int, tm
 
     keep_freed_memory()
     with MemoryBudget(memory, tmp_dir) as space:
-        with run.reporter.meter("merging") as meter, Workers(run.jobs, processes=True) as workers:
+        with common.reporter.meter("merging") as meter, Workers(common.jobs, processes=True) as workers:
 
             def show(number: int) -> None:
                 meter(number / len(parts), f"{number:,} of {len(parts):,} parts")

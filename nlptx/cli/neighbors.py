@@ -10,7 +10,7 @@ import click
 
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
-from nlptx.cli.options import BUNDLED, Run, run_options
+from nlptx.cli.options import BUNDLED, CommonOptions, common_options
 from nlptx.cli.reporter import print_json
 from nlptx.cli.start import load_vectors
 from nlptx.errors import DataError
@@ -37,8 +37,8 @@ _NAMED = 3
 )
 @option("--analogy", is_flag=True, help="Given three words a b c, find d such that a is to b as c is to d.")
 @option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="Number of words to show.")
-@run_options(json_help="Print one JSON object.")
-def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int, run: Run) -> None:
+@common_options(json_help="Print one JSON object.")
+def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int, common: CommonOptions) -> None:
     """Show the words nearest to a word, by the cosine of their vectors.
 
     \b
@@ -72,17 +72,17 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
         if analogy:
             found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
         else:
-            found = {word: _nearest(vectors, word, top, run, where) for word, where in given}
+            found = {word: _nearest(vectors, word, top, common, where) for word, where in given}
     except DataError as error:
         if model is None:
             error.hint = "The word vectors of the bundled model were used; -m FILE uses others."
         raise
-    if run.json:
+    if common.json:
         estimated = {name for name in found if not analogy and name not in vectors}
         print_json({name: _as_json(rows, estimated=name in estimated) for name, rows in found.items()})
         return
     for name, rows in found.items():
-        run.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
+        common.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
 
 
 def _standard_input() -> Iterator[tuple[str, str]]:
@@ -101,7 +101,7 @@ def _standard_input() -> Iterator[tuple[str, str]]:
         raise
 
 
-def _nearest(vectors: Embeddings, word: str, top: int, run: Run, where: str) -> list[tuple[str, float]]:
+def _nearest(vectors: Embeddings, word: str, top: int, common: CommonOptions, where: str) -> list[tuple[str, float]]:
     """Return the nearest words and their cosines; if the word is unknown, those of the vector that is estimated.
 
     If the vector cannot be estimated, the error is reported as a note if the word is from standard input.
@@ -110,7 +110,7 @@ def _nearest(vectors: Embeddings, word: str, top: int, run: Run, where: str) -> 
         vectors: word vectors.
         word: word to look up.
         top: number of words.
-        run: options shared by all commands.
+        common: options shared by all commands.
         where: position on standard input; empty if the word is an argument.
     """
     if word in vectors:
@@ -120,10 +120,12 @@ def _nearest(vectors: Embeddings, word: str, top: int, run: Run, where: str) -> 
     except DataError as error:
         if not where:
             raise
-        run.reporter.note(f"note: {where}: {error.message}")
+        common.reporter.note(f"note: {where}: {error.message}")
         return []
     named = ", ".join(similar[:_NAMED]) + (", ..." if len(similar) > _NAMED else "")
-    run.reporter.note(f"note: {word!r} is unknown; its vector is estimated from words with a similar spelling: {named}")
+    common.reporter.note(
+        f"note: {word!r} is unknown; its vector is estimated from words with a similar spelling: {named}"
+    )
     return nearest
 
 

@@ -37,7 +37,7 @@ class NumberRange(click.FloatRange):
 
 
 @dataclass(frozen=True)
-class Run:
+class CommonOptions:
     """Values of the options that every command has: the reporter, the number of jobs, and whether to print JSON."""
 
     reporter: Reporter
@@ -45,10 +45,10 @@ class Run:
     json: bool
 
 
-def run_options(
+def common_options(
     *, json_help: str = "Print the summary as one JSON object on standard output.", computes: bool = True
 ) -> Callable[[Function], Function]:
-    """Add the options that every command has; the command receives their values as ``run``.
+    """Add the options that every command has; the command receives their values as ``common``.
 
     Args:
         json_help: help text of ``--json``.
@@ -70,13 +70,13 @@ def run_options(
         def wrapped(
             *args: Any, json: bool, jobs: int | None, quiet: bool, verbose: bool, no_color: bool, **kwargs: Any
         ) -> Any:
-            run = Run(Reporter(quiet, verbose, not no_color), jobs, json)
+            common = CommonOptions(Reporter(quiet, verbose, not no_color), jobs, json)
             if computes:
                 from nlptx.runtime.workers import default_jobs
 
                 # Load BLAS now, because later the data may leave too little memory for it.
                 load_blas("numpy", 1 + (jobs or default_jobs()))
-            return function(*args, run=run, **kwargs)
+            return function(*args, common=common, **kwargs)
 
         return wrapped
 

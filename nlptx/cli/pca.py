@@ -9,10 +9,10 @@ from nlptx.cli.command import PATH, command
 from nlptx.cli.config import config_option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import (
-    Run,
+    CommonOptions,
+    common_options,
     memory_options,
     preset_option,
-    run_options,
     seed_option,
     settings_options,
 )
@@ -36,7 +36,7 @@ _SHOWN = 8
 @seed_option
 @memory_options
 @cluster_options
-@run_options()
+@common_options()
 def pca(
     counts: str,
     output: str,
@@ -45,7 +45,7 @@ def pca(
     memory: int,
     tmp_dir: str | None,
     cluster: ClusterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Turn co-occurrence counts into word vectors, with PCA by power iteration and deflation.
 
@@ -61,16 +61,16 @@ def pca(
     transformed counts.
     """
     check_names(counts)
-    stage = StageRun(run, output, [counts])
-    run.reporter.detail(f"settings: {settings.to_dict()}")
+    stage = StageRun(common, output, [counts])
+    common.reporter.detail(f"settings: {settings.to_dict()}")
     if cluster.address is not None and counts == "-":
         raise SettingsError("the workers of a cluster cannot read standard input", hint="Use a file.")
     if cluster.dry_run:
         from nlptx.cli.cluster_pca import print_pca_plan
 
-        print_pca_plan(cluster, counts, settings, run)
+        print_pca_plan(cluster, counts, settings, common)
         return
-    with run.reporter.meter("components") as meter:
+    with common.reporter.meter("components") as meter:
 
         def on_round(found: int, residual: float) -> None:
             state = f"{found} of {settings.components}, largest residual {residual:.1e}"
@@ -86,17 +86,17 @@ def pca(
                 counts,
                 settings,
                 seed=seed,
-                jobs=run.jobs,
+                jobs=common.jobs,
                 memory=memory,
                 tmp_dir=tmp_dir,
                 on_round=on_round,
-                on_note=run.reporter.note,
+                on_note=common.reporter.note,
             )
         else:
             from nlptx.cluster.pca import fit_on
 
-            with cluster.workers(output, [counts], run, chosen=tmp_dir) as workers:
-                note = run.reporter.note
+            with cluster.workers(output, [counts], common, chosen=tmp_dir) as workers:
+                note = common.reporter.note
                 embeddings = fit_on(
                     workers, counts, settings, seed, memory=memory, on_step=on_step, on_round=on_round, on_note=note
                 )
@@ -104,10 +104,10 @@ def pca(
     rows = list(
         zip(embeddings.eigenvalues.tolist(), embeddings.explained.tolist(), embeddings.residuals.tolist(), strict=True)
     )
-    if not stage.run.json and not run.reporter.quiet:
+    if not stage.common.json and not common.reporter.quiet:
         shown = [(number, *row) for number, row in enumerate(rows, start=1)]
         shown = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], shown[-1]]
-        run.reporter.table(
+        common.reporter.table(
             "principal components", ("component", "eigenvalue", "explained", "residual"), shown, stderr=True
         )
     stage.finish(

@@ -13,7 +13,7 @@ from nlptx.cli.abstention import Abstention, abstention_options, coverage_note
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
-from nlptx.cli.options import Run, model_option, run_options
+from nlptx.cli.options import CommonOptions, common_options, model_option
 from nlptx.cli.prediction_format import FORMATS, choose_format, format_of_name, format_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
@@ -59,7 +59,7 @@ _PRIOR_AND_MAX_ERROR = (
 )
 @reading_options(("test",), skip_bad=True)
 @cluster_options
-@run_options(json_help="The same as --format jsonl.")
+@common_options(json_help="The same as --format jsonl.")
 def predict(
     inputs: tuple[str, ...],
     model: str | None,
@@ -71,7 +71,7 @@ def predict(
     abstention: Abstention,
     reading: ReadOptions,
     cluster: ClusterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Predict the label of each text, with a confidence and, if the labels have an order, a score from -1 to 1.
 
@@ -106,8 +106,8 @@ def predict(
     check_names(*inputs, model)
     check_names(output)
     _check_exist(inputs)
-    note_unused_options(run.reporter.note, inputs)
-    layout = choose_format(format, run.json, output)
+    note_unused_options(common.reporter.note, inputs)
+    layout = choose_format(format, common.json, output)
     # If a table is the only input, the output may overwrite it, because the output is a copy with added columns. With
     # --skip-bad, it would lack the rows that are left out.
     replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl") and not reading.skip_bad
@@ -122,26 +122,26 @@ def predict(
     writing = WriterOptions(details, csv_safe, threshold, prior)
     scored: ScoredTexts | None
     if cluster.address is None:
-        scored = _score(inputs, output, layout, classifier, reading, writing, run)
+        scored = _score(inputs, output, layout, classifier, reading, writing, common)
     else:
         from nlptx.cli.cluster_predict import score_on_cluster
 
-        scored = score_on_cluster(cluster, inputs, output, layout, model, reading, writing, run)
+        scored = score_on_cluster(cluster, inputs, output, layout, model, reading, writing, common)
     if scored is None:
         return
     for name, free in scored.renamed.items():
-        run.reporter.note(f"note: the input already has a column {name!r}, so the prediction is written to {free!r}")
+        common.reporter.note(f"note: the input already has a column {name!r}, so the prediction is written to {free!r}")
     if left_out := scored.left_out.note():
-        run.reporter.note(left_out)
+        common.reporter.note(left_out)
     frequencies = "the label frequencies in the training data"
     labelled = prior and _prior_confidence(classifier) >= threshold
     consequence = (
         f"labelled according to {frequencies}" if labelled else f"labelled ?, with {frequencies} as probabilities"
     )
     for note in scored.known_words.notes(consequence):
-        run.reporter.note(note)
+        common.reporter.note(note)
     if abstention.is_given:
-        run.reporter.note(coverage_note(scored.answered, scored.texts, threshold))
+        common.reporter.note(coverage_note(scored.answered, scored.texts, threshold))
 
 
 def _prior_confidence(model: Model) -> float:
@@ -157,7 +157,7 @@ def _score(
     model: Model,
     reading: ReadOptions,
     writing: WriterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> ScoredTexts:
     """Score the texts on this machine."""
     from nlptx.cli.outputs import open_output
@@ -167,9 +167,9 @@ def _score(
     from nlptx.runtime.workers import Workers
 
     live = output == STDOUT
-    with open_output(output) as file, Workers(run.jobs, processes=True) as workers:
+    with open_output(output) as file, Workers(common.jobs, processes=True) as workers:
         rows = PredictionWriter(file, layout, model, writing, live=live, terminal=live and sys.stdout.isatty())
-        return score_corpus(Corpus(inputs, reading, run.reporter.note), model, rows, workers)
+        return score_corpus(Corpus(inputs, reading, common.reporter.note), model, rows, workers)
 
 
 def _check_exist(inputs: tuple[str, ...]) -> None:

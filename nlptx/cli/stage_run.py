@@ -12,7 +12,7 @@ import click
 
 from nlptx.cli.conflicts import Conflict
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import Function, Run, output_option
+from nlptx.cli.options import CommonOptions, Function, output_option
 from nlptx.cli.reporter import print_json
 from nlptx.io.output_path import STDOUT, check_writable
 
@@ -32,7 +32,7 @@ class StageRun:
     """Checks the output of a stage at the start, measures its time, and prints a summary at the end.
 
     Args:
-        run: options shared by all commands.
+        common: options shared by all commands.
         output: path of the artifact, or ``-`` for standard output.
         inputs: paths of the inputs; None for an input that was not given.
 
@@ -42,7 +42,7 @@ class StageRun:
         OutputError: the output cannot be written.
     """
 
-    def __init__(self, run: Run, output: str, inputs: Iterable[str | None]) -> None:
+    def __init__(self, common: CommonOptions, output: str, inputs: Iterable[str | None]) -> None:
         if output == STDOUT and sys.stdout.isatty():
             raise click.UsageError(
                 "an artifact is not written to a terminal; use -o FILE, or pipe it to another command."
@@ -51,21 +51,21 @@ class StageRun:
         if output.lower().endswith(_OTHER_FORMATS):
             raise click.UsageError(f"{output} would contain an artifact, which is an .npz file; name it *.npz.")
         check_writable(output)
-        self.run = run
+        self.common = common
         self.output = output
         self.started = time.perf_counter()
 
     def finish(self, title: str, facts: dict[str, Any]) -> None:
         """Print a summary: as JSON on standard output, or as a table on standard error."""
         facts = {**facts, "seconds": round(time.perf_counter() - self.started, 3), "peak_memory_mb": peak_memory()}
-        if self.run.json:
+        if self.common.json:
             print_json({"output": self.output, **facts})
         else:
             facts = {name: _shortened(value) if name == "labels" else value for name, value in facts.items()}
             shown = {
                 name.replace("_", " "): value for name, value in facts.items() if not isinstance(value, list | dict)
             }
-            self.run.reporter.summary(f"{title} -> {self.output}", shown.items())
+            self.common.reporter.summary(f"{title} -> {self.output}", shown.items())
 
 
 def _shortened(labels: list[str]) -> str:

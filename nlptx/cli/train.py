@@ -16,12 +16,12 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.model_card import read_card
 from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import (
+    CommonOptions,
     NumberRange,
-    Run,
+    common_options,
     effort_option,
     memory_options_in,
     preset_option,
-    run_options,
     seed_option,
     settings_options,
 )
@@ -105,7 +105,7 @@ if TYPE_CHECKING:
 @memory_options_in("Data")
 @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
 @partial(cluster_options, group="Training")
-@run_options()
+@common_options()
 def train(
     data: tuple[str, ...],
     embeddings: str | None,
@@ -123,7 +123,7 @@ def train(
     tmp_dir: str | None,
     cluster: ClusterOptions,
     reading: ReadOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Fit a classifier on labelled text: a table, or a folder or archive with a sub-folder per label.
 
@@ -135,17 +135,17 @@ def train(
     origin = start if embeddings is None else embeddings
     given = tuple(path for path in (*data, origin, *unlabelled, *valid, lexicon) if path is not None)
     check_names(*given)
-    note_unused_options(run.reporter.note, data, *unlabelled, *valid)
-    stage = StageRun(run, output, (*given, card, reading.exclude))
-    run.reporter.detail(f"settings: {settings.to_dict()}")
+    note_unused_options(common.reporter.note, data, *unlabelled, *valid)
+    stage = StageRun(common, output, (*given, card, reading.exclude))
+    common.reporter.detail(f"settings: {settings.to_dict()}")
     context = click.get_current_context()
-    one_step = OneStep(context, run.reporter) if origin is None else None
+    one_step = OneStep(context, common.reporter) if origin is None else None
     stop = context.ensure_object(StopSignal)
 
     def stop_requested() -> bool:
         if not stop.requested():
             return False
-        run.reporter.note("stopping: validating and saving the model; press Ctrl-C again to end without saving")
+        common.reporter.note("stopping: validating and saving the model; press Ctrl-C again to end without saving")
         return True
 
     checkpoint: Checkpoint | None = None
@@ -156,12 +156,12 @@ def train(
         from nlptx.training.fit import fit
 
         with (
-            Checkpoint(output, checkpoint_minutes, resume, run.reporter.note) as checkpoint,
+            Checkpoint(output, checkpoint_minutes, resume, common.reporter.note) as checkpoint,
             MemoryBudget(memory, tmp_dir) as budget,
         ):
             kept_card = read_card(card) if card else {}
             entries = read_lexicon(lexicon) if lexicon else None
-            with run.reporter.meter("reading") as meter:
+            with common.reporter.meter("reading") as meter:
                 meter(None, "word vectors" if embeddings else "")
                 vectors = load_vectors(embeddings) if embeddings else None
                 model_before = load_start(start, settings) if start else None
@@ -172,18 +172,18 @@ def train(
                     valid,
                     reading,
                     on_document=lambda documents: meter(None, f"{documents:,} texts"),
-                    on_note=run.reporter.note,
+                    on_note=common.reporter.note,
                     budget=budget,
                 )
             made = one_step.embeddings(settings.epochs, found.left_out, found.corpus) if one_step else vectors
             if cluster.dry_run:
                 from nlptx.cli.cluster_training import print_training_plan
 
-                print_training_plan(found, made, model_before, settings, seed, memory, cluster, run)
+                print_training_plan(found, made, model_before, settings, seed, memory, cluster, common)
                 return
-            here = nullcontext(Workers(run.jobs, processes=True))
-            chosen = here if cluster.address is None else cluster.workers(output, [], run)
-            with chosen as workers, run.reporter.meter("training") as meter:
+            here = nullcontext(Workers(common.jobs, processes=True))
+            chosen = here if cluster.address is None else cluster.workers(output, [], common)
+            with chosen as workers, common.reporter.meter("training") as meter:
                 model = fit(
                     found.texts,
                     found.labels,
@@ -198,7 +198,7 @@ def train(
                     seed=seed,
                     jobs=workers,
                     on_progress=lambda progress: show(progress, meter),
-                    on_note=run.reporter.note,
+                    on_note=common.reporter.note,
                     stop=stop_requested,
                     checkpoint=checkpoint,
                     memory=memory,

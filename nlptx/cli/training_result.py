@@ -60,4 +60,4 @@ def keep(
     if history["interrupted"]:
         when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
         kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        stage.run.reporter.note(f"interrupted {when}: {kept}" + (f"; {advice}" if advice else ""))
+        stage.common.reporter.note(f"interrupted {when}: {kept}" + (f"; {advice}" if advice else ""))

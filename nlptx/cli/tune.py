@@ -15,7 +15,7 @@ from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import command, option
 from nlptx.cli.experiment import Given, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
-from nlptx.cli.options import NumberRange, Run, output_option, run_options
+from nlptx.cli.options import CommonOptions, NumberRange, common_options, output_option
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.stop_signal import StopNote, Terminated
@@ -61,7 +61,7 @@ _INPUTS = (
 @option("--resume", is_flag=True, help="Continue a search from its checkpoint, which is stored beside the output.")
 @experiment_options
 @cluster_options
-@run_options()
+@common_options()
 def tune(
     given: Given,
     seed: int,
@@ -72,7 +72,7 @@ def tune(
     texts: int,
     resume: bool,
     cluster: ClusterOptions,
-    run: Run,
+    common: CommonOptions,
 ) -> None:
     """Search for better settings by cross-validation, and write a settings file.
 
@@ -104,16 +104,16 @@ def tune(
 
     keep_freed_memory()
     name = measure.replace("-", "_")
-    with Journal(output, resume, run.reporter.note) as journal:
+    with Journal(output, resume, common.reporter.note) as journal:
         try:
-            experiment, recipe, _ = read_experiment(given, run)
+            experiment, recipe, _ = read_experiment(given, common)
             if 0 < texts < len(experiment.texts):
                 total, experiment = len(experiment.texts), experiment.sample(texts, seed)
-                run.reporter.note(f"note: the search uses {len(experiment.texts):,} of {total:,} texts (--texts)")
+                common.reporter.note(f"note: the search uses {len(experiment.texts):,} of {total:,} texts (--texts)")
             if cluster.dry_run:
                 from nlptx.cli.cluster_training import print_experiment_plan
 
-                print_experiment_plan(experiment, recipe, seed, None, cluster, run)
+                print_experiment_plan(experiment, recipe, seed, None, cluster, common)
                 return
             with ExitStack() as stack:
                 run_steps = None
@@ -121,9 +121,9 @@ def tune(
                     from nlptx.cluster.experiments import steps_on
 
                     # Assign only one task per worker, because assigned tasks are completed even after the time limit.
-                    workers = stack.enter_context(cluster.workers(output, [], run, per_worker=1))
+                    workers = stack.enter_context(cluster.workers(output, [], common, per_worker=1))
                     run_steps = steps_on(workers, experiment, recipe, seed)
-                meter = stack.enter_context(run.reporter.meter("tuning"))
+                meter = stack.enter_context(common.reporter.meter("tuning"))
                 result = search(
                     experiment,
                     recipe,
@@ -132,7 +132,7 @@ def tune(
                     measure=name,
                     fixed=_fixed(),
                     seed=seed,
-                    workers=Workers(run.jobs, processes=True),
+                    workers=Workers(common.jobs, processes=True),
                     run_steps=run_steps,
                     journal=journal,
                     on_step=lambda state, fraction: meter(min(fraction, 1.0), state),
@@ -144,14 +144,14 @@ def tune(
             raise
         write_settings(output, non_default(result.best.values) | _inputs(), _comments(result))
     if not result.compared:
-        run.reporter.note(
+        common.reporter.note(
             f"the time was too short to compare any other settings; {output} contains the starting settings"
         )
-    if run.json:
+    if common.json:
         cost = {"seconds": round(result.seconds, 3), "peak_memory_mb": peak_memory()}
         print_json({"output": output, **_as_json(result), **cost})
     elif result.compared:
-        _draw(result, output, run.reporter)
+        _draw(result, output, common.reporter)
 
 
 def _inputs() -> dict[str, Any]:
