@@ -11,7 +11,7 @@ import click
 
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
-from nlptx.cli.experiment import Given, experiment_options, read_experiment
+from nlptx.cli.experiment import ExperimentOptions, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import CommonOptions, NumberRange, common_options
 from nlptx.cli.out_of_fold import format_of_table, write_predictions
@@ -50,7 +50,7 @@ _TITLES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "log_loss": "log-loss
 @cluster_options
 @common_options(json_help="Print the results as one JSON object.")
 def crossvalidate(
-    given: Given,
+    options: ExperimentOptions,
     seed: int,
     seeds: int,
     predictions: str | None,
@@ -88,9 +88,9 @@ def crossvalidate(
         if predictions == STDOUT:
             raise click.UsageError("--predictions writes a file; use a file name instead of -.")
         format_of_table(predictions)
-        check_not_an_input(predictions, given.inputs)
+        check_not_an_input(predictions, options.inputs)
         check_writable(predictions)
-    check_page(report, given.inputs)
+    check_page(report, options.inputs)
     started = time.perf_counter()
     from nlptx.experiments.crossvalidation import cross_validate
     from nlptx.experiments.journal import Journal
@@ -98,10 +98,10 @@ def crossvalidate(
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
-    total, done = given.folds * seeds, 0
+    total, done = options.folds * seeds, 0
     with Journal(predictions, resume, common.reporter.note) as journal:
         try:
-            experiment, recipe, documents = read_experiment(given, common)
+            experiment, recipe, documents = read_experiment(options, common)
             if cluster.dry_run:
                 from nlptx.cli.cluster_training import print_experiment_plan
 
@@ -120,14 +120,17 @@ def crossvalidate(
                     meter(
                         done / total,
                         f"{progress.title}  {progress.detail}".rstrip(),
-                        title=_name(done, given.folds, seeds),
+                        title=_name(done, options.folds, seeds),
                     )
 
                 def show_fold(fold: FoldResult) -> None:
                     nonlocal done
                     state = f"accuracy {fold.measures.accuracy:.2%}  log-loss {fold.measures.log_loss:.4f}"
                     meter(
-                        done / total, f"{state}  {fold.seconds:.0f} s", keep=True, title=_name(done, given.folds, seeds)
+                        done / total,
+                        f"{state}  {fold.seconds:.0f} s",
+                        keep=True,
+                        title=_name(done, options.folds, seeds),
                     )
                     done += 1
 
@@ -150,7 +153,7 @@ def crossvalidate(
             if report is not None:
                 from nlptx.report.crossvalidation_page import write_crossvalidation_page
 
-                write_crossvalidation_page(report, result, documents, given.data, this_command("report.html"))
+                write_crossvalidation_page(report, result, documents, options.data, this_command("report.html"))
                 common.reporter.note(f"report -> {report}")
         except (KeyboardInterrupt, Terminated) as error:
             if journal.is_there and journal.path is not None:
@@ -160,7 +163,9 @@ def crossvalidate(
         journal.remove()
     seconds = round(time.perf_counter() - started, 3)
     if common.json:
-        print_json({"data": list(given.data), **_as_json(result), "seconds": seconds, "peak_memory_mb": peak_memory()})
+        print_json(
+            {"data": list(options.data), **_as_json(result), "seconds": seconds, "peak_memory_mb": peak_memory()}
+        )
     else:
         _draw(result, common.reporter)
     accuracy = result.spread()["accuracy"].mean

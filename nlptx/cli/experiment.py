@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 _WITHOUT_EFFECT = {"card", "checkpoint_minutes", "memory", "output", "tmp_dir"}
 
 
-class Given(NamedTuple):
+class ExperimentOptions(NamedTuple):
     """Values of the options that describe an experiment."""
 
     data: tuple[str, ...]
@@ -55,7 +55,7 @@ class Given(NamedTuple):
 
 
 def experiment_options(function: Function) -> Function:
-    """Add the options for texts, folds and training to a command, which receives their values as ``given``."""
+    """Add the options for texts, folds and training to a command, which receives their values as ``options``."""
 
     @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
     @option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
@@ -99,41 +99,41 @@ def experiment_options(function: Function) -> Function:
     @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        values = {name: kwargs.pop(name) for name in Given._fields}
-        given = Given(**{**values, "data": inputs_or_stdin(values["data"])})
-        check_names(*given.inputs)
-        return function(*args, given=given, **kwargs)
+        values = {name: kwargs.pop(name) for name in ExperimentOptions._fields}
+        options = ExperimentOptions(**{**values, "data": inputs_or_stdin(values["data"])})
+        check_names(*options.inputs)
+        return function(*args, options=options, **kwargs)
 
     return wrapped
 
 
-def read_experiment(given: Given, common: CommonOptions) -> tuple[Experiment, Recipe, list[Document]]:
+def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[Experiment, Recipe, list[Document]]:
     """Return the experiment, the settings of its models, and the document of each text.
 
     Raises:
         DataError, ArtifactError: a file cannot be used.
         click.UsageError: options contradict each other.
     """
-    note_unused_options(common.reporter.note, given.data, *given.unlabelled)
-    common.reporter.detail(f"settings: {given.settings.to_dict()}")
+    note_unused_options(common.reporter.note, options.data, *options.unlabelled)
+    common.reporter.detail(f"settings: {options.settings.to_dict()}")
     context = click.get_current_context()
     used = {str(parameter.name) for parameter in context.command.params}
     note_ignored(context, common.reporter, "train", used | _WITHOUT_EFFECT)
-    one_step = OneStep(context, common.reporter) if given.embeddings is given.start is None else None
+    one_step = OneStep(context, common.reporter) if options.embeddings is options.start is None else None
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
     from nlptx.errors import DataError
     from nlptx.evaluation.groups import group_values
     from nlptx.experiments.experiment import Experiment, Recipe
 
-    lexicon = read_lexicon(given.lexicon) if given.lexicon else {}
+    lexicon = read_lexicon(options.lexicon) if options.lexicon else {}
     with common.reporter.meter("reading") as meter:
-        vectors = load_vectors(given.embeddings) if given.embeddings else None
-        start = load_start(given.start, given.settings) if given.start else None
-        reading = given.reading if start is None else with_separator(given.reading, start)
+        vectors = load_vectors(options.embeddings) if options.embeddings else None
+        start = load_start(options.start, options.settings) if options.start else None
+        reading = options.reading if start is None else with_separator(options.reading, start)
         found = read_training_data(
-            given.data,
-            given.unlabelled,
+            options.data,
+            options.unlabelled,
             (),
             reading,
             on_document=lambda documents: meter(None, f"{documents:,} texts"),
@@ -143,20 +143,20 @@ def read_experiment(given: Given, common: CommonOptions) -> tuple[Experiment, Re
     made: Embeddings | OwnEmbeddings | None = vectors
     if one_step:
         # The sizes of the counts and vectors differ little between folds, so they are not printed.
-        made = replace(one_step.embeddings(given.settings.epochs, found.left_out, {}), on_result=lambda result: None)
+        made = replace(one_step.embeddings(options.settings.epochs, found.left_out, {}), on_result=lambda result: None)
     kept = [row for row, document in enumerate(found.documents) if document.weight]
     if not kept:
-        raise DataError("there are no training texts", where=given.data[0])
+        raise DataError("there are no training texts", where=options.data[0])
     documents = [found.documents[row] for row in kept]
     experiment = Experiment(
         texts=[document.text for document in documents],
         labels=[found.labels[row] for row in kept],  # type: ignore[arg-type]
-        folds=given.folds,
-        groups=None if given.group is None else group_values(given.group, documents, common.reporter.note),
-        shuffle=given.shuffle,
+        folds=options.folds,
+        groups=None if options.group is None else group_values(options.group, documents, common.reporter.note),
+        shuffle=options.shuffle,
         weights=None if found.weights is None else [document.weight for document in documents],
         unlabelled=found.unlabelled,
         lexicon=lexicon,
         separator=reading.label_separator,
     )
-    return experiment, Recipe(given.settings, made, start), documents
+    return experiment, Recipe(options.settings, made, start), documents

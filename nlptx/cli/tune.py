@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import command, option
-from nlptx.cli.experiment import Given, experiment_options, read_experiment
+from nlptx.cli.experiment import ExperimentOptions, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import CommonOptions, NumberRange, common_options, output_option
 from nlptx.cli.reporter import Reporter, print_json
@@ -63,7 +63,7 @@ _INPUTS = (
 @cluster_options
 @common_options()
 def tune(
-    given: Given,
+    options: ExperimentOptions,
     seed: int,
     output: str,
     minutes: float,
@@ -93,7 +93,7 @@ def tune(
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
     if rounds is not None and not _is_given("minutes"):
         minutes = math.inf
-    check_not_an_input(output, given.inputs)
+    check_not_an_input(output, options.inputs)
     check_writable(output)
     started = time.monotonic()
     from nlptx.experiments.journal import Journal
@@ -106,7 +106,7 @@ def tune(
     name = measure.replace("-", "_")
     with Journal(output, resume, common.reporter.note) as journal:
         try:
-            experiment, recipe, _ = read_experiment(given, common)
+            experiment, recipe, _ = read_experiment(options, common)
             if 0 < texts < len(experiment.texts):
                 total, experiment = len(experiment.texts), experiment.sample(texts, seed)
                 common.reporter.note(f"note: the search uses {len(experiment.texts):,} of {total:,} texts (--texts)")
