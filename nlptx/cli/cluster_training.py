@@ -24,7 +24,7 @@ _SAMPLE, _OF_EACH = 2000, 5
 
 
 def print_training_plan(
-    found: TrainingTexts,
+    training_data: TrainingTexts,
     embeddings: Any,
     start: Model | None,
     settings: TrainSettings,
@@ -36,7 +36,7 @@ def print_training_plan(
     """Print the number of texts and models, the memory that a worker needs, and the time without a cluster.
 
     Args:
-        found: the training data that was read.
+        training_data: the training data that was read.
         embeddings: word vectors, or settings for making them, as for :func:`nlptx.fit`.
         start: existing model from which training starts, or None.
         settings: training settings.
@@ -45,18 +45,18 @@ def print_training_plan(
         cluster: cluster to use.
         common: options shared by all commands.
     """
-    total = len(found.texts)
-    sample = _sample(found.labels)
-    texts = [found.texts[row] for row in sample]
-    labels: Any = [found.labels[row] for row in sample]
+    total = len(training_data.texts)
+    sample = _sample(training_data.labels)
+    texts = [training_data.texts[row] for row in sample]
+    labels: Any = [training_data.labels[row] for row in sample]
     started = time.perf_counter()
     fit(texts, labels, embeddings, settings, start=start, seed=seed, jobs=Workers(1))
     seconds = (time.perf_counter() - started) * total / len(texts)
     plan = {
         "texts": total,
-        "bytes": size_of(found.texts),
+        "bytes": size_of(training_data.texts),
         # Data that exceeds the memory limit is kept in temporary files.
-        "memory_per_worker": min(memory_of_run(found.texts, found.unlabelled), memory),
+        "memory_per_worker": min(memory_of_run(training_data.texts, training_data.unlabelled), memory),
         "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
     }
     cluster.print_plan(plan, 1, seconds, common)

@@ -11,8 +11,8 @@ import click
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.config import config_option, note_ignored
+from nlptx.cli.earlier_stages import EarlierStages
 from nlptx.cli.inputs import check_names, inputs_or_stdin
-from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import CommonOptions, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
@@ -119,7 +119,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
     context = click.get_current_context()
     used = {str(parameter.name) for parameter in context.command.params}
     note_ignored(context, common.reporter, "train", used | _WITHOUT_EFFECT)
-    one_step = OneStep(context, common.reporter) if options.embeddings is options.start is None else None
+    earlier_stages = EarlierStages(context, common.reporter) if options.embeddings is options.start is None else None
     from nlptx.corpus.lexicon import read_lexicon
     from nlptx.corpus.training_data import read_training_data
     from nlptx.errors import DataError
@@ -131,7 +131,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
         vectors = load_vectors(options.embeddings) if options.embeddings else None
         start = load_start(options.start, options.settings) if options.start else None
         reading = options.reading if start is None else with_separator(options.reading, start)
-        found = read_training_data(
+        training_data = read_training_data(
             options.data,
             options.unlabelled,
             (),
@@ -140,23 +140,24 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
             on_note=common.reporter.note,
             keep_documents=True,
         )
-    made: Embeddings | OwnEmbeddings | None = vectors
-    if one_step:
+    vector_source: Embeddings | OwnEmbeddings | None = vectors
+    if earlier_stages:
         # The sizes of the counts and vectors differ little between folds, so they are not printed.
-        made = replace(one_step.embeddings(options.settings.epochs, found.left_out, {}), on_result=lambda result: None)
-    kept = [row for row, document in enumerate(found.documents) if document.weight]
-    if not kept:
+        vector_settings = earlier_stages.embeddings(options.settings.epochs, training_data.left_out, {})
+        vector_source = replace(vector_settings, on_result=lambda result: None)
+    used_rows = [row for row, document in enumerate(training_data.documents) if document.weight]
+    if not used_rows:
         raise DataError("there are no training texts", where=options.data[0])
-    documents = [found.documents[row] for row in kept]
+    documents = [training_data.documents[row] for row in used_rows]
     experiment = Experiment(
         texts=[document.text for document in documents],
-        labels=[found.labels[row] for row in kept],  # type: ignore[arg-type]
+        labels=[training_data.labels[row] for row in used_rows],  # type: ignore[arg-type]
         folds=options.folds,
         groups=None if options.group is None else group_values(options.group, documents, common.reporter.note),
         shuffle=options.shuffle,
-        weights=None if found.weights is None else [document.weight for document in documents],
-        unlabelled=found.unlabelled,
+        weights=None if training_data.weights is None else [document.weight for document in documents],
+        unlabelled=training_data.unlabelled,
         lexicon=lexicon,
         separator=reading.label_separator,
     )
-    return experiment, Recipe(options.settings, made, start), documents
+    return experiment, Recipe(options.settings, vector_source, start), documents

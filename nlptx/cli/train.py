@@ -12,9 +12,9 @@ import click
 from nlptx.cli.cluster_options import ClusterOptions, cluster_options
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.config import config_option
+from nlptx.cli.earlier_stages import EarlierStages
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.model_card import read_card
-from nlptx.cli.one_step import OneStep
 from nlptx.cli.options import (
     CommonOptions,
     NumberRange,
@@ -30,8 +30,8 @@ from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.stage_run import StageRun, artifact_option
 from nlptx.cli.start import ONE_ORIGIN, file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopNote, StopSignal, Terminated
-from nlptx.cli.training_progress import show, what_is_left
-from nlptx.cli.training_result import keep
+from nlptx.cli.training_progress import show, what_is_kept
+from nlptx.cli.training_result import save_model
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.lexicon import read_lexicon
 from nlptx.corpus.training_data import SPLITS, read_training_data
@@ -139,7 +139,7 @@ def train(
     stage = StageRun(common, output, (*given, card, reading.exclude))
     common.reporter.detail(f"settings: {settings.to_dict()}")
     context = click.get_current_context()
-    one_step = OneStep(context, common.reporter) if origin is None else None
+    earlier_stages = EarlierStages(context, common.reporter) if origin is None else None
     stop = context.ensure_object(StopSignal)
 
     def stop_requested() -> bool:
@@ -159,14 +159,14 @@ def train(
             Checkpoint(output, checkpoint_minutes, resume, common.reporter.note) as checkpoint,
             MemoryBudget(memory, tmp_dir) as budget,
         ):
-            kept_card = read_card(card) if card else {}
+            model_card = read_card(card) if card else {}
             entries = read_lexicon(lexicon) if lexicon else None
             with common.reporter.meter("reading") as meter:
                 meter(None, "word vectors" if embeddings else "")
                 vectors = load_vectors(embeddings) if embeddings else None
                 model_before = load_start(start, settings) if start else None
                 reading = reading if model_before is None else with_separator(reading, model_before)
-                found = read_training_data(
+                training_data = read_training_data(
                     data,
                     unlabelled,
                     valid,
@@ -175,24 +175,28 @@ def train(
                     on_note=common.reporter.note,
                     budget=budget,
                 )
-            made = one_step.embeddings(settings.epochs, found.left_out, found.corpus) if one_step else vectors
+            vector_source = (
+                earlier_stages.embeddings(settings.epochs, training_data.left_out, training_data.corpus)
+                if earlier_stages
+                else vectors
+            )
             if cluster.dry_run:
                 from nlptx.cli.cluster_training import print_training_plan
 
-                print_training_plan(found, made, model_before, settings, seed, memory, cluster, common)
+                print_training_plan(training_data, vector_source, model_before, settings, seed, memory, cluster, common)
                 return
             here = nullcontext(Workers(common.jobs, processes=True))
             chosen = here if cluster.address is None else cluster.workers(output, [], common)
             with chosen as workers, common.reporter.meter("training") as meter:
                 model = fit(
-                    found.texts,
-                    found.labels,
-                    made,
+                    training_data.texts,
+                    training_data.labels,
+                    vector_source,
                     settings,
                     start=model_before,
-                    valid=found.valid,
-                    unlabelled=found.unlabelled,
-                    sample_weight=found.weights,
+                    valid=training_data.valid,
+                    unlabelled=training_data.unlabelled,
+                    sample_weight=training_data.weights,
                     lexicon=entries,
                     label_separator=reading.label_separator,
                     seed=seed,
@@ -206,10 +210,10 @@ def train(
                 )
             digests = file_digest("start_sha256", start) | file_digest("lexicon_sha256", lexicon)
             digests |= file_digest("exclude_sha256", reading.exclude)
-            model.source, model.card = found.source | digests, kept_card
-            keep(model, found, stage, checkpoint, one_step.facts if one_step else {})
+            model.source, model.card = training_data.source | digests, model_card
+            save_model(model, training_data, stage, checkpoint, earlier_stages.facts if earlier_stages else {})
     except (KeyboardInterrupt, Terminated) as error:
-        error.add_note(StopNote(what_is_left(stop, checkpoint)))
+        error.add_note(StopNote(what_is_kept(stop, checkpoint)))
         raise
     if model.history["interrupted"]:
         sys.exit(stop.exit_code)

@@ -37,7 +37,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes}:{seconds:02d}"
 
 
-def what_is_left(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
+def what_is_kept(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
     """Return a note that says what is kept after a training run has been stopped immediately."""
     advice = resume_hint(checkpoint) if checkpoint else ""
     if stop.waits:

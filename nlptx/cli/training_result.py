@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 
-def keep(
+def save_model(
     model: Model,
-    found: TrainingTexts,
+    training_data: TrainingTexts,
     stage: StageRun,
     checkpoint: Checkpoint,
     earlier: dict[str, dict[str, Any]],
@@ -29,7 +29,7 @@ def keep(
 
     ``earlier`` contains the summaries of the preceding stages, by command name.
     """
-    history = model.history
+    history, weights = model.history, training_data.weights
     best = history["best_epoch"]
     advice = resume_hint(checkpoint)
     if best:
@@ -46,8 +46,8 @@ def keep(
             "model",
             {
                 **earlier,
-                "texts": len(found.texts) if found.weights is None else sum(weight > 0 for weight in found.weights),
-                **({"unlabelled": len(found.unlabelled)} if found.unlabelled else {}),
+                "texts": len(training_data.texts) if weights is None else sum(weight > 0 for weight in weights),
+                **({"unlabelled": len(training_data.unlabelled)} if training_data.unlabelled else {}),
                 "labels": model.label_names,
                 "words": len(model.vocabulary),
                 "parameters": model.parameters,

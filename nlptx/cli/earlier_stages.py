@@ -1,4 +1,4 @@
-"""Options and reports of counting and PCA, which ``nlptx train`` runs itself if no word vectors are given."""
+"""Options and reports of counting and PCA, the stages that ``nlptx train`` runs itself if no word vectors are given."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 
 
-class OneStep:
-    """Counting and PCA within ``nlptx train``.
+class EarlierStages:
+    """Counting and PCA within ``nlptx train``, ``crossvalidate`` and ``tune``.
 
     Both stages use the option values that their commands would use. The values come from the ``--config`` file, from
     environment variables, and from the preset of ``train``.
 
     Args:
-        context: context of ``train``.
+        context: context of the command.
         reporter: prints the messages of the command.
 
     Attributes:
@@ -43,7 +43,7 @@ class OneStep:
     def __init__(self, context: click.Context, reporter: Reporter) -> None:
         self.reporter = reporter
         self.facts: dict[str, dict[str, Any]] = {}
-        self._own = context.params
+        self._train_values = context.params
         self._cooccur, self._pca = (_context_of(stage, context) for stage in _USED)
         for stage, used in _USED.items():
             note_ignored(context, reporter, stage, {*used, *(item.name for item in fields(SECTIONS[stage]))})
@@ -69,7 +69,9 @@ class OneStep:
         # then a constant, because the memory limit of train must not change the model.
         given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
-            self._own[name] if name in self._own and source is ParameterSource.DEFAULT else self._cooccur.params[name]
+            self._train_values[name]
+            if name in self._train_values and source is ParameterSource.DEFAULT
+            else self._cooccur.params[name]
             for name, source in given.items()
         )
         word_memory = WORD_MEMORY if given["memory"] is ParameterSource.DEFAULT else None
