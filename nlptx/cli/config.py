@@ -35,7 +35,7 @@ def config_option(function: Callable[..., Any]) -> Callable[..., Any]:
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if context.resilient_parsing:
             return
-        # If `train` also runs the earlier stages (see earlier_stages.py), it reads the file before the contexts of these
+        # If `train` also runs the earlier stages (earlier_stages.py), it has read the file before the contexts of these
         # stages are created, so the file is not read again.
         if value is not None and CONFIGURED not in context.meta:
             context.meta[CONFIGURED] = read_config(value, context)

@@ -21,8 +21,8 @@ class Conflict(NamedTuple):
         message: error message. The placeholders ``{}`` stand for the option and the other one.
         applies: function that returns whether two values, of the option and of the other one, contradict each other;
             None if the two cannot be combined at all.
-        never_ignored: whether the command is refused instead of ignoring the option, because without it, the command
-            would do something else.
+        never_ignored: whether to refuse the command rather than ignore the option. This is set for options without
+            which the command would do something else.
     """
 
     message: str
@@ -33,7 +33,8 @@ class Conflict(NamedTuple):
 def overridden(ctx: click.Context) -> set[str]:
     """Return the names of the options to ignore, because an option with a higher precedence contradicts them.
 
-    No option that is ignored may contradict a third option of still lower precedence, which would be ignored too.
+    An option that is ignored still counts as set here: if it contradicted a third option of still lower precedence,
+    that option would be ignored too. Therefore, do not declare conflicts that can form such a chain.
     """
 
     def rank(name: str) -> int:

@@ -67,14 +67,14 @@ class EarlierStages:
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
         # If --memory and --tmp-dir are not set for cooccur, the values of train apply. The memory for distinct words is
         # then a constant, because the memory limit of train must not change the model.
-        given = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
+        sources = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._train_values[name]
             if name in self._train_values and source is ParameterSource.DEFAULT
             else self._cooccur.params[name]
-            for name, source in given.items()
+            for name, source in sources.items()
         )
-        word_memory = WORD_MEMORY if given["memory"] is ParameterSource.DEFAULT else None
+        word_memory = WORD_MEMORY if sources["memory"] is ParameterSource.DEFAULT else None
         seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT
         return OwnEmbeddings(
             cooccur,

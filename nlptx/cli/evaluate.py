@@ -93,7 +93,7 @@ def evaluate(
 
     --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the worst errors
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
-    loads nothing from the network. --report needs the report extra: pip install 'nlptx[report]'.
+    loads nothing from the internet. --report needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
     --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.

@@ -14,7 +14,7 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
 class Word(NamedTuple):
-    """A token of a text. A negated word can be unknown although the word itself is known.
+    """A token of a text. The model may know a word only where it is not negated; ``known`` says whether it does here.
 
     ``worth`` (its effect) and ``attention`` (the attention that it gets, by block and head) are None if the model did
     not read the token.

@@ -69,7 +69,7 @@ def info(artifact: str | None, plot: str | None, common: CommonOptions) -> None:
         if plot is not None and not history:
             raise click.UsageError("this model contains no training history, so there is nothing to draw.")
         if plot is not None and not has_epochs(history):
-            raise click.UsageError("no network was trained for this model, so there is no learning curve to draw.")
+            raise click.UsageError("no network was trained for this model, so there is no loss curve to draw.")
         if plot is not None:
             from nlptx.plots import plot_history
 

@@ -64,7 +64,7 @@ def init(
         label_separator=label_separator,
     )
     if is_same_file(train, test) and os.path.isfile(train) and not is_archive(train):
-        common.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too good")
+        common.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too optimistic")
     for name, splits in ((train, SPLITS), (test, ("test",))):
         _check_first_row(name, replace(options, splits=splits))
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]

@@ -75,7 +75,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
             found = {word: _nearest(vectors, word, top, common, where) for word, where in given}
     except DataError as error:
         if model is None:
-            error.hint = "The word vectors of the bundled model were used; -m FILE uses others."
+            error.hint = "The word vectors of the bundled model were used; to use others, add -m FILE."
         raise
     if common.json:
         estimated = {name for name in found if not analogy and name not in vectors}

@@ -72,7 +72,7 @@ def this_command(report: str) -> str:
         if isinstance(parameter, click.Argument):
             words += value if isinstance(value, tuple) else [str(value)]
     left_out = [ParameterSource.DEFAULT, None]
-    if not _file_over_effort(context):
+    if not _file_precedes_effort(context):
         left_out.append(ParameterSource.DEFAULT_MAP)  # set by --config, --preset or --effort, which is shown
     for parameter in context.command.params:
         name = str(parameter.name)
@@ -82,8 +82,8 @@ def this_command(report: str) -> str:
     return shlex.join(words)
 
 
-def _file_over_effort(context: click.Context) -> bool:
-    """Return whether the file takes precedence over the effort. On the command line, it is the other way round."""
+def _file_precedes_effort(context: click.Context) -> bool:
+    """Return whether the file takes precedence over ``--effort``, which is the case if a variable sets the effort."""
     return CONFIG_FILE in context.meta and context.get_parameter_source("effort") is ParameterSource.ENVIRONMENT
 
 

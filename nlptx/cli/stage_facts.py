@@ -43,6 +43,7 @@ def note_dropped_words(details: dict[str, Any], on_note: Callable[[str], None]) 
     """Report that words were dropped because there was not enough memory for all distinct words."""
     if "dropped_up_to" in details:
         on_note(
-            f"more distinct words than fit into --memory: words seen up to {details['dropped_up_to']} times"
-            " were dropped while counting, and counted from 0 when they occurred again"
+            "there are more distinct words than fit into --memory: during counting, words with at most"
+            f" {details['dropped_up_to']} occurrences so far were dropped; if they occurred again, they were counted"
+            " from 0"
         )

@@ -54,12 +54,13 @@ def load_start(path: str, settings: TrainSettings) -> Model:
 
     start = Model.load(None if path == BUNDLED else path)
     context = click.get_current_context()
-    for name, theirs in settings_of_model(start).items():
-        ours = getattr(settings, name)
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT and ours not in (theirs, "auto"):
+    for name, value_of_model in settings_of_model(start).items():
+        value = getattr(settings, name)
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT and value not in (value_of_model, "auto"):
             option = with_origin(context, name)
             raise click.UsageError(
-                f"{option} is {ours}, but the model to start from has {theirs}; leave it out, or use -e."
+                f"{option} is {value}, but the model to start from has {value_of_model}; omit this option, or use -e"
+                " instead of --start."
             )
     return start
 

@@ -41,8 +41,8 @@ def what_is_kept(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
     """Return a note that says what is kept after a training run has been stopped immediately."""
     advice = resume_hint(checkpoint) if checkpoint else ""
     if stop.waits:
-        return advice or "the training is lost"
-    return "nothing was trained yet, and nothing is kept" + (f"; {advice} as before" if advice else "")
+        return advice or "the progress of training is lost"
+    return "nothing had been trained yet, so nothing was saved" + (f"; {advice} as before" if advice else "")
 
 
 def resume_hint(checkpoint: Checkpoint) -> str:

@@ -248,7 +248,7 @@ def test_stopping_before_training_keeps_nothing(point, name, here):
     code, message = signalled_at([(point, 1, name)], "train", "DATA.tsv", "--config", "c.toml", cwd=here)
     stopped = "interrupted" if name == "SIGINT" else f"stopped by {name}"
     assert code == {"SIGINT": 130, "SIGTERM": 143}[name]
-    assert message.splitlines()[-1] == f"nlptx: {stopped}: nothing was trained yet, and nothing is kept"
+    assert message.splitlines()[-1] == f"nlptx: {stopped}: nothing had been trained yet, so nothing was saved"
     assert contents(here) == before
 
 
@@ -257,7 +257,7 @@ def test_resuming_a_stopped_training_run_yields_the_same_bytes(here):
     signalled_at([(STEP, 3, "SIGTERM")], *words, cwd=here)
     point = ("nlptx.pca.fit", "", "power_iteration")
     _, message = signalled_at([(point, 1, "SIGTERM")], *words, "--resume", cwd=here)
-    assert "nothing is kept; --resume continues from out.npz.checkpoint as before" in message
+    assert "nothing was saved; --resume continues from out.npz.checkpoint as before" in message
     assert "resuming from out.npz.checkpoint" in run(*words, "--resume", cwd=here).stderr
     resumed = contents(here)
     run(*words, cwd=here)

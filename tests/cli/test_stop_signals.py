@@ -31,7 +31,7 @@ def test_stopping_train_before_the_first_step_keeps_nothing(point, name, work, t
     code, message = signalled_at([(point, 1, name)], *train(work), cwd=tmp_path)
     stopped = "interrupted" if name == "SIGINT" else f"stopped by {name}"
     assert code == CODES[name]
-    assert message.splitlines()[-1] == f"nlptx: {stopped}: nothing was trained yet, and nothing is kept"
+    assert message.splitlines()[-1] == f"nlptx: {stopped}: nothing had been trained yet, so nothing was saved"
     assert contents(tmp_path) == {}
 
 
@@ -39,7 +39,7 @@ def test_stopping_before_the_first_step_keeps_the_previous_checkpoint(work, tmp_
     signalled_at([(STEP, 1, "SIGTERM")], *train(work), cwd=tmp_path)
     before = contents(tmp_path)[CHECKPOINT]
     _, message = signalled_at([(ENCODE, 1, "SIGTERM")], *train(work, "--resume"), cwd=tmp_path)
-    assert f"nothing is kept; --resume continues from {CHECKPOINT} as before\n" in message
+    assert f"nothing was saved; --resume continues from {CHECKPOINT} as before\n" in message
     assert contents(tmp_path)[CHECKPOINT] == before
 
 

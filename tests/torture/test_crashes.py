@@ -152,7 +152,7 @@ def test_signal_while_waiting_for_input_is_not_reported_as_bad_input(words, name
         done = end(process)
     assert (done.code, TRACEBACK in done.stderr) == ({"SIGTERM": 143, "SIGINT": 130}[name], False), done.stderr
     reason = "interrupted" if name == "SIGINT" else "stopped by SIGTERM"
-    details = ": nothing was trained yet, and nothing is kept" if words.startswith("train") else ""
+    details = ": nothing had been trained yet, so nothing was saved" if words.startswith("train") else ""
     assert done.stderr == f"nlptx: {reason}{details}\n"
     assert contents(tmp_path) == {}
     tally.survived()
