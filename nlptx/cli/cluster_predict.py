@@ -16,7 +16,7 @@ from nlptx.classifier.model import Model
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
 from nlptx.cli.options import CommonOptions
 from nlptx.cli.outputs import open_output
-from nlptx.cli.prediction_writer import LAYOUTS, PredictionWriter, WriterOptions, other_columns
+from nlptx.cli.prediction_writer import OUTPUT_FORMATS, PredictionWriter, WriterOptions, different_columns_error
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import load_once
@@ -44,7 +44,7 @@ class ScoreJob:
         model: absolute path of the model; None for the bundled model.
         reading: options for reading the input.
         writing: options for the content of the output rows.
-        layout: format of the output rows.
+        output_format: format of the output rows.
         terminal: whether the output is a terminal.
         folder: absolute path of a folder that all workers can access, for intermediate results.
     """
@@ -52,7 +52,7 @@ class ScoreJob:
     model: str | None
     reading: ReadOptions
     writing: WriterOptions
-    layout: str
+    output_format: str
     terminal: bool
     folder: str
 
@@ -93,7 +93,7 @@ def score_on_cluster(
     cluster: ClusterOptions,
     inputs: Sequence[str],
     output: str,
-    layout: str,
+    output_format: str,
     model: str | None,
     reading: ReadOptions,
     writing: WriterOptions,
@@ -106,13 +106,13 @@ def score_on_cluster(
         # This process has just scored the sample; a task needs no more memory than this process used.
         cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), common)
         return None
-    if layout == "auto":
-        layout = _layout(partitions[0], reading)
+    if output_format == "auto":
+        output_format = _output_format(partitions[0], reading)
     result, noted = ScoredTexts(), set[str]()
     with shared_folder(output, None) as folder:
         terminal = output == STDOUT and sys.stdout.isatty()
         path = None if model is None else os.path.abspath(model)
-        job = ScoreJob(path, reading, writing, layout, terminal, folder)
+        job = ScoreJob(path, reading, writing, output_format, terminal, folder)
         tasks = (ScorePartition(number, partition) for number, partition in enumerate(partitions))
         seen = dict.fromkeys([*(partition.path for partition in partitions), *([path] if path else []), folder])
         with (
@@ -140,7 +140,9 @@ def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
     corpus = Corpus([task.partition], job.reading, notes.append)
     path = os.path.join(job.folder, f"scores-{task.number:06}")
     with atomic_output(path, durable=False) as file, Workers(1) as workers:
-        rows = PredictionWriter(file, job.layout, load_once(job.model), job.writing, live=False, terminal=job.terminal)
+        rows = PredictionWriter(
+            file, job.output_format, load_once(job.model), job.writing, live=False, terminal=job.terminal
+        )
         with task.partition.errors_located():
             texts = score_corpus(corpus, rows.model, rows, workers)
     return ScoredPartition(task.partition, path, rows.header, rows.header_size, texts, notes)
@@ -159,7 +161,7 @@ def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterat
     for part in parts:
         has_texts = part.texts.texts > 0
         if has_texts and first is not None and part.header != first.header:
-            raise other_columns(part.partition.name)
+            raise different_columns_error(part.partition.name)
         with open(part.path, "rb") as rows:
             if has_texts:
                 rows.seek(0 if first is None else part.header_size)
@@ -176,12 +178,12 @@ def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterat
         file.write(header_alone)
 
 
-def _layout(partition: Partition, reading: ReadOptions) -> str:
+def _output_format(partition: Partition, reading: ReadOptions) -> str:
     """Return the output format that corresponds to the format of the first input."""
     if os.path.isdir(partition.path) or is_archive(partition.name):
-        return LAYOUTS["document"]
+        return OUTPUT_FORMATS["document"]
     format = input_format(partition.name, reading)
-    return LAYOUTS.get(format, format)
+    return OUTPUT_FORMATS.get(format, format)
 
 
 def _rate(inputs: Sequence[str], model: str | None, reading: ReadOptions) -> float:

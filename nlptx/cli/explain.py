@@ -108,8 +108,8 @@ def explain(
     text = " ".join(words) if words else None
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
-    layout = choose_format(format, common.json, output)
-    if attention and layout != "jsonl":
+    output_format = choose_format(format, common.json, output)
+    if attention and output_format != "jsonl":
         name = with_origin(click.get_current_context(), "attention")
         raise click.UsageError(f"{name} needs JSON output; add --json.")
     if input:
@@ -129,14 +129,14 @@ def explain(
     work = partial(_explained, classifier, label=chosen, top=top, pairs=pairs, attention=attention)
     if text is not None:
         explained = work("", text)
-        with open_writer(output, layout, common.reporter) as writer:
+        with open_writer(output, output_format, common.reporter) as writer:
             writer.write(explained)
         return
     if chosen is not None:
         from nlptx.classifier.label_types import find_label
 
         find_label(chosen, classifier.labels)
-    with open_writer(output, layout, common.reporter) as writer:
+    with open_writer(output, output_format, common.reporter) as writer:
         _explain_all(work, input, reading, writer, common)
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def format_of_table(path: str) -> str:
     """Return the format that the name of a table implies: csv, tsv or jsonl. Raise click.UsageError for other names."""
-    layout = choose_format("auto", False, path)
-    if layout not in ("csv", "tsv", "jsonl"):
+    output_format = choose_format("auto", False, path)
+    if output_format not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
-    return layout
+    return output_format
 
 
 def write_predictions(path: str, result: CrossValidation, documents: list[Document]) -> dict[str, str]:
@@ -35,44 +35,44 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
     Returns:
         name -> new name, for each added column whose name an input column already has.
     """
-    layout = format_of_table(path)
+    output_format = format_of_table(path)
     inputs = [_columns(document) for document in documents]
     taken = dict.fromkeys(name for columns in inputs for name in columns)
     probabilities = [f"prob_{name}" for name in result.experiment.label_names]
     names = ("predicted", "confidence", *probabilities, "fold", "seed")
     added = dict(zip(names, free_names(names, tuple(taken)), strict=True))
-    with open_table(path, layout, [*taken, *added.values()]) as table:
+    with open_table(path, output_format, [*taken, *added.values()]) as table:
         for seed in dict.fromkeys(fold.seed for fold in result.results):
             rows: dict[int, dict[str, Any]] = {}
             for fold in result.results:
                 if fold.seed == seed:
-                    rows |= dict(_rows(fold, result, layout))
+                    rows |= dict(_rows(fold, result, output_format))
             for number, columns in enumerate(inputs):
                 table.write({**columns, **{added[name]: value for name, value in rows[number].items()}})
     return {name: free for name, free in added.items() if free != name}
 
 
-def _rows(fold: FoldResult, result: CrossValidation, layout: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(fold: FoldResult, result: CrossValidation, output_format: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the index and the new columns of each text of a fold."""
-    from nlptx.cli.prediction_writer import DIGITS, each_rounded, rounded
+    from nlptx.cli.prediction_writer import DIGITS, round_distribution, round_each
 
     names, separator = result.experiment.label_names, result.experiment.separator
     columns = (fold.rows, fold.predicted, fold.confidence, fold.probabilities)
     for row, predicted, confidence, probabilities in zip(*(column.tolist() for column in columns), strict=True):
         label: Any
         if separator is None:
-            label, shares = names[predicted], rounded(probabilities)
-            confidence = shares[predicted]
+            label, rounded = names[predicted], round_distribution(probabilities)
+            confidence = rounded[predicted]
         else:
             chosen = [name for name, has in zip(names, predicted, strict=True) if has]
-            label = chosen if layout == "jsonl" else separator.join(chosen)
-            shares, confidence = each_rounded(probabilities), round(confidence, DIGITS)
+            label = chosen if output_format == "jsonl" else separator.join(chosen)
+            rounded, confidence = round_each(probabilities), round(confidence, DIGITS)
         yield (
             row,
             {
                 "predicted": label,
                 "confidence": confidence,
-                **{f"prob_{name}": p for name, p in zip(names, shares, strict=True)},
+                **{f"prob_{name}": p for name, p in zip(names, rounded, strict=True)},
                 "fold": fold.fold + 1,
                 "seed": fold.seed,
             },

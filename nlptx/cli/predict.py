@@ -107,10 +107,10 @@ def predict(
     check_names(output)
     _check_exist(inputs)
     note_unused_options(common.reporter.note, inputs)
-    layout = choose_format(format, common.json, output)
+    output_format = choose_format(format, common.json, output)
     # If a table is the only input, the output may overwrite it, because the output is a copy with added columns. With
     # --skip-bad, it would lack the rows that are left out.
-    replaces_itself = len(inputs) == 1 and layout in ("csv", "tsv", "jsonl") and not reading.skip_bad
+    replaces_itself = len(inputs) == 1 and output_format in ("csv", "tsv", "jsonl") and not reading.skip_bad
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
     from nlptx.cli.prediction_writer import WriterOptions
@@ -122,11 +122,11 @@ def predict(
     writing = WriterOptions(details, csv_safe, threshold, prior)
     scored: ScoredTexts | None
     if cluster.address is None:
-        scored = _score(inputs, output, layout, classifier, reading, writing, common)
+        scored = _score(inputs, output, output_format, classifier, reading, writing, common)
     else:
         from nlptx.cli.cluster_predict import score_on_cluster
 
-        scored = score_on_cluster(cluster, inputs, output, layout, model, reading, writing, common)
+        scored = score_on_cluster(cluster, inputs, output, output_format, model, reading, writing, common)
     if scored is None:
         return
     for name, free in scored.renamed.items():
@@ -153,7 +153,7 @@ def _prior_confidence(model: Model) -> float:
 def _score(
     inputs: tuple[str, ...],
     output: str,
-    layout: str,
+    output_format: str,
     model: Model,
     reading: ReadOptions,
     writing: WriterOptions,
@@ -168,7 +168,7 @@ def _score(
 
     live = output == STDOUT
     with open_output(output) as file, Workers(common.jobs, processes=True) as workers:
-        rows = PredictionWriter(file, layout, model, writing, live=live, terminal=live and sys.stdout.isatty())
+        rows = PredictionWriter(file, output_format, model, writing, live=live, terminal=live and sys.stdout.isatty())
         return score_corpus(Corpus(inputs, reading, common.reporter.note), model, rows, workers)
 
 

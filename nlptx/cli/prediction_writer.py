@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 # Text that is printed if a multi-label model predicts no label. Cells of tables are left empty instead.
-NONE_OF_THEM = "-"
+EMPTY_LABEL_SET = "-"
 # Input format -> output format, for the input formats that are not also output formats.
-LAYOUTS = {"document": "text", "parquet": "csv"}
+OUTPUT_FORMATS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
 DIGITS = 6
@@ -36,13 +36,13 @@ class WriterOptions:
 
     Args:
         details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
-        guard: whether to prevent spreadsheets from evaluating text as formulas; see :func:`guarded`.
+        csv_safe: whether to prevent spreadsheets from evaluating text as formulas; see :func:`escape_formula`.
         abstain: minimum confidence; a text with a lower confidence gets no label.
         prior: whether a text without a known word gets a label, chosen by the label frequencies in the training data.
     """
 
     details: bool
-    guard: bool
+    csv_safe: bool
     abstain: float
     prior: bool
 
@@ -55,7 +55,7 @@ class PredictionWriter:
 
     Args:
         out: binary output stream.
-        layout: output format, one of auto, text, csv, tsv and jsonl.
+        output_format: one of auto, text, csv, tsv and jsonl.
         model: model that made the predictions; it provides the labels.
         options: options for the content of the rows.
         live: whether another program may be waiting for the rows; :meth:`flush` then flushes the output.
@@ -68,10 +68,10 @@ class PredictionWriter:
     """
 
     def __init__(
-        self, out: BinaryIO, layout: str, model: Model, options: WriterOptions, *, live: bool, terminal: bool
+        self, out: BinaryIO, output_format: str, model: Model, options: WriterOptions, *, live: bool, terminal: bool
     ) -> None:
         self.out = out
-        self.layout = layout
+        self.output_format = output_format
         self.model = model
         self.labels = model.label_names
         self.separator = None if model.label_sets is None else model.label_sets.separator
@@ -84,50 +84,54 @@ class PredictionWriter:
 
     def write(self, document: Document, scored: Scored) -> None:
         """Write the row of one text."""
-        if self.layout == "auto":
-            self.layout = LAYOUTS.get(document.format, document.format)
-        if self.layout == "text":
-            self._line(self._short(document, scored))
+        if self.output_format == "auto":
+            self.output_format = OUTPUT_FORMATS.get(document.format, document.format)
+        if self.output_format == "text":
+            self._write_line(self._text_line(document, scored))
             return
-        row = self._full(document, scored)
-        if self.layout == "jsonl":
-            self._line(json.dumps(row, ensure_ascii=False, default=str))
+        row = self._table_row(document, scored)
+        if self.output_format == "jsonl":
+            self._write_line(json.dumps(row, ensure_ascii=False, default=str))
             return
         if self.header is None:
             self._write_header(list(row), document.delimiter)
         elif list(row) != self.header[0]:
-            raise other_columns(document.where)
-        self._cells(row.values())
+            raise different_columns_error(document.where)
+        self._write_cells(row.values())
 
     def write_missing_header(self, source: Source) -> None:
         """Write the header for an input table if no row was written."""
         if self.header is not None:
             return
-        layout = LAYOUTS.get(source.format, source.format) if self.layout == "auto" else self.layout
+        output_format = (
+            OUTPUT_FORMATS.get(source.format, source.format) if self.output_format == "auto" else self.output_format
+        )
         columns = ["text"] if source.format == "text" else source.columns
-        if columns and layout in ("csv", "tsv"):
-            self.layout = layout
-            nothing = Scored(self.model.priors.tolist(), (0,), 0.0, 0.0, 0, False, 0)
-            self._write_header(list(self._full(Document("", fields=dict.fromkeys(columns)), nothing)), source.delimiter)
+        if columns and output_format in ("csv", "tsv"):
+            self.output_format = output_format
+            no_prediction = Scored(self.model.priors.tolist(), (0,), 0.0, 0.0, 0, False, 0)
+            self._write_header(
+                list(self._table_row(Document("", fields=dict.fromkeys(columns)), no_prediction)), source.delimiter
+            )
 
     def _write_header(self, names: list[str], delimiter: str) -> None:
         self.header = names, delimiter
-        self.header_size = self._cells(names)
+        self.header_size = self._write_cells(names)
 
     def flush(self) -> None:
         """Flush the output if another program may be waiting for it."""
         if self.live:
             self.out.flush()
 
-    def _short(self, document: Document, scored: Scored) -> str:
+    def _text_line(self, document: Document, scored: Scored) -> str:
         """Return an output line: label, score, details, and the text (or the file name, if each file is one text)."""
         number = scored.confidence if self.model.values is None else scored.score
         # The text of a table cell may have several lines, which must become one line of output.
         text = document.text.replace("\r\n", " ").replace("\n", " ")
         text = text if document.line else document.source.translate(TSV_BREAKS)
-        text = guarded(text) if self.options.guard else text
+        text = escape_formula(text) if self.options.csv_safe else text
         details = [cell(value) for value in self._details(scored).values()]
-        label = self._label(scored).translate(TSV_BREAKS) or NONE_OF_THEM
+        label = self._label(scored).translate(TSV_BREAKS) or EMPTY_LABEL_SET
         return "\t".join([label, f"{number:.4f}", *details, text])
 
     def _details(self, scored: Scored) -> dict[str, Any]:
@@ -149,34 +153,36 @@ class PredictionWriter:
         labels = [self.labels[number] for number in scored.chosen]
         return labels[0] if self.separator is None else self.separator.join(labels)
 
-    def _value(self, scored: Scored) -> str | list[str] | None:
+    def _table_label(self, scored: Scored) -> str | list[str] | None:
         """Return the label for a table row.
 
         In JSON, the result for a multi-label model is the list of labels, or None if the text is not labelled.
         """
-        if self.separator is None or self.layout != "jsonl":
+        if self.separator is None or self.output_format != "jsonl":
             return self._label(scored)
         answered = scored.is_answered(self.options.abstain, prior=self.options.prior)
         return [self.labels[number] for number in scored.chosen] if answered else None
 
-    def _full(self, document: Document, scored: Scored) -> dict[str, Any]:
-        shares = rounded(scored.probabilities) if self.separator is None else each_rounded(scored.probabilities)
-        confidence = shares[scored.chosen[0]] if self.separator is None else round(scored.confidence, DIGITS)
+    def _table_row(self, document: Document, scored: Scored) -> dict[str, Any]:
+        probabilities = (
+            round_distribution(scored.probabilities) if self.separator is None else round_each(scored.probabilities)
+        )
+        confidence = probabilities[scored.chosen[0]] if self.separator is None else round(scored.confidence, DIGITS)
         score = None if self.model.values is None or scored.score is None else round(scored.score, DIGITS)
-        result = prediction_columns(self.labels, self._value(scored), confidence, score, shares)
+        result = prediction_columns(self.labels, self._table_label(scored), confidence, score, probabilities)
         result |= self._details(scored)
-        row = dict(document.fields) if document.fields is not None else _place(document)
-        free = free_names(tuple(self.renamed.get(name, name) for name in result), tuple(row))
-        self.renamed |= {name: new for name, new in zip(result, free, strict=True) if name != new}
-        return row | dict(zip(free, result.values(), strict=True))
+        row = dict(document.fields) if document.fields is not None else _document_columns(document)
+        new_names = free_names(tuple(self.renamed.get(name, name) for name in result), tuple(row))
+        self.renamed |= {name: new for name, new in zip(result, new_names, strict=True) if name != new}
+        return row | dict(zip(new_names, result.values(), strict=True))
 
-    def _cells(self, values: Iterable[Any]) -> int:
-        if self.options.guard:
-            values = [guarded(value) if isinstance(value, str) else value for value in values]
+    def _write_cells(self, values: Iterable[Any]) -> int:
+        if self.options.csv_safe:
+            values = [escape_formula(value) if isinstance(value, str) else value for value in values]
         delimiter = "," if self.header is None else self.header[1]
-        return self._line(table_line([cell(value) for value in values], self.layout, delimiter))
+        return self._write_line(table_line([cell(value) for value in values], self.output_format, delimiter))
 
-    def _line(self, text: str) -> int:
+    def _write_line(self, text: str) -> int:
         """Write a line, and return its size in bytes."""
         if self.terminal:
             text = neutralised(text)
@@ -186,7 +192,7 @@ class PredictionWriter:
         return len(line)
 
 
-def other_columns(where: str) -> DataError:
+def different_columns_error(where: str) -> DataError:
     """Return the error for a table whose columns differ from the columns that were written before."""
     return DataError(
         "its columns differ from those of the previous rows",
@@ -195,7 +201,7 @@ def other_columns(where: str) -> DataError:
     )
 
 
-def rounded(probabilities: Sequence[float]) -> list[float]:
+def round_distribution(probabilities: Sequence[float]) -> list[float]:
     """Round probabilities to six digits so that they still sum to 1.
 
     All probabilities are rounded down. Then a millionth is added to each of the probabilities with the largest
@@ -209,16 +215,16 @@ def rounded(probabilities: Sequence[float]) -> list[float]:
     return [floor / unit for floor in floors]
 
 
-def each_rounded(probabilities: Sequence[float]) -> list[float]:
+def round_each(probabilities: Sequence[float]) -> list[float]:
     """Round each probability to six digits."""
     return [round(p, DIGITS) for p in probabilities]
 
 
-def guarded(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Put a single quote before a text that a spreadsheet would treat as a formula (OWASP, "CSV Injection")."""
     return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 
-def _place(document: Document) -> dict[str, Any]:
+def _document_columns(document: Document) -> dict[str, Any]:
     """Return the columns for a text that is not from a table. If each file is one text, include the file name."""
     return {"text": document.text} if document.line else {"file": document.source, "text": document.text}

@@ -26,9 +26,9 @@ def cell(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str) if in_json else str(value)
 
 
-def table_line(cells: Sequence[str], layout: str, delimiter: str = ",") -> str:
+def table_line(cells: Sequence[str], output_format: str, delimiter: str = ",") -> str:
     """Return the line of a CSV or TSV table, without its line end."""
-    if layout == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces
+    if output_format == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces
         return "\t".join(text.translate(TSV_BREAKS) for text in cells)
     line = io.StringIO()
     # Before Python 3.13, csv quotes a cell with line breaks only if these characters also occur in lineterminator.
@@ -41,29 +41,29 @@ class TableWriter:
 
     Args:
         out: binary output stream.
-        layout: csv, tsv or jsonl.
+        output_format: csv, tsv or jsonl.
         header: names of the columns.
     """
 
-    def __init__(self, out: BinaryIO, layout: str, header: Sequence[str]) -> None:
-        self.out, self.layout, self.header = out, layout, header
-        if layout != "jsonl":
-            self._line(table_line(header, layout))
+    def __init__(self, out: BinaryIO, output_format: str, header: Sequence[str]) -> None:
+        self.out, self.output_format, self.header = out, output_format, header
+        if output_format != "jsonl":
+            self._write_line(table_line(header, output_format))
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Write a row. If the row lacks a column of the table, the cell is empty."""
-        if self.layout == "jsonl":
-            self._line(json.dumps(dict(row), ensure_ascii=False, default=str))
+        if self.output_format == "jsonl":
+            self._write_line(json.dumps(dict(row), ensure_ascii=False, default=str))
         else:
-            self._line(table_line([cell(row.get(name)) for name in self.header], self.layout))
+            self._write_line(table_line([cell(row.get(name)) for name in self.header], self.output_format))
 
-    def _line(self, text: str) -> None:
+    def _write_line(self, text: str) -> None:
         # A lone surrogate cannot be encoded in UTF-8, so it is written as \udXXX, which is a valid escape in JSON.
         self.out.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 @contextmanager
-def open_table(output: str, layout: str, header: Sequence[str]) -> Iterator[TableWriter]:
+def open_table(output: str, output_format: str, header: Sequence[str]) -> Iterator[TableWriter]:
     """Open a table. A file is written atomically, and is compressed if its name ends in .gz, .bz2 or .xz."""
     with open_output(output) as file:
-        yield TableWriter(file, layout, header)
+        yield TableWriter(file, output_format, header)

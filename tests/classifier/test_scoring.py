@@ -18,7 +18,7 @@ from nlptx.classifier import inference, scoring
 from nlptx.classifier.explain import explain
 from nlptx.classifier.scoring import score
 from nlptx.classifier.token_ids import pieces
-from nlptx.cli.prediction_writer import guarded, rounded
+from nlptx.cli.prediction_writer import escape_formula, round_distribution
 from nlptx.errors import ArtifactError
 from nlptx.nn import POOLS, Layout, flatten
 from nlptx.runtime.workers import Workers
@@ -182,7 +182,7 @@ def test_pieces_of_a_text_have_the_same_tokens_as_the_text(text, size):
 @given(st.lists(st.floats(1e-12, 1), min_size=2, max_size=30))
 def test_printed_probabilities_sum_to_one_and_keep_their_order(weights):
     probabilities = (np.array(weights) / np.sum(weights)).tolist()
-    printed = rounded(probabilities)
+    printed = round_distribution(probabilities)
     assert abs(sum(printed) - 1) < 1e-9
     assert all(abs(q - p) < 1e-6 and q == round(q, 6) for q, p in zip(printed, probabilities, strict=True))
     assert printed[int(np.argmax(probabilities))] == max(printed)
@@ -212,9 +212,9 @@ def test_huge_weights_give_finite_probabilities_or_an_error(part, size):
 
 def test_only_spreadsheet_formulas_are_escaped():
     for text in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"):
-        assert guarded(text) == "'" + text
+        assert escape_formula(text) == "'" + text
     for text in ("", "a=1", " =1", "'=1", "1-1"):
-        assert guarded(text) == text
+        assert escape_formula(text) == text
 
 
 # ---------------------------------------------------------------- the stream

@@ -129,8 +129,8 @@ def prints_process_id():
     """Print the process id after each short result."""
     from nlptx.cli import prediction_writer
 
-    honest = prediction_writer.PredictionWriter._short
-    prediction_writer.PredictionWriter._short = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
+    honest = prediction_writer.PredictionWriter._text_line
+    prediction_writer.PredictionWriter._text_line = lambda *arguments: f"{honest(*arguments)}{os.getpid()}"
 
 
 def misreports_memory_error():
