@@ -12,29 +12,29 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _WIDTH = 60
 
 
-def bar(share: float, width: int) -> str:
+def bar(fraction: float, width: int) -> str:
     """Draw a fraction from -1 to 1 as a bar, with a minus sign in front if it is negative.
 
     >>> bar(0.5, 4), bar(-1, 2)
     ('██', '-██')
     """
-    eighths = round(abs(share) * width * 8)
-    return ("-" if share < 0 and eighths else "") + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+    eighths = round(abs(fraction) * width * 8)
+    return ("-" if fraction < 0 and eighths else "") + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def curve(points: Sequence[tuple[float, float]], line: int = 80, height: int = 10) -> list[str]:
+def curve(points: Sequence[tuple[float, float]], max_width: int = 80, height: int = 10) -> list[str]:
     """Draw points (x, y) as a curve of braille dots, and return its lines of text. The y axis is labelled at both ends.
 
     Args:
         points: one or more points, with increasing x.
-        line: maximum number of characters per output line.
+        max_width: maximum number of characters per output line.
         height: number of output lines.
     """
     xs, ys = [x for x, _ in points], [y for _, y in points]
     low, high = min(ys), max(ys)
     labels = {0: f"{high:.3f}", height - 1: f"{low:.3f}"}
     margin = max(len(label) for label in labels.values())
-    width = max(min(_WIDTH, line - margin - 2), 1)
+    width = max(min(_WIDTH, max_width - margin - 2), 1)
     cells = [[0] * width for _ in range(height)]
     columns, rows = 2 * width - 1, 4 * height - 1
 
@@ -43,16 +43,16 @@ def curve(points: Sequence[tuple[float, float]], line: int = 80, height: int = 1
         up = (y - low) / ((high - low) or 1)
         return round(across * columns), round((1 - up) * rows)
 
-    def dot(column: int, row: int) -> None:
+    def draw_dot(column: int, row: int) -> None:
         cells[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
 
     previous = to_dot(*points[0])
-    dot(*previous)
+    draw_dot(*previous)
     for point in points[1:]:
         current = to_dot(*point)
         steps = max(abs(current[0] - previous[0]), abs(current[1] - previous[1]), 1)
         for step in range(1, steps + 1):
-            dot(*(round(a + (b - a) * step / steps) for a, b in zip(previous, current, strict=True)))
+            draw_dot(*(round(a + (b - a) * step / steps) for a, b in zip(previous, current, strict=True)))
         previous = current
     return [
         f"{labels.get(row, ''):>{margin}} ┤{''.join(chr(0x2800 + cell) for cell in line)}"

@@ -85,7 +85,7 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
         reporter.table(f"labels{more}", ("label", "texts", "fraction"), shown)
     found = [kind for kind in KINDS if result.number_of(kind)]
     if not found:
-        reporter.drawing("faults", ["none"])
+        reporter.lines("faults", ["none"])
         return
     overview = [(kind, result.number_of(kind), KINDS[kind].title) for kind in found]
     reporter.table("faults", ("kind", "rows", ""), overview)
@@ -95,7 +95,7 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
         lines = [neutralised(_line(example)) for example in shown_examples]
         if kind == "unreadable-rows":
             lines = [neutralised(f"  {result.rows.first_unreadable}")]
-        reporter.drawing(f"{kind}: {as_options(KINDS[kind].advice)}", lines, records=True)
+        reporter.lines(f"{kind}: {as_options(KINDS[kind].advice)}", lines, records=True)
 
 
 def _length_row(name: str, lengths: Lengths) -> tuple[Any, ...]:

@@ -45,4 +45,4 @@ def draw_suggested(suggested: SuggestedTexts | None, rows: Rows, reporter: Repor
         text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]} ..."
         guess = f"{each['probable_label'] or 'no label'} {each['probability']:.2f}"
         lines.append(neutralised(f"  {each['where']}  {text}  perhaps {guess}"))
-    reporter.drawing(f"texts most worth labelling{more}", lines or [f"  none: {suggested.obstacle}"], records=True)
+    reporter.lines(f"texts most worth labelling{more}", lines or [f"  none: {suggested.obstacle}"], records=True)

@@ -29,7 +29,7 @@ def draw_comparison(comparison: Comparison, verdicts: Sequence[str], reporter: R
         _draw_pair(comparison.pairs[0], comparison, reporter)
     else:
         _draw_pairs(comparison, reporter)
-    reporter.drawing("verdict", list(verdicts))
+    reporter.lines("verdict", list(verdicts))
 
 
 def _draw_pair(pair: Pair, comparison: Comparison, reporter: Reporter) -> None:

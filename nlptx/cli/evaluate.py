@@ -18,7 +18,7 @@ from nlptx.cli.evaluation_report import as_json, draw_groups, draw_report, group
 from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import BUNDLED, CommonOptions, NumberRange, common_options, model_option
 from nlptx.cli.page_options import by_option, check_page, report_option, this_command
-from nlptx.cli.precedence import is_typed
+from nlptx.cli.precedence import is_on_command_line
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
@@ -141,7 +141,7 @@ def evaluate(
             error.hint = "A table of predictions cannot be read from a pipe; write it to a file, and name the file."
         raise
     # A variable for this option is ignored, because it is meant for tables.
-    if is_typed("label_order") and label_order != "auto":
+    if is_on_command_line("label_order") and label_order != "auto":
         raise click.UsageError(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."
         )

@@ -17,7 +17,7 @@ from nlptx.cli.conflicts import Conflict
 from nlptx.cli.explanation_writer import FORMATS, ExplanationWriter, choose_format, format_of_name, open_writer
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import CommonOptions, common_options, model_option
-from nlptx.cli.precedence import is_typed, with_origin
+from nlptx.cli.precedence import is_on_command_line, with_origin
 from nlptx.cli.prediction_format import format_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options
@@ -201,7 +201,7 @@ def _explain_all(
 def _check_no_reading_options(reason: str) -> None:
     """Raise click.UsageError if an option is given that concerns only files."""
     for name in ("input_format", "delimiter", "text_column", "label_column", "split", "skip_bad"):
-        if is_typed(name):
+        if is_on_command_line(name):
             raise click.UsageError(
                 f"--{name.replace('_', '-')} has no effect, because {reason}; to explain each text of a file, or of"
                 " standard input (-), add --input FILE."

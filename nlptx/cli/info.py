@@ -232,4 +232,4 @@ def _draw_history(history: dict[str, Any], common: CommonOptions) -> None:
     header = ("epoch", *(name.replace("_", " ") for name in measures), "")
     common.reporter.table("training", header, rows)
     if history["curve"]:
-        common.reporter.drawing("training loss over steps", curve(loss_curve(history), common.reporter.width))
+        common.reporter.lines("training loss over steps", curve(loss_curve(history), common.reporter.width))

@@ -77,7 +77,7 @@ def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
     return f"{option}{value} (from {origin})" if origin else f"{option}{value}"
 
 
-def is_typed(name: str) -> bool:
+def is_on_command_line(name: str) -> bool:
     """Return whether an option of the current command is set on the command line."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 

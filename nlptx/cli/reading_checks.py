@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from nlptx.cli.precedence import is_typed
+from nlptx.cli.precedence import is_on_command_line
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.source import input_format, is_archive
 
@@ -35,7 +35,7 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
         ("split", inputs, {_TEXT, _TABLE}, "a folder or an archive"),
     ):
         kinds = [_kind(path, format) for path in paths]
-        if is_typed(name) and without_effect >= {*kinds}:
+        if is_on_command_line(name) and without_effect >= {*kinds}:
             reason = f"none of the inputs is {expected}"
             if len(paths) == 1:
                 reason = f"{'<stdin>' if paths[0] == '-' else paths[0]} is {kinds[0]}, not {expected}"

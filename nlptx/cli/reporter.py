@@ -28,15 +28,15 @@ def neutralised(text: str) -> str:
 
 def print_error(text: str) -> None:
     """Print an error message on standard error, preceded by the name of the program."""
-    _say("nlptx: " + text)
+    _print_to_stderr("nlptx: " + text)
 
 
 def print_note(text: str) -> None:
     """Print a note. Commands use their :class:`Reporter` instead, because it respects ``--quiet``."""
-    _say(text)
+    _print_to_stderr(text)
 
 
-def _say(text: str) -> None:
+def _print_to_stderr(text: str) -> None:
     """Print a text on standard error, with control characters replaced. Ignore failures such as a full disk."""
     with suppress(OSError, ValueError):
         print("\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
@@ -49,11 +49,11 @@ class Meter(Protocol):
     line stays on the screen. ``title`` is the name of the current step, if the task has several steps.
     """
 
-    def __call__(self, share: float | None, state: str, keep: bool = False, title: str = "") -> None: ...
+    def __call__(self, fraction: float | None, state: str, keep: bool = False, title: str = "") -> None: ...
 
 
 class Reporter:
-    """Prints the messages of a command, and the tables and drawings of its result.
+    """Prints the messages of a command, and the tables, curves and lists of its result.
 
     Args:
         quiet: whether to print only errors and the result.
@@ -70,11 +70,11 @@ class Reporter:
         """Return a Rich console for standard error or standard output."""
         from rich.console import Console
 
-        class Loud(Console):
+        class PipeErrorConsole(Console):
             def on_broken_pipe(self) -> None:
                 raise  # Rich calls this method in an exception handler; the inherited method would exit with code 1
 
-        console = Loud(stderr=stderr, no_color=not self.color, highlight=False)
+        console = PipeErrorConsole(stderr=stderr, no_color=not self.color, highlight=False)
         if not console.is_terminal:
             console.width = _WIDTH
         return console
@@ -84,7 +84,7 @@ class Reporter:
         from nlptx.cli.option_names import as_options  # late import: --help does not need the settings
 
         if not self.quiet:
-            _say(as_options(text))
+            _print_to_stderr(as_options(text))
 
     def detail(self, text: str) -> None:
         """Print a note only if ``--verbose`` is given."""
@@ -123,8 +123,8 @@ class Reporter:
             for index in block.columns:
                 numeric = all(isinstance(row[index], int | float) for row in rows) and rows
                 justify: Literal["right", "left"] = "right" if numeric else "left"
-                whole = index in block.unbroken
-                table.add_column(Text(header[index]), justify=justify, overflow="fold", no_wrap=whole)
+                unbroken = index in block.unbroken
+                table.add_column(Text(header[index]), justify=justify, overflow="fold", no_wrap=unbroken)
             for row in cells:
                 table.add_row(*(Text(row[index]) for index in block.columns))
             parts += ["", table] if parts else [table]
@@ -135,12 +135,12 @@ class Reporter:
         """Number of characters in a line of standard output."""
         return self.console(False).width
 
-    def drawing(self, title: str, lines: Sequence[str], *, records: bool = False) -> None:
-        """Print a title and lines without changing them.
+    def lines(self, title: str, lines: Sequence[str], *, records: bool = False) -> None:
+        """Print a title, followed by lines of text that are printed as they are.
 
         Args:
             title: the title.
-            lines: the lines.
+            lines: the lines of text.
             records: whether each line is a record, which is not wrapped unless it is printed to a terminal.
         """
         from rich.text import Text
@@ -168,7 +168,7 @@ class Reporter:
         A terminal without cursor control (TERM=dumb), such as the shell in Emacs, gets plain lines too.
         """
         if self.quiet:
-            yield lambda share, state, keep=False, title="": None
+            yield lambda fraction, state, keep=False, title="": None
         elif (sys.stderr.isatty() and not self.console().is_dumb_terminal) or _in_notebook():
             with _bar(self.console(), what) as meter:
                 yield meter
@@ -192,12 +192,12 @@ def _plain(value: Any) -> str:
 def _lines(what: str) -> Meter:
     last = time.monotonic()
 
-    def meter(share: float | None, state: str, keep: bool = False, title: str = "") -> None:
+    def meter(fraction: float | None, state: str, keep: bool = False, title: str = "") -> None:
         nonlocal last
         if keep or time.monotonic() - last >= _LINE_EVERY:
             last = time.monotonic()
-            done = "" if share is None or keep else f" {share:4.0%}"
-            _say(f"{title or what}{done}  {state}".rstrip())
+            done = "" if fraction is None or keep else f" {fraction:4.0%}"
+            _print_to_stderr(f"{title or what}{done}  {state}".rstrip())
 
     return meter
 
@@ -219,10 +219,10 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
     try:
         task = progress.add_task(what, total=None, state="")
 
-        def meter(share: float | None, state: str, keep: bool = False, title: str = "") -> None:
+        def meter(fraction: float | None, state: str, keep: bool = False, title: str = "") -> None:
             title = title or what
-            total = None if share is None else 1.0
-            progress.update(task, description=title, total=total, completed=share, state=state)
+            total = None if fraction is None else 1.0
+            progress.update(task, description=title, total=total, completed=fraction, state=state)
             if keep:
                 progress.console.print(Text(f"{title}  {state}"))
 

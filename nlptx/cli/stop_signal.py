@@ -52,7 +52,7 @@ class StopSignal:
     def __init__(self) -> None:
         self.number: int | None = None
         self._received_at = 0.0
-        self.waits = False  # whether the first signal is only recorded, because the command polls with requested()
+        self.is_polled = False  # whether the first signal is only recorded, because the command polls with requested()
 
     def install(self) -> None:
         """Install the signal handlers. Call this in the main thread, in a program that exits after its command."""
@@ -67,7 +67,7 @@ class StopSignal:
 
     def requested(self) -> bool:
         """Return whether a signal was received. After this call, the first signal does not raise an exception."""
-        self.waits = True
+        self.is_polled = True
         return self.number is not None
 
     def check(self) -> None:
@@ -75,13 +75,13 @@ class StopSignal:
 
         Python ignores exceptions in destructors, for example while an object of dask.distributed is deleted.
         """
-        if self.number is not None and not self.waits:
+        if self.number is not None and not self.is_polled:
             raise _exception(self.number)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.number is None:
             self.number, self._received_at = number, time.monotonic()
-            if self.waits:
+            if self.is_polled:
                 return
         elif number != signal.SIGINT or time.monotonic() - self._received_at < _FORCE_AFTER:
             return

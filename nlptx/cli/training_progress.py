@@ -40,7 +40,7 @@ def _duration(seconds: float) -> str:
 def what_is_kept(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
     """Return a note that says what is kept after a training run has been stopped immediately."""
     advice = resume_hint(checkpoint) if checkpoint else ""
-    if stop.waits:
+    if stop.is_polled:
         return advice or "the progress of training is lost"
     return "nothing had been trained yet, so nothing was saved" + (f"; {advice} as before" if advice else "")
 

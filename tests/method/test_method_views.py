@@ -57,7 +57,7 @@ def dots(lines):
 
 
 def test_row_18_learning_curve_is_drawn_in_the_terminal(goldstraw):
-    lines = curve([(step, 2 - step / 50) for step in range(101)], line=27, height=5)
+    lines = curve([(step, 2 - step / 50) for step in range(101)], max_width=27, height=5)
     assert len(lines) == 5
     assert lines[0].split()[0] == "2.000"
     assert lines[-1].split()[0] == "0.000"
