@@ -16,7 +16,7 @@ from nlptx.cli.check_suggestions import draw_suggested, suggested_as_json
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names, check_not_an_input, inputs_or_stdin
 from nlptx.cli.options import CommonOptions, NumberRange, common_options, seed_option
-from nlptx.cli.out_of_fold import format_of_table
+from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
@@ -151,24 +151,24 @@ def check(
 
     keep_freed_memory()
     note = common.reporter.note
-    given = None if model is None else GivenModel(model, common)
-    if given is not None:
-        reading = with_separator(reading, given.model)
+    given_model = None if model is None else GivenModel(model, common)
+    if given_model is not None:
+        reading = with_separator(reading, given_model.model)
     with common.reporter.meter("reading") as meter, Workers(common.jobs, processes=True) as workers:
         rows = read_rows(data, reading, note, lambda documents: meter(None, f"{documents:,} texts"))
         for text in label_notes((label for labels in rows.labels for label in labels or ()), None):
             note(text)
-        others = read_rows(against, _for_test_data(reading, against), note, check_map=False) if against else None
-        more = read_rows(unlabelled, _for_unlabelled(reading), note) if unlabelled else None
+        test_rows = read_rows(against, _for_test_data(reading, against), note, check_map=False) if against else None
+        unlabelled_rows = read_rows(unlabelled, _for_unlabelled(reading), note) if unlabelled else None
         if suggest is not None:
-            check_possible(rows, more, has_model=given is not None)
-        predict = None if given is None else partial(given.predict_labelled, workers=workers)
+            check_possible(rows, unlabelled_rows, has_model=given_model is not None)
+        predict = None if given_model is None else partial(given_model.predict_labelled, workers=workers)
         if predictions is not None:
             predict = partial(predictions_of_table, predictions, reading=replace(reading, exclude=None), common=common)
         result = check_rows(
             rows,
             workers,
-            others,
+            test_rows,
             similarity,
             predict,
             cross_fit=predictions is None,
@@ -179,9 +179,9 @@ def check(
         suggested = None
         if suggest is not None:
             meter(0.0, "", title="texts worth labelling")
-            of_model = None if given is None else partial(given.predict, workers=workers)
-            suggested = suggest_texts(rows, more, suggest, workers, of_model)
-    candidates = rows if more is None else rows.followed_by(more)
+            predict_texts = None if given_model is None else partial(given_model.predict, workers=workers)
+            suggested = suggest_texts(rows, unlabelled_rows, suggest, workers, predict_texts)
+    candidates = rows if unlabelled_rows is None else rows.followed_by(unlabelled_rows)
     if common.json:
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
         print_json(
@@ -203,7 +203,7 @@ def check(
                 table.write(dict(zip(columns, (candidates.documents[row].text, ""), strict=True)))
         advice = "" if reading.label_separator is None else "; delete the lines that you do not label"
         note(f"{to_label}: fill in the column {columns[1]!r}{advice}, then train with this file and the labelled data")
-    _fail(result, fail_on)
+    _check_faults(result, fail_on)
 
 
 def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
@@ -219,7 +219,7 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
     return replace(without_labels, splits=("unsup",), delimiter=None)
 
 
-def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
+def _check_faults(result: Check, fail_on: tuple[str, ...]) -> None:
     """Raise QualityGateError if the data has a fault of a kind in ``fail_on``.
 
     "any" stands for all kinds of faults for which every listed row is certainly faulty.
@@ -228,5 +228,5 @@ def _fail(result: Check, fail_on: tuple[str, ...]) -> None:
 
     kinds = {kind for kind in KINDS if kind in fail_on or ("any" in fail_on and KINDS[kind].certain)}
     counts = {kind: result.number_of(kind) for kind in KINDS if kind in kinds}
-    if found := [f"{KINDS[kind].title} ({count:,})" for kind, count in counts.items() if count]:
-        raise QualityGateError(f"the data has faults: {', '.join(found)}")
+    if faults := [f"{KINDS[kind].title} ({count:,})" for kind, count in counts.items() if count]:
+        raise QualityGateError(f"the data has faults: {', '.join(faults)}")

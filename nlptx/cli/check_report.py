@@ -43,7 +43,7 @@ def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any
     """Return the first rows of a finding as JSON values: position, beginning of the text, labels, and scores."""
     from nlptx.corpus.exclusion import quoted
 
-    found: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     documents, labels = result.rows.documents, result.rows.labels
     for index, row in enumerate(finding.rows[:count].tolist()):
         example: dict[str, Any] = {"where": documents[row].where, "text": quoted(documents[row].text)}
@@ -58,8 +58,8 @@ def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any
             example["suggested"] = finding.suggested[index]
         if finding.scores is not None:
             example["score"] = round(float(finding.scores[index]), 4)
-        found.append(example)
-    return found
+        shown.append(example)
+    return shown
 
 
 def draw_check(names: list[str], result: Check, examples: int, reporter: Reporter) -> None:
@@ -83,14 +83,14 @@ def draw_check(names: list[str], result: Check, examples: int, reporter: Reporte
         more = f", the {_LABELS} most frequent of {len(profile.labels):,}" if len(profile.labels) > _LABELS else ""
         shown = [(each.label, each.texts, f"{each.fraction:.2%}") for each in profile.labels[:_LABELS]]
         reporter.table(f"labels{more}", ("label", "texts", "fraction"), shown)
-    found = [kind for kind in KINDS if result.number_of(kind)]
-    if not found:
+    kinds = [kind for kind in KINDS if result.number_of(kind)]
+    if not kinds:
         reporter.lines("faults", ["none"])
         return
-    overview = [(kind, result.number_of(kind), KINDS[kind].title) for kind in found]
+    overview = [(kind, result.number_of(kind), KINDS[kind].title) for kind in kinds]
     reporter.table("faults", ("kind", "rows", ""), overview)
     by_kind = {finding.kind: finding for finding in result.findings}
-    for kind in found:
+    for kind in kinds:
         shown_examples = _examples(result, by_kind[kind], examples) if kind in by_kind else []
         lines = [neutralised(_line(example)) for example in shown_examples]
         if kind == "unreadable-rows":

@@ -37,10 +37,10 @@ def draw_suggested(suggested: SuggestedTexts | None, rows: Rows, reporter: Repor
     """If ``--suggest`` was given, print the first suggested texts, one per line, or the reason why there are none."""
     if suggested is None:
         return
-    found = suggested_as_json(suggested, rows)["suggested"]
-    more = f", the first {_SHOWN} of {len(found):,}" if len(found) > _SHOWN else ""
+    texts = suggested_as_json(suggested, rows)["suggested"]
+    more = f", the first {_SHOWN} of {len(texts):,}" if len(texts) > _SHOWN else ""
     lines = []
-    for each in found[:_SHOWN]:
+    for each in texts[:_SHOWN]:
         text = " ".join(each["text"].split())
         text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]} ..."
         guess = f"{each['probable_label'] or 'no label'} {each['probability']:.2f}"

@@ -41,16 +41,16 @@ def count_on_cluster(
     if cluster.dry_run:
         cluster.print_partitions(partitions, _rate(inputs, settings, reading), memory, common)
         return
-    with shared_folder(stage.output, tmp_dir) as folder, MemoryBudget(memory, folder) as space:
+    with shared_folder(stage.output, tmp_dir) as folder, MemoryBudget(memory, folder) as budget:
         job = CountJob.of(partitions, settings, reading, folder, memory)
-        seen = dict.fromkeys([*(partition.path for partition in partitions), folder])
-        with cluster.open(list(seen), common) as workers, common.reporter.meter("counting") as meter:
+        paths = dict.fromkeys([*(partition.path for partition in partitions), folder])
+        with cluster.open(list(paths), common) as workers, common.reporter.meter("counting") as meter:
             progress = _Progress(partitions)
 
             def show(step: str, done: int, total: int) -> None:
                 meter(done / total, progress.state(step, done, total), title=step)
 
-            counts = count_partitions(partitions, job, workers, space, on_note=common.reporter.note, on_progress=show)
+            counts = count_partitions(partitions, job, workers, budget, on_note=common.reporter.note, on_progress=show)
         details = counts.details | {"reading": non_default_options(reading, splits)}
         container.write(stage.output, dataclasses.replace(counts, details=details).to_artifact())
         stage.finish("counts", count_facts(details, len(counts.vocabulary), len(counts.matrix.columns)))
@@ -87,6 +87,6 @@ def _rate(inputs: Sequence[str], settings: CountSettings, reading: ReadOptions) 
         yield from sample
 
     started = time.perf_counter()
-    with MemoryBudget() as space, Workers(1) as workers:
-        count_corpus(blocks(), dataclasses.replace(settings, min_count=1), space, workers)
+    with MemoryBudget() as budget, Workers(1) as workers:
+        count_corpus(blocks(), dataclasses.replace(settings, min_count=1), budget, workers)
     return sum(map(len, sample)) / (time.perf_counter() - started)

@@ -61,7 +61,7 @@ class ClusterOptions:
         paths: Sequence[str],
         common: CommonOptions,
         *,
-        chosen: str | None = None,
+        tmp_dir: str | None = None,
         per_worker: int = 2,
     ) -> Iterator[ClusterWorkers]:
         """Yield the workers of the cluster, which share a folder for intermediate results; see :func:`shared_folder`.
@@ -70,12 +70,12 @@ class ClusterOptions:
             output: path of the output.
             paths: files to which every worker must have access.
             common: options shared by all commands.
-            chosen: parent folder that the user chose; None for the folder of the output.
+            tmp_dir: parent folder that the user chose; None for the folder of the output.
             per_worker: number of tasks assigned to each worker thread at a time.
         """
         from nlptx.cluster.cluster_workers import ClusterWorkers
 
-        with shared_folder(output, chosen) as folder, self.open([*paths, folder], common, per_worker) as cluster:
+        with shared_folder(output, tmp_dir) as folder, self.open([*paths, folder], common, per_worker) as cluster:
             yield ClusterWorkers(common.jobs, cluster, folder)
 
     def print_plan(self, plan: dict[str, Any], tasks: int, seconds: float, common: CommonOptions) -> None:
@@ -141,19 +141,19 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
     return wrapped
 
 
-def shared_folder(output: str, chosen: str | None) -> AbstractContextManager[str]:
+def shared_folder(output: str, tmp_dir: str | None) -> AbstractContextManager[str]:
     """Make a folder for intermediate results, shared by all workers. The folder is removed after the ``with`` block.
 
     Args:
         output: path of the output; ``-`` is treated like a file in the current folder.
-        chosen: parent folder that the user chose; None for the folder of the output, which is usually on shared
+        tmp_dir: parent folder that the user chose; None for the folder of the output, which is usually on shared
             storage.
 
     Raises:
         OutputError: the folder cannot be made.
     """
-    if chosen is not None:
-        parent = os.path.abspath(chosen)
+    if tmp_dir is not None:
+        parent = os.path.abspath(tmp_dir)
     else:
         parent = os.getcwd() if output == STDOUT else os.path.dirname(os.path.abspath(output))
     return temporary_folder(parent)

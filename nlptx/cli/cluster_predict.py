@@ -114,10 +114,10 @@ def score_on_cluster(
         path = None if model is None else os.path.abspath(model)
         job = ScoreJob(path, reading, writing, output_format, terminal, folder)
         tasks = (ScorePartition(number, partition) for number, partition in enumerate(partitions))
-        seen = dict.fromkeys([*(partition.path for partition in partitions), *([path] if path else []), folder])
+        paths = dict.fromkeys([*(partition.path for partition in partitions), *([path] if path else []), folder])
         with (
             open_output(output) as file,
-            cluster.open(list(seen), common) as workers,
+            cluster.open(list(paths), common) as workers,
             common.reporter.meter("scoring") as meter,
         ):
             started = time.monotonic()

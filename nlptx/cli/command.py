@@ -39,7 +39,8 @@ class Option(click.Option):
         super().__init__(*names, **details)
         self.group = group
         self.excludes = {
-            other: Conflict(found) if isinstance(found, str) else found for other, found in (excludes or {}).items()
+            other: Conflict(conflict) if isinstance(conflict, str) else conflict
+            for other, conflict in (excludes or {}).items()
         }
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:

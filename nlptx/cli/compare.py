@@ -14,8 +14,8 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.comparison_report import draw_comparison, draw_examples, write_disagreements
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.options import BUNDLED, CommonOptions, common_options
-from nlptx.cli.out_of_fold import format_of_table
 from nlptx.cli.page_options import check_page, report_option, this_command
+from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.reporter import print_json
@@ -96,15 +96,15 @@ def compare(
     from nlptx.runtime.allocator import keep_freed_memory
 
     keep_freed_memory()
-    found, seen, reading = _predictions(inputs, reading, common)
-    predictions = align(found, common.reporter.note)
+    unaligned, seen, reading = _predictions(inputs, reading, common)
+    predictions = align(unaligned, common.reporter.note)
     note = common.reporter.note
-    names = (
+    group_names = (
         _texts_of_seeds(predictions[0], common)
         if group is None
         else group_values(group, predictions[0].documents, note)
     )
-    groups = None if names is None else group_numbers(names)
+    groups = None if group_names is None else group_numbers(group_names)
     comparison = compare_predictions(predictions, groups)
     if comparison.groups is not None and comparison.groups < _FEW_GROUPS:
         note(
@@ -187,23 +187,23 @@ def _predictions(
             raise click.UsageError("labelled data is needed to compare models: give its file as the last argument.")
         note_unused_options(common.reporter.note, [last])
     data = read_labelled([last], reading, common.reporter.note, check_map=not tables) if is_data else None
-    found, found_labels = {}, set[str]()
+    predictions, found_labels = {}, set[str]()
     read = partial(read_predictions, reading=reading, on_note=common.reporter.note, found_labels=found_labels)
     if data is None:  # use the texts of the first table with true labels; other tables may lack labels
         labelled = [name for name in tables if has_true_labels(name, reading)] or tables
-        found = {name: read(name) for name in labelled}
-        data = _as_data(found[labelled[0]])
+        predictions = {name: read(name) for name in labelled}
+        data = _as_data(predictions[labelled[0]])
     for name in tables:
-        if name not in found:
-            found[name] = read(name, data=data)
+        if name not in predictions:
+            predictions[name] = read(name, data=data)
     if tables:
         for note in label_map_notes(reading.label_map, found_labels | set(data.replaced)):
             common.reporter.note(note)
     seen = {name: seen_in(model, data) for name, model in models.items()}
     with Workers(common.jobs, processes=True) as workers:
         for name, model in models.items():
-            found[name] = predict_labelled(model, name, data, scorer(model, workers), common.reporter.note)
-    return [found[name] for name in sources], seen, reading
+            predictions[name] = predict_labelled(model, name, data, scorer(model, workers), common.reporter.note)
+    return [predictions[name] for name in sources], seen, reading
 
 
 def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_data: bool, reading: ReadOptions) -> None:

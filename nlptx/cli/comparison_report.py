@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nlptx.cli.out_of_fold import format_of_table
+from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.reporter import Reporter
 from nlptx.cli.table_writer import open_table
 
@@ -69,15 +69,15 @@ def _draw_pairs(comparison: Comparison, reporter: Reporter) -> None:
     reporter.table("difference in accuracy, in points (row minus column)", numbers, matrix)
 
 
-def _candidate(each: Candidate) -> tuple[str, ...]:
+def _candidate(candidate: Candidate) -> tuple[str, ...]:
     return (
-        each.source,
-        f"{each.accuracy:.2%}",
-        f"{each.macro_f1:.4f}",
-        _NONE if each.log_loss is None else f"{each.log_loss:.4f}",
-        _NONE if each.confidence is None else f"{each.confidence:.2%}",
-        _NONE if each.ece is None else f"{each.ece:.2%}",
-        _NONE if each.ece_floor is None else f"{each.ece_floor.mean:.2%}",
+        candidate.source,
+        f"{candidate.accuracy:.2%}",
+        f"{candidate.macro_f1:.4f}",
+        _NONE if candidate.log_loss is None else f"{candidate.log_loss:.4f}",
+        _NONE if candidate.confidence is None else f"{candidate.confidence:.2%}",
+        _NONE if candidate.ece is None else f"{candidate.ece:.2%}",
+        _NONE if candidate.ece_floor is None else f"{candidate.ece_floor.mean:.2%}",
     )
 
 
@@ -93,15 +93,15 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
     """Print texts that only one of two models predicts correctly, up to ``count`` for each of the two models."""
     from nlptx.evaluation.verdict import examples
 
-    for right, wrong, found in examples(predictions, count):
+    for right, wrong, texts in examples(predictions, count):
         rows = [
             (
-                each["label"],
-                each["wrong_prediction"],
-                _NONE if each["confidence"] is None else f"{each['confidence']:.3f}",
-                each["text"][:_SHOWN],
+                text["label"],
+                text["wrong_prediction"],
+                _NONE if text["confidence"] is None else f"{text['confidence']:.3f}",
+                text["text"][:_SHOWN],
             )
-            for each in found
+            for text in texts
         ]
         reporter.table(f"only {right} right, not {wrong}", ("label", "wrong prediction", "confidence", "text"), rows)
 

@@ -75,19 +75,19 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
         if not isinstance(values, dict):
             raise click.UsageError(f"{path}: {section} is set to a value; expected a section [{section}].")
         command, _ = stage_command(section, context)
-        options = {_key(found): found for found in command.params if isinstance(found, Option)}
+        options = {_key(parameter): parameter for parameter in command.params if isinstance(parameter, Option)}
         for name in _EXCLUDED:
             options.pop(name, None)
         checked[section] = {}
         for key, value in values.items():
-            found = options.get(key.replace("_", "-"))
-            if found is None:
+            parameter = options.get(key.replace("_", "-"))
+            if parameter is None:
                 raise click.UsageError(f"{path}: {_unknown('key', key, options)} in [{section}].")
-            name = str(found.name)
+            name = str(parameter.name)
             if name in checked[section]:
-                raise click.UsageError(f"{path}: [{section}] has {_key(found)} twice.")
+                raise click.UsageError(f"{path}: [{section}] has {_key(parameter)} twice.")
             try:
-                checked[section][name] = _check(found, value, SECTIONS[section], context)
+                checked[section][name] = _check(parameter, value, SECTIONS[section], context)
             except (SettingsError, click.BadParameter) as error:
                 reason = as_options(str(error)) if isinstance(error, SettingsError) else error.message.rstrip(".")
                 raise click.UsageError(f"{path}: {key} in [{section}]: {reason}.") from error
@@ -128,8 +128,8 @@ def _parse(path: str) -> dict[str, Any]:
         raise click.UsageError(f"{path}: not a TOML file: {error}.") from error
 
 
-def _key(found: Option) -> str:
-    return found.opts[-1].removeprefix("--")
+def _key(parameter: Option) -> str:
+    return parameter.opts[-1].removeprefix("--")
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
@@ -139,33 +139,33 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {what} {name!r}" + (f" (did you mean {nearest[0]!r}?)" if nearest else "")
 
 
-def _check(found: Option, value: Any, cls: type[Settings], context: click.Context) -> Any:
+def _check(parameter: Option, value: Any, cls: type[Settings], context: click.Context) -> Any:
     """Return the value if the option accepts it. Numbers, strings and booleans are not interchangeable.
 
     Raises:
         SettingsError, click.BadParameter: the value has the wrong type, or is out of range.
     """
-    kinds, expected = _expected(found)
-    several = found.multiple and isinstance(value, list)
+    kinds, expected = _expected(parameter)
+    several = parameter.multiple and isinstance(value, list)
     if any(type(item) not in kinds for item in (value if several else [value])):
         raise SettingsError(f"the value is {value!r}; expected {expected}")
-    if found.multiple and not several:
+    if parameter.multiple and not several:
         value = [value]
     for item in fields(cls):
-        if item.name == found.name:
+        if item.name == parameter.name:
             check_value(item, value)
-    found.type_cast_value(context, value)
+    parameter.type_cast_value(context, value)
     return value
 
 
-def _expected(found: Option) -> tuple[tuple[type, ...], str]:
+def _expected(parameter: Option) -> tuple[tuple[type, ...], str]:
     """Return the types that an option value may have, and a description of them."""
-    if found.is_flag:
+    if parameter.is_flag:
         return (bool,), "true or false"
-    if isinstance(found.type, click.types.FloatParamType):
+    if isinstance(parameter.type, click.types.FloatParamType):
         return (int, float), "a number"
-    if isinstance(found.type, click.types.IntParamType):
+    if isinstance(parameter.type, click.types.IntParamType):
         return (int,), "a whole number"
-    if isinstance(found.type, Size):
+    if isinstance(parameter.type, Size):
         return (int, str), 'a number of bytes, or a string such as "512M"'
-    return (str,), "a string or a list of strings" if found.multiple else "a string"
+    return (str,), "a string or a list of strings" if parameter.multiple else "a string"

@@ -40,13 +40,13 @@ def overridden(ctx: click.Context) -> set[str]:
     def rank(name: str) -> int:
         return PRECEDENCE.index(ctx.get_parameter_source(name))
 
-    found: set[str] = set()
+    names: set[str] = set()
     for name, other, conflict in _conflicts(ctx):
         if rank(name) < rank(other):
-            found.add(other)
+            names.add(other)
         elif rank(other) < rank(name) and not conflict.never_ignored:
-            found.add(name)
-    return found
+            names.add(name)
+    return names
 
 
 def refuse_conflicts(ctx: click.Context) -> None:

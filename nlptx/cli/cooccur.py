@@ -110,7 +110,7 @@ def cooccur(
 
     keep_freed_memory()
     corpus = Corpus(inputs, reading, common.reporter.note)
-    with MemoryBudget(memory, tmp_dir) as space:
+    with MemoryBudget(memory, tmp_dir) as budget:
         with common.reporter.meter("reading") as meter, Workers(common.jobs, processes=True) as workers:
 
             def blocks() -> Iterator[bytes]:
@@ -124,11 +124,11 @@ def cooccur(
 
             if part is not None:
                 words = None if vocabulary is None else read_word_list(vocabulary, settings)
-                artifact = count_shard(blocks(), part, words, settings, about_corpus, space, workers)
+                artifact = count_shard(blocks(), part, words, settings, about_corpus, budget, workers)
                 container.write(output, artifact)
                 stage.finish(f"part with {artifact.kind}", part_facts(artifact))
                 return
-            counts = count_corpus(blocks(), settings, space, workers)
+            counts = count_corpus(blocks(), settings, budget, workers)
         details = counts.details | about_corpus()
         note_dropped_words(details, common.reporter.note)
         container.write(output, dataclasses.replace(counts, details=details).to_artifact())

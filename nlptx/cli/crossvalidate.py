@@ -14,8 +14,9 @@ from nlptx.cli.command import PATH, command, option
 from nlptx.cli.experiment import ExperimentOptions, experiment_options, read_experiment
 from nlptx.cli.inputs import check_not_an_input
 from nlptx.cli.options import CommonOptions, NumberRange, common_options
-from nlptx.cli.out_of_fold import format_of_table, write_predictions
+from nlptx.cli.out_of_fold import write_predictions
 from nlptx.cli.page_options import check_page, report_option, this_command
+from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.reporter import Reporter, print_json
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cli.stop_signal import StopNote, Terminated
@@ -120,7 +121,7 @@ def crossvalidate(
                     meter(
                         done / total,
                         f"{progress.title}  {progress.detail}".rstrip(),
-                        title=_name(done, options.folds, seeds),
+                        title=_fold_title(done, options.folds, seeds),
                     )
 
                 def show_fold(fold: FoldResult) -> None:
@@ -130,7 +131,7 @@ def crossvalidate(
                         done / total,
                         f"{state}  {fold.seconds:.0f} s",
                         keep=True,
-                        title=_name(done, options.folds, seeds),
+                        title=_fold_title(done, options.folds, seeds),
                     )
                     done += 1
 
@@ -146,9 +147,9 @@ def crossvalidate(
                     on_note=common.reporter.note,
                 )
             if predictions is not None:
-                for name, free in write_predictions(predictions, result, documents).items():
+                for name, new_name in write_predictions(predictions, result, documents).items():
                     common.reporter.note(
-                        f"note: the input already has a column {name!r}, so the added column is {free!r}"
+                        f"note: the input already has a column {name!r}, so the added column is {new_name!r}"
                     )
             if report is not None:
                 from nlptx.report.crossvalidation_page import write_crossvalidation_page
@@ -173,7 +174,7 @@ def crossvalidate(
         raise QualityGateError(f"the mean accuracy is {accuracy:.4f}, below --min-accuracy {min_accuracy:g}")
 
 
-def _name(done: int, folds: int, seeds: int) -> str:
+def _fold_title(done: int, folds: int, seeds: int) -> str:
     """Return the title of the fold that follows the first ``done`` folds."""
     fold = f"fold {done % folds + 1} of {folds}"
     return fold if seeds == 1 else f"seed {done // folds + 1} of {seeds}, {fold}"

@@ -146,8 +146,8 @@ def evaluate(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."
         )
     threshold = abstention.threshold(classifier)
-    read = read_labelled(data, with_separator(reading, classifier), common.reporter.note)
-    columns = {column: np.array(column_values(column, read.documents), object) for column in by}
+    labelled = read_labelled(data, with_separator(reading, classifier), common.reporter.note)
+    columns = {column: np.array(column_values(column, labelled.documents), object) for column in by}
     known_words = KnownWords()
     with Workers(common.jobs, processes=True) as workers:
         score_texts = scorer(classifier, workers)
@@ -155,11 +155,11 @@ def evaluate(
             from nlptx.cli.cluster_evaluate import print_evaluation_plan, score_on_cluster
 
             if cluster.dry_run:
-                print_evaluation_plan([document.text for document in read.documents], classifier, cluster, common)
+                print_evaluation_plan([document.text for document in labelled.documents], classifier, cluster, common)
                 return
             score_texts = partial(score_on_cluster, model=model, cluster=cluster, common=common)
         predictions = predict_labelled(
-            classifier, model or BUNDLED, read, score_texts, common.reporter.note, on_scored=known_words.add
+            classifier, model or BUNDLED, labelled, score_texts, common.reporter.note, on_scored=known_words.add
         )
     confidence = np.where(predictions.known_words, predictions.confidence, 0.0)
     answered = (confidence >= threshold) & (predictions.known_words > 0) | (not abstention.is_given)
@@ -171,9 +171,9 @@ def evaluate(
     curve = CoverageCurve.of(confidence, predictions.correct)
     kept = predictions.take(answered)
     measured = evaluate_probabilities(classifier, kept.probabilities, kept.targets, classifier.label_names)
-    groups = {column: accuracy_by_group(names[answered].tolist(), kept.correct) for column, names in columns.items()}
-    seen = seen_in(classifier, read)
-    names = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
+    groups = {column: accuracy_by_group(values[answered].tolist(), kept.correct) for column, values in columns.items()}
+    seen = seen_in(classifier, labelled)
+    subject = {"model": model or BUNDLED, "data": list(data), "seed": classifier.seed}
     if common.json:
         about_data = {
             "unknown_texts": known_words.unknown,
@@ -184,11 +184,11 @@ def evaluate(
             "aurc": curve.aurc,
         }
         cost = {"seconds": round(time.perf_counter() - started, 3), "peak_memory_mb": peak_memory()}
-        print_json({**names, **as_json(measured), **groups_as_json(groups), **about_data, **cost})
+        print_json({**subject, **as_json(measured), **groups_as_json(groups), **about_data, **cost})
     else:
         if abstention.is_given:
-            names["answered"] = f"{answered.mean():.2%} of {len(answered):,}, confidence at least {threshold:g}"
-        draw_report(names, measured, known_words.unknown, common.reporter)
+            subject["labelled"] = f"{answered.mean():.2%} of {len(answered):,}, confidence at least {threshold:g}"
+        draw_report(subject, measured, known_words.unknown, common.reporter)
         draw_groups(groups, common.reporter)
         draw_coverage(curve, common.reporter)
     if plot is not None:
@@ -198,7 +198,15 @@ def evaluate(
 
         notes = [note.removeprefix("note: ") for note in known_words.notes(_UNKNOWN)] + ([SEEN[seen]] if seen else [])
         evaluation = Evaluation(
-            predictions, measured, data, read.sha256, classifier, answered, groups, notes, this_command("report.html")
+            predictions,
+            measured,
+            data,
+            labelled.sha256,
+            classifier,
+            answered,
+            groups,
+            notes,
+            this_command("report.html"),
         )
         with Workers(common.jobs, processes=True) as workers:
             write_evaluation_page(report, evaluation, workers)

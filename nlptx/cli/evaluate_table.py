@@ -76,52 +76,58 @@ def evaluate_table(
     from nlptx.evaluation.labelled_predictions import evaluate_predictions, read_labelled
     from nlptx.evaluation.prediction_file import read_predictions
 
-    read = read_labelled(data, reading, common.reporter.note, check_map=False) if data else None
-    found = read_predictions(path, reading, common.reporter.note, read)
+    labelled = read_labelled(data, reading, common.reporter.note, check_map=False) if data else None
+    predictions = read_predictions(path, reading, common.reporter.note, labelled)
     if label_order == "none":
-        found = replace(found, is_ordered=False)
-    elif _is_default("label_order") and _has_numeric_order(found):
+        predictions = replace(predictions, is_ordered=False)
+    elif _is_default("label_order") and _has_numeric_order(predictions):
         common.reporter.note(
             f"{path}: numeric labels are treated as ordered; if they are names, use --label-order none"
         )
     notes = []
-    if (texts := texts_of_seeds(found.documents)) is not None:
+    if (texts := texts_of_seeds(predictions.documents)) is not None:
         notes.append(seeds_note(texts, "the intervals treat all rows as independent, so they are too narrow"))
         common.reporter.note(notes[0])
     if plot is not None:
         from nlptx.plots import check_picture_path
 
-        if found.confidence is None:
+        if predictions.confidence is None:
             raise click.UsageError("--plot needs a table with the columns 'prob_LABEL' or 'confidence'.")
         check_picture_path(plot)
-    report = evaluate_predictions(found)
-    curve = None if found.confidence is None else CoverageCurve.of(found.confidence, found.correct)
-    groups = {column: accuracy_by_group(column_values(column, found.documents), found.correct) for column in by}
+    report = evaluate_predictions(predictions)
+    curve = None if predictions.confidence is None else CoverageCurve.of(predictions.confidence, predictions.correct)
+    groups = {
+        column: accuracy_by_group(column_values(column, predictions.documents), predictions.correct) for column in by
+    }
     inputs = list(data) or [path]
-    names = {"model": path, "data": inputs, "seed": None}
+    subject = {"model": path, "data": inputs, "seed": None}
     if common.json:
         points = None if curve is None else [point._asdict() for point in curve.table()]
         print_json(
-            names
+            subject
             | as_json(report)
             | groups_as_json(groups)
-            | {"unanswered_texts": found.unanswered, "coverage_curve": points, "aurc": curve.aurc if curve else None}
+            | {
+                "unanswered_texts": predictions.unanswered,
+                "coverage_curve": points,
+                "aurc": curve.aurc if curve else None,
+            }
         )
     else:
-        draw_report(names, report, 0, common.reporter)
+        draw_report(subject, report, 0, common.reporter)
         draw_groups(groups, common.reporter)
         if curve is not None:
             draw_coverage(curve, common.reporter)
-    if plot is not None and curve is not None and found.confidence is not None:
+    if plot is not None and curve is not None and predictions.confidence is not None:
         from nlptx.plots import plot_evaluation
 
-        plot_evaluation(curve, found.confidence, found.correct, plot)
+        plot_evaluation(curve, predictions.confidence, predictions.correct, plot)
     if page is not None:
         from nlptx.report.evaluation_page import Evaluation, write_evaluation_page
 
-        sha256 = digest(found.documents) if read is None else read.sha256
+        sha256 = digest(predictions.documents) if labelled is None else labelled.sha256
         command = this_command("report.html")
-        evaluation = Evaluation(found, report, inputs, sha256, groups=groups, notes=notes, command=command)
+        evaluation = Evaluation(predictions, report, inputs, sha256, groups=groups, notes=notes, command=command)
         write_evaluation_page(page, evaluation)
         common.reporter.note(f"report -> {page}")
     if min_accuracy is not None and report.accuracy < min_accuracy:

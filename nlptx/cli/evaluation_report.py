@@ -52,28 +52,30 @@ def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
     """Return the JSON field ``by``: the accuracy for each value of each column. Without columns, return {}."""
     if not groups:
         return {}
-    return {"by": {column: [asdict(group) for group in found] for column, found in groups.items()}}
+    return {
+        "by": {column: [asdict(group) for group in groups_of_column] for column, groups_of_column in groups.items()}
+    }
 
 
 def draw_groups(groups: Mapping[str, Sequence[Group]], reporter: Reporter) -> None:
     """Print a table for each column, with the accuracy for each of its values."""
-    for column, found in groups.items():
+    for column, groups_of_column in groups.items():
         rows = [
             (group.name or "(empty)", group.texts, f"{group.accuracy:.2%}", f"{low:.2%} to {high:.2%}")
-            for group in found[:_MAX_GROUPS]
+            for group in groups_of_column[:_MAX_GROUPS]
             for low, high in [group.interval]
         ]
-        left_out = len(found) - len(rows)
+        left_out = len(groups_of_column) - len(rows)
         title = f"by {column}" + (f" ({left_out:,} smaller groups are not shown)" if left_out else "")
         reporter.table(title, (column, "texts", "accuracy", "95 % interval"), rows)
 
 
-def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown: int, reporter: Reporter) -> None:
+def draw_report(subject: dict[str, Any], report: Report | LabelSetReport, unknown: int, reporter: Reporter) -> None:
     """Print a report as tables.
 
     Args:
-        names: dictionary with the keys "model" (str), "data" (list of str) and "seed" (int or None), and also
-            "answered" (str) if only some of the texts are evaluated.
+        subject: what was evaluated: "model" (str), "data" (list of str), "seed" (int or None) and, if only some of the
+            texts are evaluated, "labelled" (str).
         report: the measures to print.
         unknown: number of texts without a known word.
         reporter: prints the tables.
@@ -83,11 +85,11 @@ def draw_report(names: dict[str, Any], report: Report | LabelSetReport, unknown:
     (low, high), floor = report.interval, report.ece_floor
     by_chance = f"by chance alone {floor.mean:.2%} on average, 95th percentile {floor.percentile_95:.2%}"
     about: list[tuple[str, Any]] = [
-        ("model", names["model"]),
-        *([] if names["seed"] is None else [("seed", str(names["seed"]))]),
-        ("data", " ".join(names["data"])),
+        ("model", subject["model"]),
+        *([] if subject["seed"] is None else [("seed", str(subject["seed"]))]),
+        ("data", " ".join(subject["data"])),
         ("texts", report.texts),
-        *([("labelled", names["answered"])] if "answered" in names else []),
+        *([("labelled", subject["labelled"])] if "labelled" in subject else []),
         *([("without a known word", unknown)] if unknown else []),
     ]
     accuracy = f"{report.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%})"

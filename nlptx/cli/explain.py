@@ -126,7 +126,7 @@ def explain(
     classifier = Model.load(model)
     by_name = dict(zip(classifier.label_names, classifier.labels, strict=True))
     chosen = None if label is None else by_name.get(label, label)
-    work = partial(_explained, classifier, label=chosen, top=top, pairs=pairs, attention=attention)
+    work = partial(_explain_text, classifier, label=chosen, top=top, pairs=pairs, attention=attention)
     if text is not None:
         explained = work("", text)
         with open_writer(output, output_format, common.reporter) as writer:
@@ -140,7 +140,7 @@ def explain(
         _explain_all(work, input, reading, writer, common)
 
 
-def _explained(
+def _explain_text(
     model: Model,
     where: str,
     text: str,
@@ -159,14 +159,14 @@ def _explained(
     from nlptx.classifier.word_pairs import strongest_pairs
     from nlptx.cli.explanation_rows import explained_text
 
-    make = partial(explained_text, model, text, where=where, top=top, attention=attention)
+    explained = partial(explained_text, model, text, where=where, top=top, attention=attention)
     try:
         explanation = explain(model, text, label, attention=attention)
     except DataError:
         if not where:
             raise
-        return make(None, [])
-    return make(explanation, strongest_pairs(model, explanation, pairs))
+        return explained(None, [])
+    return explained(explanation, strongest_pairs(model, explanation, pairs))
 
 
 def _explain_all(

@@ -31,18 +31,18 @@ def format_of_name(output: str) -> str | None:
     return _BY_ENDING.get(ending(output))
 
 
-def choose_format(asked: str, is_json: bool, output: str) -> str:
+def choose_format(requested: str, is_json: bool, output: str) -> str:
     """Return the format of the explanations: table, jsonl or html.
 
     Args:
-        asked: value of ``--format``.
+        requested: value of ``--format``.
         is_json: whether ``--json`` was given.
         output: path of the output.
 
     Raises:
         click.UsageError: a table would be written to a file, although tables can only be printed.
     """
-    by_name = format_of_name(output) if asked == "auto" else asked
+    by_name = format_of_name(output) if requested == "auto" else requested
     chosen = "jsonl" if is_json else by_name or "table"
     if chosen == "table" and output != STDOUT:
         raise click.UsageError(f"{output}: a table cannot be written to a file; name it *.jsonl or *.html.")

@@ -61,11 +61,11 @@ def info(artifact: str | None, plot: str | None, common: CommonOptions) -> None:
     if artifact is not None and is_text_file(artifact):
         raise click.UsageError(f"{artifact}: a text file of word vectors holds no settings; expected an .npz file.")
     artifact = bundled_path() if artifact in (None, BUNDLED) else artifact
-    found = container.read(artifact)
-    sizes = {name: list(array.shape) for name, array in sorted(found.arrays.items()) if array.ndim}
-    headers, commands = container.build(found, provenance.trace, artifact)
-    if found.kind == "model":
-        history = container.build(found, Model.from_artifact, artifact).history
+    loaded = container.read(artifact)
+    sizes = {name: list(array.shape) for name, array in sorted(loaded.arrays.items()) if array.ndim}
+    headers, commands = container.build(loaded, provenance.trace, artifact)
+    if loaded.kind == "model":
+        history = container.build(loaded, Model.from_artifact, artifact).history
         if plot is not None and not history:
             raise click.UsageError("this model contains no training history, so there is nothing to draw.")
         if plot is not None and not has_epochs(history):
@@ -74,24 +74,24 @@ def info(artifact: str | None, plot: str | None, common: CommonOptions) -> None:
             from nlptx.plots import plot_history
 
             plot_history(history, plot)
-    elif found.kind == "embeddings" and plot is not None:
+    elif loaded.kind == "embeddings" and plot is not None:
         from nlptx.embeddings.embeddings import Embeddings
         from nlptx.plots import plot_words
 
-        plot_words(container.build(found, Embeddings.from_artifact, artifact), plot)
+        plot_words(container.build(loaded, Embeddings.from_artifact, artifact), plot)
     elif plot is not None:
         raise click.UsageError(
             "--plot draws the loss curve of a model or a map of word vectors; this artifact contains neither."
         )
     if common.json:
-        print_json({**found.header, "details": _details_as_json(found), "sizes": sizes, "commands": commands})
+        print_json({**loaded.header, "details": _details_as_json(loaded), "sizes": sizes, "commands": commands})
         return
-    _draw(artifact, found, sizes, headers, commands, common)
+    _draw(artifact, loaded, sizes, headers, commands, common)
 
 
 def _draw(
     path: str,
-    found: Artifact,
+    artifact: Artifact,
     sizes: dict[str, list[int]],
     headers: list[dict[str, Any]],
     commands: list[str],
@@ -100,34 +100,34 @@ def _draw(
     from nlptx.classifier.abstention import ErrorCurve
 
     reporter = common.reporter
-    plain = {name: value for name, value in found.details.items() if not isinstance(value, list | dict | None)}
+    plain = {name: value for name, value in artifact.details.items() if not isinstance(value, list | dict | None)}
     words = [("words", sizes["word_counts"][0])] if "word_counts" in sizes else []
-    facts = [("kind", found.kind), *words, *plain.items(), ("seed", str(found.seed))]
-    facts.append(("written by", f"nlptx {found.version}"))
-    if found.kind == "model":
-        card = {name: value for name, value in found.details["card"].items() if name not in _FIRST}
-        reporter.facts(path, [*_rows(_purpose(found.details)), *facts])
+    facts = [("kind", artifact.kind), *words, *plain.items(), ("seed", str(artifact.seed))]
+    facts.append(("written by", f"nlptx {artifact.version}"))
+    if artifact.kind == "model":
+        card = {name: value for name, value in artifact.details["card"].items() if name not in _FIRST}
+        reporter.facts(path, [*_rows(_purpose(artifact.details)), *facts])
         for title, entries in (
             ("card", card),
-            ("region filters", _fusion_weights(found) | _recorded(found, "regions")),
-            ("calibration", _calibration(found)),
+            ("region filters", _fusion_weights(artifact) | _recorded(artifact, "regions")),
+            ("calibration", _calibration(artifact)),
         ):
             if entries:
                 reporter.facts(title, _rows(entries))
-        if 0 < len(found.details.get("thresholds", ())) <= _MAX_THRESHOLDS:
-            chosen = zip(found.details["labels"], found.details["thresholds"], strict=True)
+        if 0 < len(artifact.details.get("thresholds", ())) <= _MAX_THRESHOLDS:
+            chosen = zip(artifact.details["labels"], artifact.details["thresholds"], strict=True)
             reporter.facts("threshold of each label", ((label, f"{value:.4f}") for label, value in chosen))
-        if "held_out" in found.details:
-            held_out = ErrorCurve.from_dict(found.details["held_out"])
+        if "held_out" in artifact.details:
+            held_out = ErrorCurve.from_dict(artifact.details["held_out"])
             reporter.facts(
                 f"error rates attainable with predict --max-error (95 % confidence, {held_out.texts:,} held-out texts)",
                 attainable_errors(held_out),
             )
     else:
         reporter.facts(path, facts)
-    reporter.facts("settings", ((name, str(value)) for name, value in found.settings.items()))
-    if found.kind == "model" and found.details["history"]:
-        _draw_history(found.details["history"], common)
+    reporter.facts("settings", ((name, str(value)) for name, value in artifact.settings.items()))
+    if artifact.kind == "model" and artifact.details["history"]:
+        _draw_history(artifact.details["history"], common)
     reporter.facts("made by", ((str(number), text) for number, text in enumerate(commands, start=1)))
     digests = []
     for header in headers:
@@ -168,34 +168,36 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
     return {name: details["card"].get(name, value) for name, value in entries.items()}
 
 
-def _recorded(found: Artifact, step: str) -> dict[str, Any]:
+def _recorded(artifact: Artifact, step: str) -> dict[str, Any]:
     """Return the results of a training step, such as calibration, from the training history."""
-    entries = found.details["history"].get(step, {})
+    entries = artifact.details["history"].get(step, {})
     return entries if isinstance(entries, dict) else {}
 
 
-def _details_as_json(found: Artifact) -> dict[str, Any]:
+def _details_as_json(artifact: Artifact) -> dict[str, Any]:
     """Return the details of an artifact. If no network was trained for a model, its history names no best epoch."""
-    if found.kind != "model" or has_epochs(found.details["history"]):
-        return found.details
-    history = {name: value for name, value in found.details["history"].items() if name != "best_epoch"}
-    if calibration := _calibration(found):
+    if artifact.kind != "model" or has_epochs(artifact.details["history"]):
+        return artifact.details
+    history = {name: value for name, value in artifact.details["history"].items() if name != "best_epoch"}
+    if calibration := _calibration(artifact):
         history["calibration"] = calibration
-    return {**found.details, "history": history}
+    return {**artifact.details, "history": history}
 
 
-def _calibration(found: Artifact) -> dict[str, Any]:
+def _calibration(artifact: Artifact) -> dict[str, Any]:
     """Return the results of the calibration. If no network was trained, there was no epoch to choose."""
-    entries = _recorded(found, "calibration")
-    if "measured_on" in entries and not has_epochs(found.details["history"]):
+    entries = _recorded(artifact, "calibration")
+    if "measured_on" in entries and not has_epochs(artifact.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}
     return entries
 
 
-def _fusion_weights(found: Artifact) -> dict[str, str]:
+def _fusion_weights(artifact: Artifact) -> dict[str, str]:
     """Return the weights with which the outputs of the network and of the region filters are added."""
     names = ("weight_of_the_network", "weight_of_the_filters")
-    return {name: f"{weight:.4f}" for name, weight in zip(names, found.details.get("region_fusion", ()), strict=False)}
+    return {
+        name: f"{weight:.4f}" for name, weight in zip(names, artifact.details.get("region_fusion", ()), strict=False)
+    }
 
 
 def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -213,11 +215,11 @@ def _draw_history(history: dict[str, Any], common: CommonOptions) -> None:
         common.reporter.facts("warning", [("", warning)])
     measures = ("valid_loss", "valid_accuracy", "loss", "accuracy")
     if not has_epochs(history):
-        found = best_measures(history)
-        shown = [name for name in measures if name in found]
+        best = best_measures(history)
+        shown = [name for name in measures if name in best]
         if shown:
             common.reporter.table(
-                "results", [name.replace("_", " ") for name in shown], [[found[name] for name in shown]]
+                "results", [name.replace("_", " ") for name in shown], [[best[name] for name in shown]]
             )
         return
     kept = f"kept: {reason_for_best(history)}"

@@ -45,18 +45,18 @@ def merge(
     from nlptx.runtime.workers import Workers
 
     keep_freed_memory()
-    with MemoryBudget(memory, tmp_dir) as space:
+    with MemoryBudget(memory, tmp_dir) as budget:
         with common.reporter.meter("merging") as meter, Workers(common.jobs, processes=True) as workers:
 
             def show(number: int) -> None:
                 meter(number / len(parts), f"{number:,} of {len(parts):,} parts")
 
             if words_only:
-                words, settings = merge_words(parts, space, show)
+                words, settings = merge_words(parts, budget, show)
                 container.write(output, words.to_artifact(settings))
                 facts = count_facts(words.details, len(words.vocabulary), None)
             else:
-                counts = merge_parts(parts, space, workers, show)
+                counts = merge_parts(parts, budget, workers, show)
                 container.write(output, counts.to_artifact())
                 facts = count_facts(counts.details, len(counts.vocabulary), len(counts.matrix.columns))
         stage.finish("words" if words_only else "counts", facts)

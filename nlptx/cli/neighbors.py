@@ -70,18 +70,18 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     vectors.check_has_vectors()
     try:
         if analogy:
-            found = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
+            neighbours_of = {" ".join(words): vectors.analogy(words[0], words[1], words[2], top)}
         else:
-            found = {word: _nearest(vectors, word, top, common, where) for word, where in given}
+            neighbours_of = {word: _nearest(vectors, word, top, common, where) for word, where in given}
     except DataError as error:
         if model is None:
             error.hint = "The word vectors of the bundled model were used; to use others, add -m FILE."
         raise
     if common.json:
-        estimated = {name for name in found if not analogy and name not in vectors}
-        print_json({name: _as_json(rows, estimated=name in estimated) for name, rows in found.items()})
+        estimated = {name for name in neighbours_of if not analogy and name not in vectors}
+        print_json({name: _as_json(rows, estimated=name in estimated) for name, rows in neighbours_of.items()})
         return
-    for name, rows in found.items():
+    for name, rows in neighbours_of.items():
         common.reporter.table(name, ("word", "cosine"), [(word, f"{cosine:.4f}") for word, cosine in rows])
 
 

@@ -35,16 +35,16 @@ def as_options(text: str) -> str:
     return _OF_STAGE.sub(_in_section, _NAMED.sub(_option, text))
 
 
-def _in_section(found: re.Match[str]) -> str:
-    return f"{found[2].replace('_', '-')} in the section [{found[1]}] of --config FILE"
+def _in_section(match: re.Match[str]) -> str:
+    return f"{match[2].replace('_', '-')} in the section [{match[1]}] of --config FILE"
 
 
-def _option(found: re.Match[str]) -> str:
-    whole, (name, value) = found[0], found.groups()
+def _option(match: re.Match[str]) -> str:
+    quoted, (name, value) = match[0], match.groups()
     if name not in _NAMES:
-        return whole
-    if whole.strip("`") in _IRREGULAR:
-        return _IRREGULAR[whole.strip("`")]
+        return quoted
+    if quoted.strip("`") in _IRREGULAR:
+        return _IRREGULAR[quoted.strip("`")]
     option = _IRREGULAR.get(name) or "--" + name.replace("_", "-")
     if value in ("True", "False"):
         return option if value == "True" else f"--no-{option[2:]}"

@@ -6,24 +6,14 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from nlptx.classifier.prediction_columns import free_names
-from nlptx.cli.prediction_format import choose_format
+from nlptx.cli.prediction_format import format_of_table
 from nlptx.cli.table_writer import open_table
 
 if TYPE_CHECKING:
     from nlptx.corpus.document import Document
     from nlptx.experiments.crossvalidation import CrossValidation
     from nlptx.experiments.fold import FoldResult
-
-
-def format_of_table(path: str) -> str:
-    """Return the format that the name of a table implies: csv, tsv or jsonl. Raise click.UsageError for other names."""
-    output_format = choose_format("auto", False, path)
-    if output_format not in ("csv", "tsv", "jsonl"):
-        raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
-    return output_format
 
 
 def write_predictions(path: str, result: CrossValidation, documents: list[Document]) -> dict[str, str]:
@@ -49,7 +39,7 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
                     rows |= dict(_rows(fold, result, output_format))
             for number, columns in enumerate(inputs):
                 table.write({**columns, **{added[name]: value for name, value in rows[number].items()}})
-    return {name: free for name, free in added.items() if free != name}
+    return {name: new_name for name, new_name in added.items() if new_name != name}
 
 
 def _rows(fold: FoldResult, result: CrossValidation, output_format: str) -> Iterator[tuple[int, dict[str, Any]]]:

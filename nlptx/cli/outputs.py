@@ -22,5 +22,5 @@ def open_output(output: str) -> Iterator[BinaryIO]:
     if output == STDOUT:
         yield sys.stdout.buffer
         return
-    with atomic_output(output) as whole, compressed(whole, output) as file:
+    with atomic_output(output) as target, compressed(target, output) as file:
         yield file

@@ -72,9 +72,9 @@ def pca(
         return
     with common.reporter.meter("components") as meter:
 
-        def on_round(found: int, residual: float) -> None:
-            state = f"{found} of {settings.components}, largest residual {residual:.1e}"
-            meter(found / settings.components, state, title="components")
+        def on_round(converged: int, residual: float) -> None:
+            state = f"{converged} of {settings.components}, largest residual {residual:.1e}"
+            meter(converged / settings.components, state, title="components")
 
         def on_step(step: str, done: int, total: int) -> None:
             meter(done / total, f"{done:,} of {total:,} tasks", title=step)
@@ -95,7 +95,7 @@ def pca(
         else:
             from nlptx.cluster.pca import fit_on
 
-            with cluster.workers(output, [counts], common, chosen=tmp_dir) as workers:
+            with cluster.workers(output, [counts], common, tmp_dir=tmp_dir) as workers:
                 note = common.reporter.note
                 embeddings = fit_on(
                     workers, counts, settings, seed, memory=memory, on_step=on_step, on_round=on_round, on_note=note

@@ -37,11 +37,11 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
     Values that ``--effort`` sets on the command line replace those of the file. Options to ignore are left out.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for source in (CONFIGURED, OVERRIDES):
-        found |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
+        values |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
     left_out = {*ignored(ctx), *(() if stage_of(ctx) == ctx.info_name else _OF_THE_STAGE_ALONE)}
-    return {name: value for name, value in found.items() if name not in left_out}
+    return {name: value for name, value in values.items() if name not in left_out}
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:

@@ -129,8 +129,10 @@ def predict(
         scored = score_on_cluster(cluster, inputs, output, output_format, model, reading, writing, common)
     if scored is None:
         return
-    for name, free in scored.renamed.items():
-        common.reporter.note(f"note: the input already has a column {name!r}, so the prediction is written to {free!r}")
+    for name, new_name in scored.renamed.items():
+        common.reporter.note(
+            f"note: the input already has a column {name!r}, so the prediction is written to {new_name!r}"
+        )
     if left_out := scored.left_out.note():
         common.reporter.note(left_out)
     frequencies = "the label frequencies in the training data"

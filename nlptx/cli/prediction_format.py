@@ -1,4 +1,4 @@
-"""Chooses the format in which predictions are written, given the options and the name of the output."""
+"""Chooses the format of an output from its name and from options; the options ``--output`` and ``--format``."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _different_formats(
     return Conflict("{} and {} ask for different formats.", applies)
 
 
-def _format_of_option(asked: str) -> str | None:
-    return None if asked == "auto" else asked
+def _format_of_option(requested: str) -> str | None:
+    return None if requested == "auto" else requested
 
 
 def _format_of_json(_: bool) -> str:
@@ -84,11 +84,11 @@ def format_of_name(output: str) -> str | None:
     return _BY_ENDING.get(ending(output))
 
 
-def choose_format(asked: str, json: bool, output: str) -> str:
+def choose_format(requested: str, json: bool, output: str) -> str:
     """Return the format of the output, one of FORMATS. The format ``auto`` means the format of the input.
 
     Args:
-        asked: value of ``--format``.
+        requested: value of ``--format``.
         json: whether ``--json`` was given.
         output: output name.
 
@@ -102,4 +102,12 @@ def choose_format(asked: str, json: bool, output: str) -> str:
         )
     if json:
         return "jsonl"
-    return asked if asked != "auto" else format_of_name(output) or "auto"
+    return requested if requested != "auto" else format_of_name(output) or "auto"
+
+
+def format_of_table(path: str) -> str:
+    """Return the format that the name of a table implies: csv, tsv or jsonl. Raise click.UsageError for other names."""
+    output_format = choose_format("auto", False, path)
+    if output_format not in ("csv", "tsv", "jsonl"):
+        raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")
+    return output_format

@@ -24,8 +24,8 @@ def part_facts(artifact: Artifact) -> dict[str, Any]:
     from nlptx.cooccurrence.parts import shard_of
 
     sizes = {"documents": "lengths", "tokens": "ids", "entries": "data", "words": "word_counts"}
-    found = {name: len(artifact.arrays[array]) for name, array in sizes.items() if array in artifact.arrays}
-    return {"shard": str(shard_of(artifact.details)), **found}
+    facts = {name: len(artifact.arrays[array]) for name, array in sizes.items() if array in artifact.arrays}
+    return {"shard": str(shard_of(artifact.details)), **facts}
 
 
 def pca_facts(embeddings: Embeddings) -> dict[str, Any]:

@@ -36,13 +36,13 @@ def split_into_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], widt
     needed = [
         max(min(heading, _HEADING), min(cell, _CELL)) + _PADDING for heading, cell in zip(headings, cells, strict=True)
     ]
-    whole = {index for index in range(len(header)) if max(cells[index], headings[index]) + _PADDING == needed[index]}
+    unbroken = {index for index in range(len(header)) if max(cells[index], headings[index]) + _PADDING == needed[index]}
     groups: list[list[int]] = [[0]] if header else []
     for index in range(1, len(header)):
         if len(groups[-1]) > 1 and sum(needed[column] for column in groups[-1]) + needed[index] > width:
             groups.append([0])
         groups[-1].append(index)
     return [
-        Block(columns, whole.intersection(columns) if sum(needed[column] for column in columns) <= width else set())
+        Block(columns, unbroken.intersection(columns) if sum(needed[column] for column in columns) <= width else set())
         for columns in groups
     ]

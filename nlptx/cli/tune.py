@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Maximum number of rows in the table of tested settings.
 _MAX_ROWS = 20
 # Options, apart from the settings, that determine what is trained. They are written to the file with the settings.
-_INPUTS = (
+_DATA_OPTIONS = (
     *("text_column", "label_column", "input_format", "delimiter", "split", "encoding_errors", "skip_bad", "exclude"),
     *("map", "weight_column", "label_separator", "unlabelled", "embeddings", "start", "lexicon"),
 )
@@ -142,7 +142,7 @@ def tune(
             if journal.is_there and journal.path is not None:
                 error.add_note(StopNote(f"--resume continues from {journal.path.name}"))
             raise
-        write_settings(output, non_default(result.best.values) | _inputs(), _comments(result))
+        write_settings(output, non_default(result.best.values) | _data_options(), _comments(result))
     if not result.compared:
         common.reporter.note(
             f"the time was too short to compare any other settings; {output} contains the starting settings"
@@ -154,10 +154,10 @@ def tune(
         _draw(result, output, common.reporter)
 
 
-def _inputs() -> dict[str, Any]:
+def _data_options() -> dict[str, Any]:
     """Return the options, apart from the settings, that determine what is trained, unless they have their defaults."""
     context = click.get_current_context()
-    given = (name for name in _INPUTS if context.get_parameter_source(name) is not ParameterSource.DEFAULT)
+    given = (name for name in _DATA_OPTIONS if context.get_parameter_source(name) is not ParameterSource.DEFAULT)
     return {f"train.{name}": context.params[name] for name in given}
 
 
