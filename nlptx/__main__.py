@@ -4,7 +4,7 @@ import gc
 import signal
 
 # Number of new objects after which the garbage collector runs.
-_NEW_OBJECTS = 50_000
+_GC_THRESHOLD = 50_000
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # The imports create many objects, and nearly all of them are needed until the program ends. With the default
     # threshold of 700 new objects, garbage collection would take a tenth of the start-up time.
-    gc.set_threshold(_NEW_OBJECTS)
+    gc.set_threshold(_GC_THRESHOLD)
     from nlptx.runtime.allocator import save_address_space
     from nlptx.runtime.blas import use_one_blas_thread
 

@@ -33,7 +33,7 @@ class NlptxError(Exception):
 
     exit_code = 1
     # Maximum number of characters per line. Longer lines are truncated, because a message may quote long input.
-    _LONGEST = 1000
+    _MAX_LENGTH = 1000
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(message)
@@ -44,7 +44,9 @@ class NlptxError(Exception):
     def __str__(self) -> str:
         prefix = f"{self.where}: " if self.where else ""
         lines = [" ".join(part.splitlines()) for part in (prefix + self.message, self.hint) if part]
-        return "\n  ".join(line if len(line) <= self._LONGEST else line[: self._LONGEST] + " ..." for line in lines)
+        return "\n  ".join(
+            line if len(line) <= self._MAX_LENGTH else line[: self._MAX_LENGTH] + " ..." for line in lines
+        )
 
 
 class OutputError(NlptxError):

@@ -11,7 +11,7 @@ from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.kinds import PARTS
 from nlptx.errors import CorruptError
 from nlptx.settings import SEED, CountSettings, NetworkSettings, PcaSettings, Settings, TrainSettings, stored_value
-from nlptx.settings.without_network import SHAPE
+from nlptx.settings.without_network import EMPTY_ENCODER
 
 _STAGES: dict[str, tuple[str, type[Settings], str]] = {
     "cooccurrence": ("cooccur", CountSettings, "cooccur.npz"),
@@ -201,7 +201,7 @@ def command(
             words += ["--exclude", "EXCLUDE"]
     for item in fields(cls):
         value = stored_value(item, header["settings"])
-        if value == item.default or (header["settings"].get("epochs") == 0 and value == SHAPE.get(item.name)):
+        if value == item.default or (header["settings"].get("epochs") == 0 and value == EMPTY_ENCODER.get(item.name)):
             continue
         if item.name == "loss" and ("label_separator" in header["details"] or value == NetworkSettings.loss):
             continue  # this loss is chosen automatically

@@ -13,7 +13,7 @@ from nlptx.errors import CorruptError, SettingsError
 T = TypeVar("T")
 
 # Maximum length of the list of non-default settings in a repr, in characters.
-_LONGEST_REPR = 90
+_MAX_REPR_LENGTH = 90
 
 # Sections of the help text, in order. The first section contains the most important options.
 GROUPS = (
@@ -32,21 +32,21 @@ def setting(
     metavar: str | None = None,
     low: float | None = None,
     high: float | None = None,
-    before: T | None = None,
+    legacy_value: T | None = None,
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
 
-    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``before`` is the
-    value of the option in artifacts that were made before it existed; by default, it equals ``default``.
+    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``legacy_value`` is
+    the value that applies to artifacts made before the option existed; by default, it equals ``default``.
     """
     metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
-    return field(default=default, metadata={**metadata, "before": before})
+    return field(default=default, metadata={**metadata, "legacy_value": legacy_value})
 
 
 def stored_value(item: dataclasses.Field[Any], stored: dict[str, Any]) -> Any:
-    """Return the value of a setting in an artifact; ``stored`` lacks the setting if the artifact is older than it."""
-    before = item.metadata["before"]
-    return stored.get(item.name, item.default if before is None else before)
+    """Return the value of a setting, given the settings stored in an artifact, which may be older than this setting."""
+    legacy_value = item.metadata["legacy_value"]
+    return stored.get(item.name, item.default if legacy_value is None else legacy_value)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Settings:
     def __repr__(self) -> str:
         values = ((item.name, getattr(self, item.name), item.default) for item in fields(self))
         changed = ", ".join(f"{name}={value!r}" for name, value, default in values if value != default)
-        return f"{type(self).__name__}({shorten(changed, _LONGEST_REPR, placeholder=' ...')})"
+        return f"{type(self).__name__}({shorten(changed, _MAX_REPR_LENGTH, placeholder=' ...')})"
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

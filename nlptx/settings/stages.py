@@ -13,7 +13,7 @@ DEFAULT_MEMORY, MIN_MEMORY = 4 << 30, 64 << 20
 CHECKPOINT_MINUTES = 5.0
 # Minimum Jaccard similarity of texts that ``nlptx check`` reports as near-duplicates.
 SIMILARITY = 0.8
-# Value that makes a setting automatic: it is then chosen by the number of texts and labels, in
+# A setting with this value is chosen automatically, from the numbers of texts and labels; see
 # :mod:`nlptx.training.automatic`.
 AUTOMATIC = -1
 # Losses that a network can be trained with.
@@ -71,11 +71,11 @@ class PcaSettings(Settings):
     )
     equalize: float = setting(
         0.15,
-        "Fraction of the components, from the largest, that get the same scale; 0: none.",
+        "Fraction of the components, largest first, that get the same scale; 0: none.",
         "Transform",
         low=0,
         high=1,
-        before=0.0,
+        legacy_value=0.0,
     )
     negative_weight: float = setting(
         0.25,
@@ -83,7 +83,7 @@ class PcaSettings(Settings):
         "Transform",
         low=1e-6,
         high=1,
-        before=1.0,
+        legacy_value=1.0,
     )
     normalize: bool = setting(False, "Normalise each word vector to length 1.", "Transform")
     tolerance: float = setting(
@@ -198,7 +198,7 @@ class TrainSettings(NetworkSettings):
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(
-        AUTOMATIC, "Distillation epochs on unlabelled texts; -1: automatic.", "N-grams", low=AUTOMATIC, before=1
+        AUTOMATIC, "Distillation epochs on unlabelled texts; -1: automatic.", "N-grams", low=AUTOMATIC, legacy_value=1
     )
     region_filters: int = setting(
         AUTOMATIC,
@@ -206,7 +206,7 @@ class TrainSettings(NetworkSettings):
         "N-grams",
         low=AUTOMATIC,
         high=4096,
-        before=0,
+        legacy_value=0,
     )
     batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
     optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
@@ -226,7 +226,7 @@ class TrainSettings(NetworkSettings):
         "Words of a text per step; 0: all; -1: automatic.",
         "Training",
         low=AUTOMATIC,
-        before=64,
+        legacy_value=64,
     )
     word_dropout: float = setting(
         0.1, "Fraction of words dropped from each training text.", "Training", low=0, high=0.95

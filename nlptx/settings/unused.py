@@ -5,28 +5,28 @@ from __future__ import annotations
 from dataclasses import fields
 
 from nlptx.settings.stages import NetworkSettings, PcaSettings, TrainSettings
-from nlptx.settings.without_network import DEFAULTS, SHAPE, UNUSED
+from nlptx.settings.without_network import DEFAULTS, EMPTY_ENCODER, UNUSED
 
 
-def unused_notes(settings: TrainSettings, *, started: bool, unlabelled: bool, valid: bool) -> list[str]:
+def unused_notes(settings: TrainSettings, *, from_model: bool, has_unlabelled: bool, has_valid: bool) -> list[str]:
     """Return notes that name the settings that were changed, but have no effect.
 
     Args:
         settings: training settings.
-        started: whether training starts from an existing model. The network then has the shape of this model, and the
-            settings of the shape are not named in the notes.
-        unlabelled: whether there are texts without labels.
-        valid: whether there are texts to validate on.
+        from_model: whether training starts from an existing model. The network then has the shape of this model, and
+            the notes do not name the settings that define the shape.
+        has_unlabelled: whether there are texts without labels.
+        has_valid: whether there are texts to validate on.
     """
     notes = []
-    if not settings.epochs and (unused := _without_network(settings, started)):
+    if not settings.epochs and (unused := _without_network(settings, from_model)):
         notes.append(f"no network is trained (`epochs=0`), so these settings have no effect: {_listed(unused)}")
-    for reason, holds, names in _conditions(settings, started, valid):
+    for reason, holds, names in _conditions(settings, from_model, has_valid):
         unused = [name for name in names if getattr(settings, name) not in (DEFAULTS[name], 0)]
         if holds and unused:
             notes.append(f"{reason}, so these settings have no effect: {_listed(unused)}")
-    if settings.ngrams and settings.epochs and settings.distill > 0 and not unlabelled:
-        reason = "training starts from a model" if started else "there are no texts without labels to learn from"
+    if settings.ngrams and settings.epochs and settings.distill > 0 and not has_unlabelled:
+        reason = "training starts from a model" if from_model else "there are no texts without labels to learn from"
         notes.append(f"`distill` has no effect, because {reason}")
     return notes
 
@@ -41,9 +41,9 @@ def unused_pca_notes(settings: PcaSettings) -> list[str]:
     return notes
 
 
-def _conditions(settings: TrainSettings, started: bool, valid: bool) -> list[tuple[str, bool, tuple[str, ...]]]:
+def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> list[tuple[str, bool, tuple[str, ...]]]:
     """Return reasons why settings have no effect, whether each of them holds, and the settings."""
-    is_new, is_trained = bool(settings.epochs) and not started, bool(settings.epochs)
+    is_new, is_trained = bool(settings.epochs) and not from_model, bool(settings.epochs)
     heads = "heads", "head_width"
     blocks = "attention", *heads, "hidden", "activation", "causal"
     return [
@@ -68,20 +68,20 @@ def _conditions(settings: TrainSettings, started: bool, valid: bool) -> list[tup
             is_trained and settings.optimizer != "adamw",
             ("weight_decay",),
         ),
-        ("validation texts are given", valid, ("valid_share", "valid_max")),
+        ("validation texts are given", has_valid, ("valid_share", "valid_max")),
         (
             "no texts are held out (`valid_share=0`)",
-            not valid and not settings.valid_share,
+            not has_valid and not settings.valid_share,
             ("valid_max", "patience") if is_trained else ("valid_max",),
         ),
     ]
 
 
-def _without_network(settings: TrainSettings, started: bool) -> list[str]:
+def _without_network(settings: TrainSettings, from_model: bool) -> list[str]:
     """Return the names of the settings that were changed, but have no effect if no network is trained."""
-    kept = [item.name for item in fields(NetworkSettings) if item.name != "dropout"] if started else []
+    kept = [item.name for item in fields(NetworkSettings) if item.name != "dropout"] if from_model else []
     unused = [name for name in UNUSED if name not in kept]
-    return [name for name in unused if getattr(settings, name) not in (DEFAULTS[name], SHAPE.get(name))]
+    return [name for name in unused if getattr(settings, name) not in (DEFAULTS[name], EMPTY_ENCODER.get(name))]
 
 
 def _listed(names: list[str]) -> str:

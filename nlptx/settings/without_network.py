@@ -8,8 +8,8 @@ from typing import Any
 
 from nlptx.settings.stages import NetworkSettings, TrainSettings
 
-# The shape of an encoder without a projection and without blocks.
-SHAPE: Mapping[str, Any] = {
+# Settings of an encoder without a projection and without blocks.
+EMPTY_ENCODER: Mapping[str, Any] = {
     "width": 0,
     "blocks": 0,
     "positions": "none",
@@ -29,4 +29,4 @@ UNUSED = [
 def without_network(settings: TrainSettings) -> TrainSettings:
     """Return the settings for an empty encoder, with all other settings that have no effect reset to their defaults."""
     changes: dict[str, Any] = {name: DEFAULTS[name] for name in UNUSED}
-    return replace(settings, **changes | dict(SHAPE))
+    return replace(settings, **changes | dict(EMPTY_ENCODER))

@@ -148,8 +148,8 @@ def fit(
             start, settings = without_regions(start, settings, on_note)
         if isinstance(vectors, OwnEmbeddings):
             vectors, settings = vectors.make(given, settings, seed, workers, on_progress, on_note)
-        has = {"unlabelled": bool(given.unlabelled), "valid": given.valid is not None}
-        for note in unused_notes(settings, started=start is not None, **has):
+        has = {"has_unlabelled": bool(given.unlabelled), "has_valid": given.valid is not None}
+        for note in unused_notes(settings, from_model=start is not None, **has):
             on_note(note)
         if start is None and not settings.epochs:
             settings = without_network(settings)
