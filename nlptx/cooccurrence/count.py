@@ -85,10 +85,10 @@ def count_stream(stream: TokenStream, settings: CountSettings, space: MemoryBudg
     vocabulary = choose_words(stream, settings)
     known = known_words(stream, vocabulary)
     details = stream_details(stream, vocabulary)
-    if stream.dropped:
+    if stream.max_dropped_count:
         # The memory limit determined which words were dropped, so the limit is needed to reproduce the result.
-        details |= {"dropped_up_to": stream.dropped, "memory": space.memory}
-    stream.numbers.clear()
+        details |= {"dropped_up_to": stream.max_dropped_count, "memory": space.memory}
+    stream.word_ids.clear()
     matrix = count_known(stream, known, len(vocabulary), settings, space, workers)
     return Counts(matrix, vocabulary, settings, details)
 
@@ -162,9 +162,9 @@ def sum_runs(
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
     """Return three numbers for a stream: tokens, tokens in the vocabulary, and distinct words."""
     return {
-        "tokens": int(stream.totals.sum()),
+        "tokens": int(stream.word_counts.sum()),
         "known_tokens": int(vocabulary.counts.sum()),
-        "distinct_words": len(stream.numbers),
+        "distinct_words": len(stream.word_ids),
     }
 
 
@@ -197,9 +197,9 @@ def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabu
 
 def known_words(stream: TokenStream, vocabulary: Vocabulary) -> NDArray[np.int32]:
     """Return the vocabulary id of each word id of a token stream, int32; -1 for a word outside the vocabulary."""
-    known = np.full(len(stream.totals), -1, np.int32)
+    known = np.full(len(stream.word_counts), -1, np.int32)
     for index, word in enumerate(vocabulary.words):
-        number = stream.numbers.get(word.encode("utf-8", "surrogatepass"))
+        number = stream.word_ids.get(word.encode("utf-8", "surrogatepass"))
         if number is not None:
             known[number] = index
     return known

@@ -50,8 +50,8 @@ class TokenPart:
             shard: number of the shard, and the number of shards.
             corpus: facts about the whole corpus, such as its digest.
         """
-        words = list(stream.numbers)
-        chunk = EncodedChunk(words, stream.ids.array(), stream.totals[: len(words)], stream.lengths.array())
+        words = list(stream.word_ids)
+        chunk = EncodedChunk(words, stream.ids.array(), stream.word_counts[: len(words)], stream.lengths.array())
         return cls(chunk, shard_details(shard) | corpus)
 
     def to_artifact(self, settings: CountSettings) -> Artifact:
@@ -108,7 +108,7 @@ class WordList:
 
 def check_complete(stream: TokenStream) -> None:
     """Raise DataError if words were dropped, because counting the whole corpus might drop other words."""
-    if stream.dropped:
+    if stream.max_dropped_count:
         raise DataError(
             "there are more distinct words than fit into the memory limit, and parts must keep all of them",
             hint="Raise `memory`.",

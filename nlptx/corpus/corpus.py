@@ -17,7 +17,7 @@ from nlptx.corpus.partition import Partition
 from nlptx.corpus.source import Source
 from nlptx.corpus.tables import read_table
 from nlptx.errors import DataError, SettingsError
-from nlptx.text.blocks import BLOCK, as_lines, cut
+from nlptx.text.blocks import BLOCK, as_lines, group_by_size
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Corpus:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the texts without their labels, as blocks of lines (see :mod:`nlptx.text.blocks`)."""
-        for lines in cut(self._from_each_source(self._lines), BLOCK // 2):
+        for lines in group_by_size(self._from_each_source(self._lines), BLOCK // 2):
             yield b"".join(lines)
 
     def _from_each_source(self, read: Callable[[Source], Iterator[T]]) -> Iterator[T]:

@@ -68,9 +68,9 @@ def find_words(
     with MemoryBudget() as memory:
         stream = TokenStream(memory)
         stream.read(in_blocks(counted(texts, on_progress)), tokenizer, workers)
-        words = list(stream.numbers)
+        words = list(stream.word_ids)
         ids, lengths = np.array(stream.ids.array()), np.array(stream.lengths.array())
-    numbers = np.fromiter(stream.numbers.values(), np.int64, len(words))
+    numbers = np.fromiter(stream.word_ids.values(), np.int64, len(words))
     size = int(numbers.max(initial=-1)) + 1
     is_word = np.zeros(max(size, int(ids.max(initial=-1)) + 1), bool)
     for number, word in zip(numbers.tolist(), words, strict=True):

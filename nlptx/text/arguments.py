@@ -97,7 +97,7 @@ def _each_text(texts: Iterable[Any], name: str) -> Iterator[str]:
 
 
 def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
-    """Return ``values`` if it is a one-dimensional collection, and an array of pyarrow as a list.
+    """Check that ``values`` is a one-dimensional collection, and return it. A pyarrow array is returned as a list.
 
     Args:
         values: the argument to check.
@@ -120,7 +120,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
             f"`{name}` is a {type(values).__name__} with {dimensions} dimensions; {expected}",
             hint=f"Pass one column{also}." if dimensions == 2 else "",
         )
-    # The elements of an array of pyarrow are not Python objects.
+    # The elements of a pyarrow array are not Python objects.
     return values.to_pylist() if hasattr(values, "to_pylist") else values
 
 

@@ -23,18 +23,21 @@ def as_lines(texts: Iterable[str]) -> bytes:
 
 def in_blocks(texts: Iterable[str]) -> Iterator[bytes]:
     """Yield the texts in blocks of about ``BLOCK`` characters."""
-    return map(as_lines, cut(texts, BLOCK))
+    return map(as_lines, group_by_size(texts, BLOCK))
 
 
-def cut(texts: Iterable[Text], max_size: int) -> Iterator[list[Text]]:
-    """Group texts or blocks into lists of about ``max_size`` characters or bytes in total."""
-    chunk: list[Text] = []
+def group_by_size(texts: Iterable[Text], min_size: int) -> Iterator[list[Text]]:
+    """Group texts or blocks into lists that have just over ``min_size`` characters or bytes in total.
+
+    The last list may be smaller.
+    """
+    group: list[Text] = []
     size = 0
     for text in texts:
-        chunk.append(text)
+        group.append(text)
         size += len(text) + 1
-        if size >= max_size:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+        if size >= min_size:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 # Characters that phones and word processors insert instead of an apostrophe.
 APOSTROPHES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u00b4\uff07"
-# Typographic variants of ASCII punctuation, including these.
+# Typographic variants of ASCII punctuation, including the apostrophes above.
 _PLAIN = str.maketrans(
     dict.fromkeys(APOSTROPHES, "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"')

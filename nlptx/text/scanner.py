@@ -167,18 +167,23 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     before, one, two = (text[positions + step] for step in (-1, 1, 2))
     after_one, after_two = (classes[positions + step] != _WORD for step in (2, 3))
     same_case = (before ^ one) & 0x20 == 0
-    nots = _is(before, "n") & _is(one, "t") & after_one & same_case
+    nots = _is_letter(before, "n") & _is_letter(one, "t") & after_one & same_case
     # A contraction can also end where n't begins, as in I'dn't. In that case the next apostrophe is the one in n't,
     # three bytes after the apostrophe of 's, 'm or 'd, or four bytes after the apostrophe of 're, 've or 'll.
     to_not = np.where(nots[1:], np.diff(positions), 0)
     after_one[:-1] |= to_not == 3
     after_two[:-1] |= to_not == 4
-    short = (_is(one, "s") | _is(one, "m") | _is(one, "d")) & after_one
-    long = (_is(one, "r") & _is(two, "e") | _is(one, "v") & _is(two, "e") | _is(one, "l") & _is(two, "l")) & after_two
+    short = (_is_letter(one, "s") | _is_letter(one, "m") | _is_letter(one, "d")) & after_one
+    long = (
+        _is_letter(one, "r") & _is_letter(two, "e")
+        | _is_letter(one, "v") & _is_letter(two, "e")
+        | _is_letter(one, "l") & _is_letter(two, "l")
+    ) & after_two
     return positions[nots], positions[short], positions[long]
 
 
-def _is(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
+def _is_letter(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
+    """Return where the bytes are an ASCII letter, in lower or upper case."""
     return (codes | 0x20) == ord(letter)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
-from nlptx.text.blocks import BLOCK, cut
+from nlptx.text.blocks import BLOCK, group_by_size
 from nlptx.text.negated_ids import marked
 from nlptx.text.scanner import scanner_of
 from nlptx.text.tokenizer import Tokenizer
@@ -21,7 +21,7 @@ _CHUNK = 8_000_000
 # A chunk has one character per _MEMORY_PER_CHARACTER bytes of the memory limit, but at least BLOCK and at most _CHUNK
 # characters. A chunk takes about ten bytes of memory per character, and a few chunks are processed at a time.
 _MEMORY_PER_CHARACTER = 128
-# Memory, in bytes, for each distinct word in ``numbers`` and ``totals`` of a TokenStream.
+# Memory, in bytes, for each distinct word in ``word_ids`` and ``word_counts`` of a TokenStream.
 _BYTES_PER_WORD = 150
 
 
@@ -29,56 +29,59 @@ class TokenStream:
     """A corpus as word ids, with the number of occurrences of each word.
 
     If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as in
-    word2vec. A dropped word had occurred at most ``dropped`` times, and is counted from zero if it occurs again.
+    word2vec. A dropped word had occurred at most ``max_dropped_count`` times, and is counted from zero if it occurs
+    again.
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.
         word_memory: maximum number of bytes for the distinct words and their counts; by default half of the limit.
 
     Attributes:
-        numbers: mapping from the UTF-8 bytes of each word to its id.
-        totals: int64 number of occurrences of each id; the array may be longer than the number of ids.
+        word_ids: mapping from the UTF-8 bytes of each word to its id.
+        word_counts: int64 number of occurrences of each id; the array may be longer than the number of ids.
         ids: int32 ids of all tokens.
         lengths: int64 number of tokens per document.
-        dropped: largest count that a word had when it was dropped; 0 if no word was dropped.
+        max_dropped_count: largest count that a word had when it was dropped; 0 if no word was dropped.
     """
 
     def __init__(self, budget: MemoryBudget, word_memory: int | None = None) -> None:
-        self.numbers: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
-        self.totals = np.zeros(1024, np.int64)
+        self.word_ids: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
+        self.word_counts = np.zeros(1024, np.int64)
         self.ids = budget.spilled_array(np.int32, budget.share)
         self.lengths = budget.spilled_array(np.int64, budget.share)
-        self.dropped = 0
+        self.max_dropped_count = 0
         self._chunk = min(_CHUNK, max(budget.memory // _MEMORY_PER_CHARACTER, BLOCK))
         self._max_words = (budget.memory // 2 if word_memory is None else word_memory) // _BYTES_PER_WORD
 
     def read(self, blocks: Iterable[bytes], tokenizer: Tokenizer, workers: Workers) -> None:
         """Tokenize a corpus, one document per line. The result does not depend on the number of workers."""
         scanner = scanner_of(tokenizer)
-        parts = cut(blocks, self._chunk)
+        parts = group_by_size(blocks, self._chunk)
         for chunk in workers.map(lambda part: marked(words_to_ids(part, scanner), tokenizer), parts):
             self.add(chunk)
 
     def add(self, chunk: EncodedChunk) -> None:
         """Append documents whose words are already encoded as indices in ``chunk.words``."""
-        number = np.fromiter(map(self.numbers.__getitem__, chunk.words), np.int32, len(chunk.words))
-        missing = int(number.max(initial=-1)) + 1 - len(self.totals)
+        chunk_ids = np.fromiter(map(self.word_ids.__getitem__, chunk.words), np.int32, len(chunk.words))
+        missing = int(chunk_ids.max(initial=-1)) + 1 - len(self.word_counts)
         if missing > 0:
-            self.totals = np.concatenate([self.totals, np.zeros(max(len(self.totals), missing), np.int64)])
-        # This indexed addition is correct because the ids in `number` are distinct.
-        self.totals[number] += chunk.counts
-        self.ids.append(number[chunk.ids])
+            self.word_counts = np.concatenate(
+                [self.word_counts, np.zeros(max(len(self.word_counts), missing), np.int64)]
+            )
+        # This indexed addition is correct because the ids in `chunk_ids` are distinct.
+        self.word_counts[chunk_ids] += chunk.counts
+        self.ids.append(chunk_ids[chunk.ids])
         self.lengths.append(chunk.lengths)
-        if len(self.numbers) > self._max_words:
+        if len(self.word_ids) > self._max_words:
             self._drop_rare_words()
 
     def _drop_rare_words(self) -> None:
         """Drop the rarest words until at most half of the maximum number of words are left."""
-        counts = self.totals[np.fromiter(self.numbers.values(), np.int64, len(self.numbers))]
+        counts = self.word_counts[np.fromiter(self.word_ids.values(), np.int64, len(self.word_ids))]
         counts.sort()
-        self.dropped = max(self.dropped, int(counts[-(self._max_words // 2 + 1)]))
-        kept = {word: number for word, number in self.numbers.items() if self.totals[number] > self.dropped}
-        self.numbers = defaultdict(self.numbers.default_factory, kept)
+        self.max_dropped_count = max(self.max_dropped_count, int(counts[-(self._max_words // 2 + 1)]))
+        kept = {word: id_ for word, id_ in self.word_ids.items() if self.word_counts[id_] > self.max_dropped_count}
+        self.word_ids = defaultdict(self.word_ids.default_factory, kept)
 
     def close(self) -> None:
         """Release the ids and the document lengths."""
@@ -87,6 +90,6 @@ class TokenStream:
 
     def counts(self, min_count: int = 1) -> dict[bytes, int]:
         """Return the count of each word that occurs at least ``min_count`` times."""
-        counts = self.totals[np.fromiter(self.numbers.values(), np.int64, len(self.numbers))]
+        counts = self.word_counts[np.fromiter(self.word_ids.values(), np.int64, len(self.word_ids))]
         frequent = counts >= min_count
-        return dict(zip(itertools.compress(self.numbers, frequent), counts[frequent].tolist(), strict=True))
+        return dict(zip(itertools.compress(self.word_ids, frequent), counts[frequent].tolist(), strict=True))

@@ -129,7 +129,7 @@ class Tokenizer:
     def mark_without(self, tokens: Sequence[str], removed: Collection[int]) -> list[str]:
         """Return the tokens of a text, with negated words marked, without the tokens at the indices ``removed``.
 
-        Removed negations have no effect on the remaining tokens. Otherwise, these are marked as in the complete text.
+        Removed negations have no effect. Apart from that, the remaining tokens are marked as in the complete text.
 
         >>> Tokenizer("negation").mark_without(["not", "very", "good"], {0}), mark_negated(["not", "very", "good"])
         (['very', 'good'], ['not', '¬very', '¬good'])

@@ -95,10 +95,10 @@ class IdsOfBytes(dict[bytes, int]):
         self._index = index
 
     def __missing__(self, word: bytes) -> int:
-        number = self._index.get(as_text(word), -1)
-        if number >= 0:  # unknown words are not cached, because their number has no limit
-            self[word] = number
-        return number
+        word_id = self._index.get(as_text(word), -1)
+        if word_id >= 0:  # unknown words are not cached, because there is no limit to their number
+            self[word] = word_id
+        return word_id
 
 
 def as_text(word: bytes) -> str:

@@ -14,7 +14,8 @@ from nlptx.text.scanner import Scan, Scanner
 
 # Bytes per integer. A word of up to 8 bytes is represented by one integer, a longer word of up to 16 bytes by two.
 _BYTES = 8
-_ONES = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
+# For each number of bytes from 0 to 8, a mask of the lowest bytes of an integer.
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
 # Number of keys per slot of the first hash table, and minimum number of slots. There may be several keys per slot,
 # because most keys are repetitions of others.
 _KEYS_PER_SLOT = 12
@@ -72,24 +73,24 @@ def words_to_ids(blocks: Iterable[bytes], scanner: Scanner) -> EncodedChunk:
     words: list[bytes] = distinct.astype("<u8").view(f"S{_BYTES}").tolist()
     starts = np.cumsum([0, *(len(piece.short) for piece in pieces[:-1])]).tolist()
 
-    middle = _in_all([piece.middle for piece in pieces], starts)
+    middle = _concatenated_positions([piece.middle for piece in pieces], starts)
     first = np.concatenate([piece.first for piece in pieces])
     second = np.concatenate([piece.second for piece in pieces])
-    numbers, pairs, pair_counts = _encode_pairs(first, second)
-    ids[middle] = numbers + len(words)
+    pair_ids, pairs, pair_counts = _encode_pairs(first, second)
+    ids[middle] = pair_ids + len(words)
     words += pairs
 
-    long = _in_all([piece.long for piece in pieces], starts)
+    long = _concatenated_positions([piece.long for piece in pieces], starts)
     table: defaultdict[bytes, int] = defaultdict(itertools.count().__next__)
     long_words = itertools.chain.from_iterable(piece.long_words for piece in pieces)
-    numbers = np.fromiter(map(table.__getitem__, long_words), np.int32, len(long))
-    ids[long] = numbers + len(words)
+    long_ids = np.fromiter(map(table.__getitem__, long_words), np.int32, len(long))
+    ids[long] = long_ids + len(words)
     words += table
     lengths = np.concatenate([piece.lengths for piece in pieces])
-    return EncodedChunk(words, ids, np.concatenate([counts, pair_counts, np.bincount(numbers)]), lengths)
+    return EncodedChunk(words, ids, np.concatenate([counts, pair_counts, np.bincount(long_ids)]), lengths)
 
 
-def _in_all(positions: list[NDArray[np.int64]], starts: list[int]) -> NDArray[np.int64]:
+def _concatenated_positions(positions: list[NDArray[np.int64]], starts: list[int]) -> NDArray[np.int64]:
     """Convert positions within the pieces to positions in their concatenation, given the start of each piece."""
     return np.concatenate([local + start for local, start in zip(positions, starts, strict=True)])
 
@@ -121,7 +122,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
     integers: NDArray[np.uint64] = eights[index] >> shift
     # Two shifts are used, because a single shift by 64 bits is undefined.
     integers |= eights[index + 1] << np.uint64(1) << (np.uint64(63) - shift)
-    integers &= _ONES[np.minimum(sizes, _BYTES)]
+    integers &= _MASKS[np.minimum(sizes, _BYTES)]
     return integers
 
 
@@ -159,9 +160,9 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
         table = np.zeros(1 << bits, np.uint64)
         table[slots] = keys
         taken = np.flatnonzero(table)
-        number = np.zeros(len(table), np.int32)
-        number[taken] = np.arange(words, words + len(taken))
-        ids[pending] = number.take(slots)
+        slot_ids = np.zeros(len(table), np.int32)
+        slot_ids[taken] = np.arange(words, words + len(taken))
+        ids[pending] = slot_ids.take(slots)
         distinct.append(table[taken])
         words += len(taken)
         overwritten = np.flatnonzero(table.take(slots) != keys)

@@ -138,8 +138,8 @@ def encode(
 
 def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | None, budget: MemoryBudget) -> RaggedArray:
     """Return the int32 ids of the first ``max_words`` known words of each text in a stream."""
-    id_of = np.full(len(stream.totals), -1, np.int32)
-    for word, number in stream.numbers.items():
+    id_of = np.full(len(stream.word_counts), -1, np.int32)
+    for word, number in stream.word_ids.items():
         id_of[number] = vocabulary.index.get(as_text(word), -1)
 
     def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:

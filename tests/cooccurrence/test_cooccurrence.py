@@ -332,7 +332,7 @@ def test_many_distinct_words_in_many_chunks_are_all_counted(monkeypatch):
     stream = token_stream.TokenStream(MemoryBudget())  # large enough that no temporary file is needed
     stream.read(in_blocks(map(" ".join, documents)), Tokenizer("spaces"), Workers(1))
     assert stream.counts() == {word.encode(): n for word, n in Counter(chain.from_iterable(documents)).items()}
-    numbers = {number: word.decode() for word, number in stream.numbers.items()}
+    numbers = {number: word.decode() for word, number in stream.word_ids.items()}
     assert [numbers[number] for number in stream.ids.array().tolist()] == list(chain.from_iterable(documents))
 
 

@@ -98,10 +98,10 @@ def test_blocks_of_texts_have_the_tokens_of_the_single_texts(texts, lowercase, m
         stream = TokenStream(budget)
         stream._chunk = memory + 1  # so that the texts are in several chunks
         stream.read(in_blocks(texts), tokenizer, Workers(1))
-        words = [word.decode("utf-8", "surrogatepass") for word in stream.numbers]
+        words = [word.decode("utf-8", "surrogatepass") for word in stream.word_ids]
         ids = stream.ids.read(0, len(stream.ids))
         assert [words[number] for number in ids] == [token for tokens in expected for token in tokens]
-        assert stream.totals[: len(words)].tolist() == np.bincount(ids, minlength=len(words)).tolist()
+        assert stream.word_counts[: len(words)].tolist() == np.bincount(ids, minlength=len(words)).tolist()
         assert set(ids.tolist()) == set(range(len(words)))
         stream.close()
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlptx.text.blocks import as_lines, cut
+from nlptx.text.blocks import as_lines, group_by_size
 from nlptx.text.scanner import Scanner
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_ids import words_to_ids
@@ -21,7 +21,7 @@ documents = st.lists(st.lists(words, max_size=12).map(" ".join), max_size=6)
 @settings(max_examples=200)
 @given(documents, st.sampled_from([1, 30, 1 << 19]))
 def test_ids_stand_for_the_words_in_order(texts, block_size):
-    chunk = words_to_ids(map(as_lines, cut(texts, block_size)), SCANNER)
+    chunk = words_to_ids(map(as_lines, group_by_size(texts, block_size)), SCANNER)
     spelled = [word.decode() for word in chunk.words]
     assert len(set(spelled)) == len(spelled)
     tokens = [TOKENIZER(text) for text in texts]
