@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import build, read, write
 from nlptx.cluster.pieces import read_rows, read_words, write_rows, write_words
-from nlptx.cooccurrence.count import count_known, known_words, read_stream
+from nlptx.cooccurrence.count import count_vocabulary_pairs, read_stream, vocabulary_ids_of
 from nlptx.cooccurrence.merge import sum_in_tree
 from nlptx.cooccurrence.parts import TOKENS, WORDS, TokenPart, WordList, check_complete
 from nlptx.cooccurrence.window_pairs import SparseRows
@@ -142,8 +142,8 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
         for _ in corpus.blocks():
             pass
         return Encoded(corpus.documents, corpus.sha256)
-    with task.inputs[0].errors_located(), MemoryBudget(job.memory) as space, Workers(1) as workers:
-        stream = read_stream(corpus.blocks(), job.settings, space, workers)
+    with task.inputs[0].errors_located(), MemoryBudget(job.memory) as budget, Workers(1) as workers:
+        stream = read_stream(corpus.blocks(), job.settings, budget, workers)
         check_complete(stream)
         facts = {"documents": corpus.documents, "sha256": corpus.sha256}
         part = TokenPart.of(stream, Shard(task.number + 1, job.partitions), facts)
@@ -175,12 +175,14 @@ def count_partition(job: CountJob, task: Encode) -> None:
     """Count the word pairs in a partition, and write their counts in blocks of rows."""
     path = job.path("tokens", task.number)
     vocabulary = job.vocabulary().vocabulary
-    with MemoryBudget(job.memory) as space, Workers(1) as workers:
-        stream = TokenStream(space)
+    with MemoryBudget(job.memory) as budget, Workers(1) as workers:
+        stream = TokenStream(budget)
         stream.add(build(read(path, TOKENS), TokenPart.from_artifact, path).chunk)
         check_complete(stream)
-        known = known_words(stream, vocabulary)
-        matrix = count_known(stream, known, len(vocabulary), job.settings, space, workers, in_units=True)
+        vocabulary_ids = vocabulary_ids_of(stream, vocabulary)
+        matrix = count_vocabulary_pairs(
+            stream, vocabulary_ids, len(vocabulary), job.settings, budget, workers, in_units=True
+        )
         bounds = matrix.indptr()
         for number, block in enumerate(row_blocks(vocabulary.counts, job.settings.window)):
             start, stop = int(bounds[block.start]), int(bounds[block.stop])

@@ -32,9 +32,9 @@ from nlptx.cluster.count_tasks import (
 from nlptx.cluster.mapper import Mapper
 from nlptx.cluster.pieces import read_rows, read_words, remove
 from nlptx.cooccurrence.count import vocabulary_from
+from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.parts import WordList
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
-from nlptx.cooccurrence.stored import Counts
 from nlptx.cooccurrence.window_pairs import unit_weights
 from nlptx.corpus.partition import Partition
 from nlptx.io.spill import MemoryBudget
@@ -50,7 +50,7 @@ def count_partitions(
     partitions: Sequence[Partition],
     job: CountJob,
     mapper: Mapper,
-    space: MemoryBudget,
+    budget: MemoryBudget,
     *,
     on_note: Callable[[str], None] = lambda note: None,
     on_progress: Callable[[str, int, int], None] = lambda step, done, total: None,
@@ -61,7 +61,7 @@ def count_partitions(
         partitions: the partitions into which the input is cut, in order.
         job: data that all tasks share.
         mapper: a cluster, or the workers of this machine.
-        space: memory limit and temporary folder of this process. The counts can be used until ``space`` is closed.
+        budget: memory limit and temporary folder of this process. The counts can be used until ``budget`` is closed.
         on_note: called with notes about the input.
         on_progress: called with the name of a step, the number of its finished tasks, and its total number of tasks.
 
@@ -106,7 +106,7 @@ def count_partitions(
         remove(job.path("pairs", level, block, number) for block in range(blocks) for number in range(left))
         level, left = level + 1, len(starts)
     units_per_count = unit_weights(job.settings.weighting, job.settings.window)[1]
-    matrix = SpilledMatrix(len(vocabulary), space, units_per_count)
+    matrix = SpilledMatrix(len(vocabulary), budget, units_per_count)
     for block in range(blocks):
         matrix.append(read_rows(job.path("pairs", level, block, 0)))
     return Counts(matrix, vocabulary, job.settings, details | {"documents": corpus.documents, "sha256": corpus.sha256})

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import need_array, read_vocabulary
-from nlptx.cooccurrence.stored import index_type
+from nlptx.cooccurrence.counts_artifact import index_type
 from nlptx.errors import CorruptError, DataError
 from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
 # Maximum count in a valid artifact. Counts come from sums of integers, which float64 represents exactly up to 2^53.
-_LARGEST_COUNT = 2.0**53
+_MAX_COUNT = 2.0**53
 NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
@@ -74,7 +74,7 @@ def check_entries(rows: sp.csr_matrix) -> None:
     """Raise CorruptError if these rows cannot belong to a matrix of counts."""
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
         raise CorruptError("the matrix contains an index of a word that does not exist")
-    if not ((rows.data > 0) & (rows.data <= _LARGEST_COUNT)).all():  # NaN fails this test too
+    if not ((rows.data > 0) & (rows.data <= _MAX_COUNT)).all():  # NaN fails this test too
         raise CorruptError("the matrix contains a count that is zero, negative, beyond 2^53, or not a number")
     if not rows.has_canonical_format:
         raise CorruptError("the entries of the matrix are unsorted or repeated")

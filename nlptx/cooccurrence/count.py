@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.inverted_index import build_index
 from nlptx.cooccurrence.parallel_count import count_pairs
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
-from nlptx.cooccurrence.stored import Counts
 from nlptx.cooccurrence.window_pairs import PairCounter, unit_weights
 from nlptx.errors import DataError
 from nlptx.io.spill import MemoryBudget
@@ -36,7 +36,7 @@ _FAN_IN = 16
 def count_corpus(
     blocks: Iterable[bytes],
     settings: CountSettings,
-    space: MemoryBudget,
+    budget: MemoryBudget,
     workers: Workers,
     word_memory: int | None = None,
 ) -> Counts:
@@ -52,7 +52,7 @@ def count_corpus(
     Args:
         blocks: blocks of lines, with one document per line; see :mod:`nlptx.text.blocks`.
         settings: settings for counting.
-        space: memory limit and folder for temporary files. The counts are valid until ``space`` is closed. The memory
+        budget: memory limit and folder for temporary files. The counts are valid until ``budget`` is closed. The memory
             limit does not change the counts, unless there are more distinct words than fit in memory; see
             :class:`TokenStream`.
         workers: threads that read the corpus, and threads or processes that count. The number of workers does not
@@ -63,42 +63,42 @@ def count_corpus(
         DataError: the corpus is empty, or no word occurs ``min_count`` times.
         OutputError: the temporary files cannot be written.
     """
-    stream = read_stream(blocks, settings, space, workers, word_memory)
-    return count_stream(stream, settings, space, workers)
+    stream = read_stream(blocks, settings, budget, workers, word_memory)
+    return count_stream(stream, settings, budget, workers)
 
 
 def read_stream(
     blocks: Iterable[bytes],
     settings: CountSettings,
-    space: MemoryBudget,
+    budget: MemoryBudget,
     workers: Workers,
     word_memory: int | None = None,
 ) -> TokenStream:
     """Tokenize a corpus. For the arguments, see :func:`count_corpus`."""
-    stream = TokenStream(space, word_memory)
+    stream = TokenStream(budget, word_memory)
     stream.read(blocks, Tokenizer(settings.tokenizer, settings.lowercase), workers)
     return stream
 
 
-def count_stream(stream: TokenStream, settings: CountSettings, space: MemoryBudget, workers: Workers) -> Counts:
+def count_stream(stream: TokenStream, settings: CountSettings, budget: MemoryBudget, workers: Workers) -> Counts:
     """Choose the vocabulary of a token stream and count its pairs; see :func:`count_corpus`. The stream is closed."""
-    vocabulary = choose_words(stream, settings)
-    known = known_words(stream, vocabulary)
+    vocabulary = choose_vocabulary(stream, settings)
+    vocabulary_ids = vocabulary_ids_of(stream, vocabulary)
     details = stream_details(stream, vocabulary)
     if stream.max_dropped_count:
         # The memory limit determined which words were dropped, so the limit is needed to reproduce the result.
-        details |= {"dropped_up_to": stream.max_dropped_count, "memory": space.memory}
+        details |= {"dropped_up_to": stream.max_dropped_count, "memory": budget.memory}
     stream.word_ids.clear()
-    matrix = count_known(stream, known, len(vocabulary), settings, space, workers)
+    matrix = count_vocabulary_pairs(stream, vocabulary_ids, len(vocabulary), settings, budget, workers)
     return Counts(matrix, vocabulary, settings, details)
 
 
-def count_known(
+def count_vocabulary_pairs(
     stream: TokenStream,
-    known: NDArray[np.int32],
+    vocabulary_ids: NDArray[np.int32],
     words: int,
     settings: CountSettings,
-    space: MemoryBudget,
+    budget: MemoryBudget,
     workers: Workers,
     *,
     in_units: bool = False,
@@ -107,10 +107,10 @@ def count_known(
 
     Args:
         stream: the tokens.
-        known: int32 vocabulary id of each word id of the stream; -1 for a word outside the vocabulary.
+        vocabulary_ids: int32 vocabulary id of each word id of the stream; -1 for a word outside the vocabulary.
         words: V, the number of words in the vocabulary.
         settings: settings for counting.
-        space: memory limit and folder for temporary files.
+        budget: memory limit and folder for temporary files.
         workers: pool of threads or processes; the number of workers does not change the counts.
         in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for
             other texts. Otherwise, the entries are counts.
@@ -119,44 +119,44 @@ def count_known(
     units_per_count = 1 if in_units else units_per_count
     longest = max((int(part.max(initial=0)) for part in stream.lengths.parts()), default=0)
     padding = _BYTES_PER_PADDING * _reach(settings.window, longest)
-    single = _BYTES_PER_TOKEN * len(stream.ids) + padding * len(stream.lengths) <= space.memory
+    in_one_block = _BYTES_PER_TOKEN * len(stream.ids) + padding * len(stream.lengths) <= budget.memory
     runs: list[SpilledMatrix] = []
     done = 0
-    for lengths in _grouped(stream.lengths.parts(), space.memory, _BYTES_PER_TOKEN, padding):
+    for lengths in _grouped(stream.lengths.parts(), budget.memory, _BYTES_PER_TOKEN, padding):
         reach = _reach(settings.window, int(lengths.max()))
-        tokens = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(space.memory // _MEMORY_PER_TOKEN, 1))
+        tokens = min(max(_SEGMENT, _SEGMENT_PER_WORD * words), max(budget.memory // _MEMORY_PER_TOKEN, 1))
         segments = list(_grouped([lengths], tokens))
-        index = build_index(stream.ids, done, segments, known, words, reach, workers)
+        index = build_index(stream.ids, done, segments, vocabulary_ids, words, reach, workers)
         done += int(lengths.sum())
-        run = SpilledMatrix(words, space, units_per_count if single else 1)
+        run = SpilledMatrix(words, budget, units_per_count if in_one_block else 1)
         for rows in count_pairs(PairCounter(index, units[:reach]), workers):
             run.append(rows)
         del index, rows  # frees the block and the row buffers
-        if not single:
-            run.leave_memory(space, done / len(stream.ids))
-        runs = add_run(runs, run, space, workers)
+        if not in_one_block:
+            run.spill(budget, done / len(stream.ids))
+        runs = add_run(runs, run, budget, workers)
     stream.close()
     if not runs:
-        return SpilledMatrix.empty(words, space)
-    return runs[0] if single else sum_runs(runs, space, workers, units_per_count)
+        return SpilledMatrix.empty(words, budget)
+    return runs[0] if in_one_block else sum_runs(runs, budget, workers, units_per_count)
 
 
 def add_run(
-    runs: list[SpilledMatrix], run: SpilledMatrix, space: MemoryBudget, workers: Workers
+    runs: list[SpilledMatrix], run: SpilledMatrix, budget: MemoryBudget, workers: Workers
 ) -> list[SpilledMatrix]:
     """Return ``[*runs, run]``, or a list with only the sum of these partial matrices if there are many of them."""
     runs = [*runs, run]
-    return [sum_runs(runs, space, workers)] if len(runs) == _FAN_IN else runs
+    return [sum_runs(runs, budget, workers)] if len(runs) == _FAN_IN else runs
 
 
 def sum_runs(
-    runs: list[SpilledMatrix], space: MemoryBudget, workers: Workers, units_per_count: int = 1
+    runs: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Return the sum of partial matrices, divided by ``units_per_count``: how many units represent a weight of 1."""
     # imported here because it imports SciPy, which takes as long as counting a small corpus
     from nlptx.cooccurrence.merge import merge
 
-    return merge(runs, space, workers, units_per_count)
+    return merge(runs, budget, workers, units_per_count)
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
@@ -168,7 +168,7 @@ def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int
     }
 
 
-def choose_words(stream: TokenStream, settings: CountSettings) -> Vocabulary:
+def choose_vocabulary(stream: TokenStream, settings: CountSettings) -> Vocabulary:
     """Return the most frequent words of a token stream. Raises DataError if no word occurs ``min_count`` times."""
     counts = stream.counts(settings.min_count)
     return vocabulary_from(counts or stream.counts(), settings)
@@ -195,14 +195,14 @@ def vocabulary_from(counts: dict[bytes, int], settings: CountSettings) -> Vocabu
     return Vocabulary([as_text(word) for word in words], totals, tokenizer)
 
 
-def known_words(stream: TokenStream, vocabulary: Vocabulary) -> NDArray[np.int32]:
+def vocabulary_ids_of(stream: TokenStream, vocabulary: Vocabulary) -> NDArray[np.int32]:
     """Return the vocabulary id of each word id of a token stream, int32; -1 for a word outside the vocabulary."""
-    known = np.full(len(stream.word_counts), -1, np.int32)
+    vocabulary_ids = np.full(len(stream.word_counts), -1, np.int32)
     for index, word in enumerate(vocabulary.words):
-        number = stream.word_ids.get(word.encode("utf-8", "surrogatepass"))
-        if number is not None:
-            known[number] = index
-    return known
+        word_id = stream.word_ids.get(word.encode("utf-8", "surrogatepass"))
+        if word_id is not None:
+            vocabulary_ids[word_id] = index
+    return vocabulary_ids
 
 
 def _reach(window: int, longest: int) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nlptx.artifacts.container import Artifact, build, read
-from nlptx.cooccurrence.count import count_known, known_words, read_stream
+from nlptx.cooccurrence.count import count_vocabulary_pairs, read_stream, vocabulary_ids_of
+from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.parts import PAIRS, WORDS, TokenPart, WordList, check_complete, shard_details
-from nlptx.cooccurrence.stored import Counts
 from nlptx.corpus.shard import Shard
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.spill import MemoryBudget
@@ -22,7 +22,7 @@ def count_shard(
     words: WordList | None,
     settings: CountSettings,
     corpus: Callable[[], dict[str, Any]],
-    space: MemoryBudget,
+    budget: MemoryBudget,
     workers: Workers,
 ) -> Artifact:
     """Return a part with the tokens of a shard or, if a word list is given, with the counts of its word pairs.
@@ -34,14 +34,14 @@ def count_shard(
         settings: settings for counting.
         corpus: function that returns facts about the whole corpus: number of documents, digest, options. The function
             is called after all blocks have been read.
-        space: memory limit, and folder for temporary files. The part is valid until ``space`` is closed.
+        budget: memory limit, and folder for temporary files. The part is valid until ``budget`` is closed.
         workers: pool of threads or processes; the number of workers does not change the part.
 
     Raises:
         DataError: the word list belongs to another corpus, or there are more distinct words than fit in memory.
         OutputError: the temporary files cannot be written.
     """
-    stream = read_stream(shard.blocks(blocks), settings, space, workers)
+    stream = read_stream(shard.blocks(blocks), settings, budget, workers)
     check_complete(stream)
     about = corpus()
     if words is None:
@@ -50,8 +50,10 @@ def count_shard(
         raise DataError(
             "the word list was made from another corpus", hint="Use the same input and options as for the first pass."
         )
-    known = known_words(stream, words.vocabulary)
-    matrix = count_known(stream, known, len(words.vocabulary), settings, space, workers, in_units=True)
+    vocabulary_ids = vocabulary_ids_of(stream, words.vocabulary)
+    matrix = count_vocabulary_pairs(
+        stream, vocabulary_ids, len(words.vocabulary), settings, budget, workers, in_units=True
+    )
     return Counts(matrix, words.vocabulary, settings, shard_details(shard) | words.details).to_artifact(PAIRS)
 
 

@@ -31,7 +31,7 @@ class InvertedIndex:
     windows: NDArray[np.integer]
     starts: NDArray[np.int64]
 
-    def before(self) -> NDArray[np.int64]:
+    def positions_before(self) -> NDArray[np.int64]:
         """Return (V + 1,) int64: for each word id, the number of positions of words with smaller ids.
 
         The last element is the total number of positions.
@@ -48,7 +48,7 @@ def build_index(
     ids: SpilledArray,
     start: int,
     segments: list[NDArray[np.int64]],
-    known: NDArray[np.int32],
+    vocabulary_ids: NDArray[np.int32],
     words: int,
     reach: int,
     workers: Workers,
@@ -59,7 +59,7 @@ def build_index(
         ids: int32 word ids of the corpus, as assigned by the token stream.
         start: index in ``ids`` of the first token of the documents.
         segments: one int64 array per segment, with the number of tokens of each document (at least 1).
-        known: int32 vocabulary id of each word id of the token stream; -1 for a word outside the vocabulary.
+        vocabulary_ids: int32 vocabulary id of each word id of the token stream; -1 for a word outside the vocabulary.
         words: V, the number of words in the vocabulary.
         reach: number of positions on each side of a word that belong to its window.
         workers: threads that index the segments.
@@ -74,7 +74,7 @@ def build_index(
 
     def index_segment(number: int) -> None:
         first, after = edges[number], edges[number + 1]
-        kept, lengths = _without_unknown(known[ids.read(start + first, start + after)], segments[number])
+        kept, lengths = _without_unknown(vocabulary_ids[ids.read(start + first, start + after)], segments[number])
         # `local` contains, for each position, where the window around it begins in the text of this segment.
         dtype: type[np.signedinteger] = np.int32 if sizes[number] < 1 << 31 else np.int64
         padding = np.arange(0, reach * len(lengths), reach, dtype=dtype)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.cooccurrence.checks import check_entries, check_symmetric, matrix_arrays, read_settings
 from nlptx.cooccurrence.count import count_corpus
-from nlptx.cooccurrence.stored import KIND, index_type, matrix_artifact
+from nlptx.cooccurrence.counts_artifact import KIND, index_type, matrix_artifact
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
@@ -129,8 +129,8 @@ def count(
     check_int(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
     # Numbers too small for a float become 0, even if the caller wants an error.
-    with np.errstate(under="ignore"), MemoryBudget(memory, folder) as space, Workers.of(jobs, long=True) as workers:
-        counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), space, workers)
+    with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs, long=True) as workers:
+        counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), budget, workers)
         stored, size = counts.matrix, len(counts.vocabulary)
         indptr = stored.indptr().astype(index_type(len(stored.columns)))
         matrix = sp.csr_matrix((stored.values.array(), stored.columns.array(), indptr), shape=(size, size))

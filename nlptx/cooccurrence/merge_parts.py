@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from nlptx.artifacts.container import Artifact, build, read
-from nlptx.cooccurrence.count import add_run, choose_words, count_stream, stream_details, sum_runs
+from nlptx.cooccurrence.count import add_run, choose_vocabulary, count_stream, stream_details, sum_runs
+from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.cooccurrence.parts import (
     PAIRS,
     TOKENS,
     TokenPart,
     WordList,
-    about_corpus,
     check_complete,
     check_details,
+    corpus_details,
     shard_of,
 )
 from nlptx.cooccurrence.spilled_matrix import SpilledMatrix
-from nlptx.cooccurrence.stored import Counts
 from nlptx.cooccurrence.window_pairs import SparseRows, unit_weights
 from nlptx.corpus.shard import Shard
 from nlptx.errors import CorruptError, DataError, SettingsError
@@ -40,14 +40,14 @@ Progress = Callable[[int], None]
 
 
 def merge_parts(
-    paths: Sequence[str], space: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
+    paths: Sequence[str], budget: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
     """Add up all parts of a corpus. Either all parts contain tokens, or all parts contain pairs.
 
     Args:
         paths: files of the parts, in any order.
-        space: memory limit, and folder for temporary files. Each part must fit in memory; only one part is in memory at
-            a time.
+        budget: memory limit, and folder for temporary files. Each part must fit in memory; only one part is in memory
+            at a time.
         workers: pool of threads or processes; the number of workers does not change the counts.
         on_part: called after each part with the number of parts that have been read.
 
@@ -57,7 +57,7 @@ def merge_parts(
             times.
         OutputError: the temporary files cannot be written.
     """
-    stream, runs = TokenStream(space), list[SpilledMatrix]()
+    stream, runs = TokenStream(budget), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
     artifact: Artifact  # after the loop, the last part; there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
@@ -70,28 +70,28 @@ def merge_parts(
             if part.vocabulary.words != vocabulary.words or (part.vocabulary.counts != vocabulary.counts).any():
                 raise DataError(f"its words differ from those of {paths[0]}", where=path)
             lengths = np.diff(part.matrix.indptr).astype(np.int64)
-            run = SpilledMatrix(len(vocabulary), space)
+            run = SpilledMatrix(len(vocabulary), budget)
             run.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
             del part  # frees the part before the next one is read
-            run.leave_memory(space, number / len(paths))
-            runs = add_run(runs, run, space, workers)
+            run.spill(budget, number / len(paths))
+            runs = add_run(runs, run, budget, workers)
         on_part(number)
-    settings, details = CountSettings.from_dict(artifact.settings), about_corpus(artifact.details)
+    settings, details = CountSettings.from_dict(artifact.settings), corpus_details(artifact.details)
     if vocabulary is None:
-        counts = count_stream(stream, settings, space, workers)
+        counts = count_stream(stream, settings, budget, workers)
         return Counts(counts.matrix, counts.vocabulary, settings, counts.details | details)
     units_per_count = unit_weights(settings.weighting, settings.window)[1]
-    return Counts(sum_runs(runs, space, workers, units_per_count), vocabulary, settings, details)
+    return Counts(sum_runs(runs, budget, workers, units_per_count), vocabulary, settings, details)
 
 
 def merge_words(
-    paths: Sequence[str], space: MemoryBudget, on_part: Progress = lambda parts: None
+    paths: Sequence[str], budget: MemoryBudget, on_part: Progress = lambda parts: None
 ) -> tuple[WordList, CountSettings]:
     """Return the vocabulary of a corpus and the settings of its parts, which must contain tokens.
 
     For the arguments and errors, see :func:`merge_parts`.
     """
-    stream = TokenStream(space)
+    stream = TokenStream(budget)
     artifact: Artifact  # after the loop, the last part; there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
@@ -99,8 +99,8 @@ def merge_words(
         check_complete(stream)
         on_part(number)
     settings = CountSettings.from_dict(artifact.settings)
-    vocabulary = choose_words(stream, settings)
-    return WordList(vocabulary, stream_details(stream, vocabulary) | about_corpus(artifact.details)), settings
+    vocabulary = choose_vocabulary(stream, settings)
+    return WordList(vocabulary, stream_details(stream, vocabulary) | corpus_details(artifact.details)), settings
 
 
 def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
@@ -113,7 +113,7 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
         if first is None:
             first = artifact
             _check_number(len(paths), shard)
-        _check_alike(artifact, first, path, paths[0])
+        _check_compatible(artifact, first, path, paths[0])
         if shard in found:
             raise DataError(_repeated(path, found[shard], shard), where=path, hint="Pass each shard once.")
         found[shard] = path
@@ -149,7 +149,7 @@ def _check_number(given: int, shard: Shard) -> None:
         raise DataError(f"there {parts}; expected {shard.of}, because the corpus was divided into {shard.of} shards")
 
 
-def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str) -> None:
+def _check_compatible(artifact: Artifact, first: Artifact, path: str, first_path: str) -> None:
     """Raise DataError if two parts differ in kind, nlptx version, number of shards, settings or corpus."""
     for name, this, other in (
         ("kind", artifact.kind, first.kind),
@@ -162,5 +162,5 @@ def _check_alike(artifact: Artifact, first: Artifact, path: str, first_path: str
         if value != first.settings.get(name):
             others = f"`{name}` is {value} and {first.settings.get(name)}"
             raise DataError(f"its settings differ from those of {first_path}: {others}", where=path)
-    if about_corpus(artifact.details) != about_corpus(first.details):
+    if corpus_details(artifact.details) != corpus_details(first.details):
         raise DataError(f"its corpus differs from that of {first_path}", where=path)

@@ -125,7 +125,7 @@ def shard_of(details: dict[str, Any]) -> Shard:
     return Shard(details["shard"], details["shards"])
 
 
-def about_corpus(details: dict[str, Any]) -> dict[str, Any]:
+def corpus_details(details: dict[str, Any]) -> dict[str, Any]:
     """Return the details of a part that describe the whole corpus."""
     return {name: value for name, value in details.items() if name not in ("shard", "shards")}
 

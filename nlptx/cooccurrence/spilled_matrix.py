@@ -43,12 +43,12 @@ class SpilledMatrix:
         self.values.append(rows.sums / self.units_per_count)
         self._lengths.append(rows.lengths.copy())
 
-    def leave_memory(self, budget: MemoryBudget, share: float) -> None:
+    def spill(self, budget: MemoryBudget, share: float) -> None:
         """Move the entries to temporary files now; ``share`` is the fraction of the corpus counted so far."""
         # There must be enough disk space for the partial matrices of the whole corpus and for their sum.
         budget.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
-        self.columns.leave_memory()
-        self.values.leave_memory()
+        self.columns.spill()
+        self.values.spill()
 
     def indptr(self) -> NDArray[np.int64]:
         """Return the row bounds, (V + 1,) int64: row i has the entries indptr[i] to indptr[i + 1] (exclusive)."""

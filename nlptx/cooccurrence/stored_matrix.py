@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact, build, read
 from nlptx.artifacts.stored_array import StoredArray
 from nlptx.cooccurrence.checks import check_entries, matrix_arrays, read_settings
-from nlptx.cooccurrence.stored import KIND, Counts, index_type, matrix_artifact
+from nlptx.cooccurrence.counts_artifact import KIND, Counts, index_type, matrix_artifact
 from nlptx.errors import CorruptError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget, SpilledArray

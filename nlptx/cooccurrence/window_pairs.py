@@ -20,7 +20,7 @@ from nlptx.runtime.radix_sort import radix_argsort
 
 # For windows up to this length, the unit of weights is 1/lcm(1..window), so 1/d is an integer number of units. For
 # longer windows, 1/d is rounded to multiples of 1/_FIXED_POINT.
-_LARGEST_EXACT_WINDOW = 20
+_MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of word ids in a cache line of 64 bytes.
 _CACHE_LINE = 16
@@ -48,7 +48,7 @@ def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
         return np.ones(window, np.int64), 1
     if weighting == "linear":
         return np.array([window - d for d in distances], np.int64), window
-    units_per_count = math.lcm(*distances) if window <= _LARGEST_EXACT_WINDOW else _FIXED_POINT
+    units_per_count = math.lcm(*distances) if window <= _MAX_EXACT_WINDOW else _FIXED_POINT
     return np.array([round(units_per_count / d) for d in distances], np.int64), units_per_count
 
 
@@ -95,13 +95,13 @@ class PairCounter:
         self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
-        self.before = index.before()
+        self.positions_before = index.positions_before()
         self.max_entries = max(self.words, self.step * self.window)
 
     def pairs(self, rows: Task) -> int:
         """Return the number of pairs to process for these rows, including pairs with padding."""
         first, after = rows
-        return int(self.before[after] - self.before[first]) * self.window
+        return int(self.positions_before[after] - self.positions_before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
         """Yield ranges that cover all rows in order. A frequent word is a separate task; rare words share a task."""
@@ -109,8 +109,9 @@ class PairCounter:
         row = 0
         while row < self.words:
             after = row + 1
-            if self.before[after] - self.before[row] <= dense:
-                full = int(np.searchsorted(self.before, self.before[row] + self.step, side="right")) - 1
+            if self.positions_before[after] - self.positions_before[row] <= dense:
+                max_positions = self.positions_before[row] + self.step
+                full = int(np.searchsorted(self.positions_before, max_positions, side="right")) - 1
                 after = min(max(full, after), self.words)
             yield row, after
             row = after

@@ -173,9 +173,9 @@ class SpilledArray:
         self._parts.append(part)
         self._ends.append(self._length)
         if self._length > self._max_length:
-            self.leave_memory()
+            self.spill()
 
-    def leave_memory(self) -> None:
+    def spill(self) -> None:
         """Move the array to a temporary file now. Raises OutputError if there is not enough disk space."""
         if self._file is None:
             self._budget.require(self._length * self.dtype.itemsize)

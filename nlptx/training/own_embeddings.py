@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nlptx.cooccurrence.count import count_corpus
-from nlptx.cooccurrence.stored import Counts
+from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, SettingsError
@@ -111,9 +111,9 @@ class OwnEmbeddings:
     ) -> Embeddings | None:
         """Return the word vectors, or None if no two words are near each other."""
         folder = None if self.tmp_dir is None else file_name(self.tmp_dir)
-        with MemoryBudget(self.memory, folder) as space, Workers.of(jobs, long=True) as workers:
+        with MemoryBudget(self.memory, folder) as budget, Workers.of(jobs, long=True) as workers:
             parts = (given.texts, given.unlabelled, self.more_texts)
-            counts = self._count(parts, space, workers, on_progress, on_note)
+            counts = self._count(parts, budget, workers, on_progress, on_note)
             if not counts.matrix.indptr[-1]:
                 return None
             self.on_result(counts)
@@ -156,7 +156,7 @@ class OwnEmbeddings:
     def _count(
         self,
         parts: Sequence[Sequence[str]],
-        space: MemoryBudget,
+        budget: MemoryBudget,
         workers: Workers,
         on_progress: Callable[[Progress], None],
         on_note: Callable[[str], None],
@@ -168,7 +168,7 @@ class OwnEmbeddings:
 
         def with_settings(settings: CountSettings) -> Counts:
             blocks = in_blocks(counted(chain.from_iterable(parts), report))
-            return count_corpus(blocks, settings, space, workers, self.word_memory)
+            return count_corpus(blocks, settings, budget, workers, self.word_memory)
 
         is_default = self.cooccur.min_count == CountSettings.min_count
         try:

@@ -113,7 +113,7 @@ def measured(corpus: Path, work: Path) -> Costs:
     costs, size = Costs(), corpus.stat().st_size
     partitions = cut_inputs([str(corpus)], ReadOptions(), 64 << 20)
     timed = Timed()
-    with tempfile.TemporaryDirectory(dir=work) as folder, MemoryBudget(DEFAULT_MEMORY, folder) as space:
+    with tempfile.TemporaryDirectory(dir=work) as folder, MemoryBudget(DEFAULT_MEMORY, folder) as budget:
         job = CountJob.of(partitions, CountSettings(), ReadOptions(), folder, DEFAULT_MEMORY)
         sizes: dict[str, int] = {}
 
@@ -124,7 +124,7 @@ def measured(corpus: Path, work: Path) -> Costs:
                     sizes[kind] = max(sizes.get(kind, 0), sum(found))
 
         started = time.perf_counter()
-        counts = count_partitions(partitions, job, timed, space, on_progress=look)
+        counts = count_partitions(partitions, job, timed, budget, on_progress=look)
         rest = time.perf_counter() - started - sum(timed.seconds.values())
         costs.words, costs.entries, costs.size = len(counts.vocabulary), len(counts.matrix.columns), size
     costs.encode, costs.count = (timed.seconds[name] / size for name in ("encode_partition", "count_partition"))
@@ -133,10 +133,10 @@ def measured(corpus: Path, work: Path) -> Costs:
     with tempfile.TemporaryDirectory(dir=work) as folder:
         half = Path(folder) / "part.txt"
         half.write_bytes(corpus.read_bytes()[: size // 8])
-        with MemoryBudget(DEFAULT_MEMORY, folder) as space:
+        with MemoryBudget(DEFAULT_MEMORY, folder) as budget:
             parts = cut_inputs([str(half)], ReadOptions(), PARTITION)
             job = CountJob.of(parts, CountSettings(), ReadOptions(), folder, DEFAULT_MEMORY)
-            fewer = len(count_partitions(parts, job, Timed(), space).matrix.columns)
+            fewer = len(count_partitions(parts, job, Timed(), budget).matrix.columns)
         costs.growth = math.log(costs.entries / fewer) / math.log(8)
         with Cluster("local:2", Requirements.of([folder]), lambda note: None) as cluster:
             list(cluster.map(abs, range(100)))

@@ -26,8 +26,8 @@ SETTINGS = CountSettings(min_count=1, window=3)
 
 def at_once(path, settings):
     corpus = Corpus([str(path)])
-    with MemoryBudget() as space, Workers(1) as workers:
-        counts = count_corpus(corpus.blocks(), settings, space, workers)
+    with MemoryBudget() as budget, Workers(1) as workers:
+        counts = count_corpus(corpus.blocks(), settings, budget, workers)
         details = counts.details | {"documents": corpus.documents, "sha256": corpus.sha256}
         target = path.with_suffix(".once.npz")
         write(target, dataclasses.replace(counts, details=details).to_artifact())
@@ -39,8 +39,8 @@ def in_partitions(path, settings, size, jobs=1, memory=1 << 30):
     folder.mkdir(exist_ok=True)
     parts = cut_inputs([str(path)], ReadOptions(), size)
     job = CountJob.of(parts, settings, ReadOptions(), str(folder), memory)
-    with MemoryBudget() as space, Workers(jobs) as workers:
-        counts = count_partitions(parts, job, workers, space)
+    with MemoryBudget() as budget, Workers(jobs) as workers:
+        counts = count_partitions(parts, job, workers, budget)
         target = path.with_suffix(".parts.npz")
         write(target, counts.to_artifact())
     return target.read_bytes()
@@ -109,8 +109,8 @@ def test_a_task_can_be_done_twice(corpus):
                 work(item)
                 yield work(item)
 
-    with MemoryBudget() as space:
-        counts = count_partitions(parts, job, Twice(), space)
+    with MemoryBudget() as budget:
+        counts = count_partitions(parts, job, Twice(), budget)
         write(corpus.with_suffix(".twice.npz"), counts.to_artifact())
     assert corpus.with_suffix(".twice.npz").read_bytes() == at_once(corpus, SETTINGS)
 
@@ -121,9 +121,11 @@ def test_progress_and_notes(corpus):
     folder = corpus.parent / "work"
     folder.mkdir()
     notes, steps = [], []
-    with MemoryBudget() as space, Workers(1) as workers:
+    with MemoryBudget() as budget, Workers(1) as workers:
         job = CountJob.of(parts, SETTINGS, ReadOptions(), str(folder), 1 << 30)
-        count_partitions(parts, job, workers, space, on_note=notes.append, on_progress=lambda *step: steps.append(step))
+        count_partitions(
+            parts, job, workers, budget, on_note=notes.append, on_progress=lambda *step: steps.append(step)
+        )
     assert len(notes) == 1
     assert "looks like" in notes[0]
     assert list(dict.fromkeys(step for step, _, _ in steps)) == [

@@ -20,8 +20,8 @@ from nlptx.artifacts.provenance import command
 from nlptx.cooccurrence import count as count_module
 from nlptx.cooccurrence import inverted_index, parallel_count, window_pairs
 from nlptx.cooccurrence.count import count_corpus
+from nlptx.cooccurrence.counts_artifact import KIND
 from nlptx.cooccurrence.matrix import Cooccurrence, count
-from nlptx.cooccurrence.stored import KIND
 from nlptx.errors import ArtifactError, CorruptError, DataError, OutputError, SettingsError
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
@@ -261,13 +261,13 @@ def test_the_size_of_a_chunk_of_text_does_not_change_the_counts(monkeypatch, chu
 # ---------------------------------------------------------------- in bounded memory
 
 
-def count_in(space, documents, jobs=1, **options):
-    """Count within the memory budget ``space``, write the artifact and return its bytes."""
-    with space:
+def count_in(budget, documents, jobs=1, **options):
+    """Count within the memory budget, write the artifact and return its bytes."""
+    with budget:
         counted = count_corpus(
-            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), space, Workers(jobs)
+            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", **options), budget, Workers(jobs)
         )
-        target = os.path.join(space.folder, "counts.npz")
+        target = os.path.join(budget.folder, "counts.npz")
         write(target, counted.to_artifact())
     with open(target, "rb") as file:
         return file.read()
@@ -342,9 +342,9 @@ def test_words_dropped_to_save_memory_are_reported(monkeypatch, jobs):
     monkeypatch.setattr(token_stream, "_CHUNK", 300)
     monkeypatch.setattr(blocks, "BLOCK", 1)
     documents = [["often", "again", f"once{n}"] for n in range(500)]
-    with MemoryBudget(2 * token_stream._BYTES_PER_WORD * 100) as space:
+    with MemoryBudget(2 * token_stream._BYTES_PER_WORD * 100) as budget:
         counted = count_corpus(
-            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), space, Workers(jobs)
+            in_blocks(map(" ".join, documents)), CountSettings(tokenizer="spaces", min_count=3), budget, Workers(jobs)
         )
     assert counted.vocabulary.words == ["again", "often"]
     assert counted.vocabulary.counts.tolist() == [500, 500]

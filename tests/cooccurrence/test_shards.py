@@ -26,29 +26,29 @@ CORPUS = {"documents": 1, "sha256": "00", "reading": {}}
 
 
 def part_of(blocks, shard, path, options, words=None, memory=1 << 26):
-    with MemoryBudget(memory) as space:
+    with MemoryBudget(memory) as budget:
         known = None if words is None else read_word_list(str(words), options)
-        write(path, count_shard(blocks, shard, known, options, lambda: CORPUS, space, SERIAL))
+        write(path, count_shard(blocks, shard, known, options, lambda: CORPUS, budget, SERIAL))
     return str(path)
 
 
 def save_whole(blocks, path, options):
-    with MemoryBudget() as space:
-        counts = count_corpus(blocks, options, space, SERIAL)
+    with MemoryBudget() as budget:
+        counts = count_corpus(blocks, options, budget, SERIAL)
         counts.details.update(CORPUS)
         write(path, counts.to_artifact())
     return path.read_bytes()
 
 
 def merged(paths, path, memory=1 << 26):
-    with MemoryBudget(memory) as space:
-        write(path, merge_parts(paths, space, SERIAL).to_artifact())
+    with MemoryBudget(memory) as budget:
+        write(path, merge_parts(paths, budget, SERIAL).to_artifact())
     return path.read_bytes()
 
 
 def word_list(paths, path):
-    with MemoryBudget() as space:
-        words, options = merge_words(paths, space)
+    with MemoryBudget() as budget:
+        words, options = merge_words(paths, budget)
         write(path, words.to_artifact(options))
     return path
 

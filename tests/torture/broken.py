@@ -73,8 +73,8 @@ def records_jobs():
 
     honest = count.count_corpus
 
-    def count_corpus(blocks, settings, space, workers):
-        counts = honest(blocks, settings, space, workers)
+    def count_corpus(blocks, settings, budget, workers):
+        counts = honest(blocks, settings, budget, workers)
         return dataclasses.replace(counts, details={**counts.details, "jobs": workers.jobs})
 
     count.count_corpus = count_corpus
