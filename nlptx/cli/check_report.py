@@ -41,12 +41,12 @@ def as_json(result: Check, examples: int) -> dict[str, Any]:
 
 def _examples(result: Check, finding: Finding, count: int) -> list[dict[str, Any]]:
     """Return the first rows of a finding as JSON values: position, beginning of the text, labels, and scores."""
-    from nlptx.corpus.exclusion import quoted
+    from nlptx.corpus.exclusion import excerpt
 
     shown: list[dict[str, Any]] = []
     documents, labels = result.rows.documents, result.rows.labels
     for index, row in enumerate(finding.rows[:count].tolist()):
-        example: dict[str, Any] = {"where": documents[row].where, "text": quoted(documents[row].text)}
+        example: dict[str, Any] = {"where": documents[row].where, "text": excerpt(documents[row].text)}
         if labels[row] is not None:
             example["label"] = result.rows.joined(labels[row])
         if finding.others is not None:

@@ -14,9 +14,9 @@ from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.cutting import cut_inputs, partition_size
 from nlptx.corpus.document import ReadOptions, non_default_options
 from nlptx.corpus.partition import Partition
+from nlptx.corpus.partitioning import partition_inputs, partition_size
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
 from nlptx.settings import CountSettings
@@ -37,7 +37,7 @@ def count_on_cluster(
 ) -> None:
     """Count on a cluster and write the artifact; with ``--dry-run``, only print the plan."""
     common = stage.common
-    partitions = cut_inputs(inputs, reading, partition_size(inputs))
+    partitions = partition_inputs(inputs, reading, partition_size(inputs))
     if cluster.dry_run:
         cluster.print_partitions(partitions, _rate(inputs, settings, reading), memory, common)
         return

@@ -21,9 +21,9 @@ from nlptx.cli.scoring_run import ScoredTexts, score_corpus
 from nlptx.cli.stage_run import peak_memory
 from nlptx.cluster.scoring import load_once
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.cutting import cut_inputs
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
+from nlptx.corpus.partitioning import partition_inputs
 from nlptx.corpus.source import input_format, is_archive
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.output_path import STDOUT
@@ -100,7 +100,7 @@ def score_on_cluster(
     common: CommonOptions,
 ) -> ScoredTexts | None:
     """Score texts on a cluster. Return facts to report about the texts, or None if only the plan was printed."""
-    partitions = cut_inputs(inputs, reading, _PARTITION)
+    partitions = partition_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
         rate = _rate(inputs, model, reading)
         # This process has just scored the sample; a task needs no more memory than this process used.
@@ -127,7 +127,7 @@ def score_on_cluster(
                     if note not in noted:
                         noted.add(note)
                         common.reporter.note(note)
-                result.add(part.texts, part.partition.where)
+                result.add(part.texts, part.partition.locate)
                 speed = result.texts / max(time.monotonic() - started, 1e-9)
                 state = f"{done:,} of {len(partitions):,} partitions, {result.texts:,} texts, {speed:,.0f} per second"
                 meter(done / len(partitions), state)

@@ -18,7 +18,7 @@ from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
-from nlptx.corpus.training_data import SPLITS
+from nlptx.corpus.training_data import TRAINING_SPLITS
 from nlptx.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def experiment_options(function: Function) -> Function:
     @effort_option
     @settings_options(TrainSettings, only_main=True)
     @seed_option
-    @reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
+    @reading_options(TRAINING_SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         values = {name: kwargs.pop(name) for name in ExperimentOptions._fields}

@@ -52,7 +52,7 @@ def init(
     from nlptx.corpus.document import ReadOptions
     from nlptx.corpus.label_map import parse_label_map
     from nlptx.corpus.source import is_archive
-    from nlptx.corpus.training_data import SPLITS
+    from nlptx.corpus.training_data import TRAINING_SPLITS
     from nlptx.experiments.new_experiment import write_experiment
     from nlptx.io.paths import is_same_file
 
@@ -65,7 +65,7 @@ def init(
     )
     if is_same_file(train, test) and os.path.isfile(train) and not is_archive(train):
         common.reporter.note("warning: TRAIN and TEST are the same file, so the results will be too optimistic")
-    for name, splits in ((train, SPLITS), (test, ("test",))):
+    for name, splits in ((train, TRAINING_SPLITS), (test, ("test",))):
         _check_first_row(name, replace(options, splits=splits))
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]

@@ -11,7 +11,7 @@ import click
 from nlptx.cli.command import option
 from nlptx.cli.conflicts import Conflict
 from nlptx.cli.options import Function, output_option
-from nlptx.corpus.compression import is_packed
+from nlptx.corpus.compression import is_compressed
 
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 _BY_ENDING = {".txt": "text", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -75,7 +75,7 @@ def _format_of_json(_: bool) -> str:
 
 def ending(output: str) -> str:
     """Return the suffix of the name of an output, in lower case, without a final ``.gz``, ``.bz2`` or ``.xz``."""
-    name = os.path.splitext(output)[0] if is_packed(output) else output
+    name = os.path.splitext(output)[0] if is_compressed(output) else output
     return os.path.splitext(name)[1].lower()
 
 

@@ -34,7 +34,7 @@ from nlptx.cli.training_progress import show, what_is_kept
 from nlptx.cli.training_result import save_model
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.lexicon import read_lexicon
-from nlptx.corpus.training_data import SPLITS, read_training_data
+from nlptx.corpus.training_data import TRAINING_SPLITS, read_training_data
 from nlptx.settings import CHECKPOINT_MINUTES, TrainSettings
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 @settings_options(TrainSettings)
 @seed_option
 @memory_options_in("Data")
-@reading_options(SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
+@reading_options(TRAINING_SPLITS, skip_bad=True, labelled=True, exclude=True, training=True)
 @partial(cluster_options, group="Training")
 @common_options()
 def train(

@@ -11,7 +11,7 @@ from nlptx.corpus.compression import open_by_content
 
 _BLOCK = 1 << 20
 # Maximum size of the metadata of one archive member (long names, times, permissions), in bytes.
-_LONGEST_MEMBER_HEADER = 1 << 18
+_MAX_MEMBER_HEADER = 1 << 18
 # Types of archive members that contain metadata about the next member: long names and pax headers.
 _METADATA_TYPES = (
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
@@ -35,7 +35,7 @@ class _Member(tarfile.TarInfo):
         """Process the data after a header. First check the size of metadata, which tarfile reads into memory."""
         if self.size < 0:
             raise tarfile.ReadError("a member of negative size")
-        if self.type in _METADATA_TYPES and self.size > _LONGEST_MEMBER_HEADER:
+        if self.type in _METADATA_TYPES and self.size > _MAX_MEMBER_HEADER:
             raise tarfile.ReadError(f"{self.size:,} bytes of metadata are too many for an archive member")
         if self.type == tarfile.GNUTYPE_SPARSE:
             raise tarfile.ReadError("sparse files are not supported")
@@ -69,8 +69,8 @@ class _ForwardOnlyFile:
             pass
 
 
-def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedReader | None]]:
-    """Yield the name of each file in an archive, and at most the first ``longest`` bytes of its contents.
+def read_members(name: str, max_bytes: int) -> Iterator[tuple[str, io.BufferedReader | None]]:
+    """Yield the name of each file in an archive, and at most the first ``max_bytes`` bytes of its contents.
 
     For links to other files, the contents are None.
 
@@ -82,7 +82,7 @@ def read_members(name: str, longest: int) -> Iterator[tuple[str, io.BufferedRead
         archive = tarfile.TarFile(fileobj=cast(Any, file), tarinfo=_Member)
         while (member := archive.next()) is not None:
             if member.isreg():
-                size = min(member.size, longest)
+                size = min(member.size, max_bytes)
                 contents = file.read(size)
                 if len(contents) < size:
                     raise tarfile.ReadError("unexpected end of data")

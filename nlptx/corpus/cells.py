@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nlptx.corpus.document import LARGEST_WEIGHT, label_name
+from nlptx.corpus.document import MAX_WEIGHT, normalize_label
 from nlptx.errors import DataError
 
 
@@ -30,12 +30,12 @@ def read_weight(value: Any, where: str) -> float:
         weight = float(value)
     except (TypeError, ValueError, OverflowError):
         weight = math.nan
-    if not 0 <= weight <= LARGEST_WEIGHT:
+    if not 0 <= weight <= MAX_WEIGHT:
         missing = is_missing(value) or value == ""
         raise BadRowError(
             "the weight is missing"
             if missing
-            else f"the weight is {value!r}; expected a number from 0 to {LARGEST_WEIGHT:g}",
+            else f"the weight is {value!r}; expected a number from 0 to {MAX_WEIGHT:g}",
             where=where,
             hint="Correct it, or leave such rows out with `skip_bad`.",
         )
@@ -64,7 +64,7 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
         return repr(float(value)).removesuffix(".0")  # keeps all digits, because rounding could make two labels equal
     if isinstance(value, bool):
         return "true" if value else "false"  # as in JSON
-    return label_name(str(value)) or None
+    return normalize_label(str(value)) or None
 
 
 def _joined(values: list[Any], where: str, separator: str) -> str | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from nlptx.corpus.delimiters import looks_undivided
+from nlptx.corpus.delimiters import looks_unsplit
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import DataError
 
-# A cell of the first line with this number of spaces is probably a text and not the name of a column.
-_SPACES = 3
+# A cell of the first line with at least this number of spaces is probably a text and not the name of a column.
+_MIN_SPACES = 3
 # Maximum number of columns listed in an error message.
 _MAX_LISTED = 40
 
@@ -81,7 +81,7 @@ class Columns:
         named = not self.options.guess_text or self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
-        return bool(names[0].strip()) and not looks_undivided(names[0])
+        return bool(names[0].strip()) and not looks_unsplit(names[0])
 
     def _find_weight(self, names: Sequence[str], where: str, first: bool) -> str | None:
         name = self.options.weight_column
@@ -122,11 +122,11 @@ def single_match(found: Sequence[str], name: str, where: str, option: str) -> st
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:
     """Return the error for a missing column, with a message that lists the existing columns."""
     more = f", ... ({len(names):,} in all)" if len(names) > _MAX_LISTED else ""
-    if any(map(looks_undivided, names[:_MAX_LISTED])):
+    if any(map(looks_unsplit, names[:_MAX_LISTED])):
         other = ", or set `delimiter` to the character between the columns"
     elif any(listed.startswith('"') for listed in names):
         other = "; or, because there are quotes, read the file with `format=csv`"
-    elif any(listed.count(" ") >= _SPACES for listed in names):
+    elif any(listed.count(" ") >= _MIN_SPACES for listed in names):
         other = "; if the table has no header, add a first line with the names of the columns"
     else:
         other = ""

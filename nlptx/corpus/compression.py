@@ -39,7 +39,7 @@ _BY_SUFFIX = {".gz": _open_gzip, ".bz2": _open_bz2, ".xz": _open_xz}
 _BY_MAGIC = {b"\x1f\x8b": _open_gzip, b"BZh": _open_bz2, b"\xfd7zXZ\0": _open_xz}
 
 
-def is_packed(name: str) -> bool:
+def is_compressed(name: str) -> bool:
     """Return whether a file is compressed, judging by its name."""
     return os.path.splitext(name)[1].lower() in _BY_SUFFIX
 

@@ -34,8 +34,8 @@ def named_delimiter(line: str) -> str | None:
     return None if found is None else found[1]
 
 
-def looks_undivided(name: str) -> bool:
-    """Return whether a column name contains a delimiter. If so, it is probably a whole header that was not split."""
+def looks_unsplit(name: str) -> bool:
+    """Return whether a column name contains a delimiter, so that it is probably a whole header that was not split."""
     return any(character in name for character in ("," + _OTHERS))
 
 

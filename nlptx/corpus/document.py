@@ -12,7 +12,7 @@ from nlptx.errors import SettingsError
 SPLITS = ("train", "test", "unsup")
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
 # Maximum weight of a text. Sums of larger weights could overflow.
-LARGEST_WEIGHT = 1e9
+MAX_WEIGHT = 1e9
 # Reading options that are not recorded in artifacts.
 _NOT_RECORDED = ("format", "delimiter", "exclude", "guess_text", "use_labels")
 # Characters that cannot be delimiters, because they have another meaning in CSV.
@@ -102,12 +102,13 @@ class ReadOptions:
             check_separator(self.label_separator)
 
 
-def label_name(text: str) -> str:
-    r"""Return a label as written in a cell or in the name of a folder, without line breaks and repeated spaces.
+def normalize_label(text: str) -> str:
+    r"""Normalise a label that was written in a cell or as the name of a folder.
 
-    Characters are composed (NFC), because file systems and programs differ in how they write accents.
+    White space at the ends is removed, and any other white space becomes a single space. Characters are composed
+    (NFC), because file systems and programs differ in how they write accents.
 
-    >>> label_name(" very\n good "), len(label_name("e\u0301"))
+    >>> normalize_label(" very\n good "), len(normalize_label("e\u0301"))
     ('very good', 1)
     """
     return unicodedata.normalize("NFC", " ".join(text.split()))

@@ -10,14 +10,14 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.errors import DataError
 
 # Maximum number of characters stored in the table for each text.
-_MAX_QUOTED = 1000
+_MAX_EXCERPT = 1000
 _HINT = "Make the table again with nlptx check."
 
 
-def quoted(text: str) -> str:
+def excerpt(text: str) -> str:
     """Return the beginning of a text as one line with single spaces, which is the form stored in the table."""
-    start = text[: 2 * _MAX_QUOTED].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
-    return " ".join(start.split())[:_MAX_QUOTED].strip()
+    start = text[: 2 * _MAX_EXCERPT].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
+    return " ".join(start.split())[:_MAX_EXCERPT].strip()
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Exclusion:
             line = str(fields["line"]).strip()
             if not line.isdecimal():
                 raise DataError(f"the line is {line!r}; expected a number", where=document.where, hint=_HINT)
-            texts[_normal(str(fields["file"])), int(line)] = quoted(document.text)
+            texts[_normal(str(fields["file"])), int(line)] = excerpt(document.text)
         return cls(path, texts)
 
     def contains(self, document: Document) -> bool:
@@ -62,7 +62,7 @@ class Exclusion:
         text = self.texts.get(position)
         if text is None:
             return False
-        if text != quoted(document.text):
+        if text != excerpt(document.text):
             raise DataError(
                 f"this text is not the one in {self.path}: the data was changed after the table was made",
                 where=document.where,

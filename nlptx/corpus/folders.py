@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from nlptx.corpus.archive_members import read_members
-from nlptx.corpus.compression import is_packed
-from nlptx.corpus.document import SPLITS, ReadOptions, label_name
-from nlptx.corpus.source import LONGEST_PACKED, Source, format_by_name, is_archive
+from nlptx.corpus.compression import is_compressed
+from nlptx.corpus.document import SPLITS, ReadOptions, normalize_label
+from nlptx.corpus.source import MAX_PACKED_BYTES, Source, format_by_name, is_archive
 from nlptx.errors import DataError
 from nlptx.io.whole_file import open_whole
 
@@ -80,7 +80,7 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
     For the arguments, see :func:`nlptx.corpus.opening.open_input`.
     """
     found, skipped = False, _Skipped("", options)
-    for path, stream in read_members(name, LONGEST_PACKED + 1):
+    for path, stream in read_members(name, MAX_PACKED_BYTES + 1):
         location = _locate(path, "", options)
         if location is None:
             skipped.add(path)
@@ -95,14 +95,15 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
 
 
 class _Skipped:
-    """Collects the files that are not read, but that the user may believe to be read: tables, and other documents."""
+    """Collects the files that were not read although the user may expect it, such as tables."""
 
     def __init__(self, root: str, options: ReadOptions) -> None:
         self._root, self._options = root, options
         self._files: list[str] = []
         self._links: list[str] = []
         self._in_other_splits = 0
-        # Files in splits with another name, such as val/. The user may not know that these folders are splits.
+        # Files in folders such as val/, which are treated as splits although they have another name. The user may not
+        # know this.
         self._in_renamed_splits: list[str] = []
 
     def add(self, path: str) -> None:
@@ -117,7 +118,7 @@ class _Skipped:
                 self._in_other_splits += 1
                 if location.split not in above.split("/"):
                     self._in_renamed_splits.append(path)
-        elif location.label is not None or format_by_name(name) != "text" or is_packed(name) or is_archive(name):
+        elif location.label is not None or format_by_name(name) != "text" or is_compressed(name) or is_archive(name):
             self._files.append(path)
 
     def add_link(self, path: str) -> None:
@@ -191,8 +192,9 @@ def _is_selected(location: _Location, options: ReadOptions) -> bool:
 def _location_of(folders: str) -> _Location:
     """Return the label and the split of the files in a folder.
 
-    The name of the innermost folder is the label, unless this folder is a split or the file is at the top level. Other
-    names of splits, such as ``val``, count only if there is a folder for the label inside: they may be labels.
+    The name of the innermost folder is the label, unless this folder is a split or the file is at the top level. A
+    folder with another name for a split, such as ``val``, is treated as a split only if it contains a folder for the
+    label; otherwise, its name may itself be a label.
     """
     root, *inside = folders.split("/")
     inside = [part for part in inside if part not in ("", ".")]
@@ -200,5 +202,5 @@ def _location_of(folders: str) -> _Location:
     if split is None:
         outer = [part.lower() for part in inside[:-1]]
         split = next((_SPLIT_NAMES[part] for part in reversed(outer) if part in _SPLIT_NAMES), None)
-    label = label_name(inside[-1]) if inside else ""
+    label = normalize_label(inside[-1]) if inside else ""
     return _Location(None if label in (*SPLITS, "", "..") else label, split)

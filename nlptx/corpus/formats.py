@@ -48,7 +48,7 @@ def _whole_lines(source: Source) -> Iterator[tuple[bytes, int]]:
     length = 0  # number of bytes of the current line that have been read
     while data := source.stream.read(BLOCK):
         first, last = data.find(b"\n") + 1, data.rfind(b"\n") + 1
-        if length + (first or len(data)) > source.longest:
+        if length + (first or len(data)) > source.max_bytes:
             _too_long(source, number)
         if last:
             count = data.count(b"\n")
@@ -85,8 +85,8 @@ def _decode(data: bytes, name: str, line: int, options: ReadOptions) -> str:
 
 def read_lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
     """Yield the number and the decoded text of each line, including its line end."""
-    for number, line in enumerate(iter(partial(source.stream.readline, source.longest + 1), b""), start=1):
-        if len(line) > source.longest:
+    for number, line in enumerate(iter(partial(source.stream.readline, source.max_bytes + 1), b""), start=1):
+        if len(line) > source.max_bytes:
             _too_long(source, number)
         if number == 1 and not source.continued:
             line = line.removeprefix(BOM)
@@ -105,7 +105,7 @@ def _whole(source: Source) -> bytes:
     while block := source.stream.read(BLOCK):
         blocks.append(block)
         size += len(block)
-        if size > source.longest:
+        if size > source.max_bytes:
             _too_long(source, 0)
     return b"".join(blocks)
 
@@ -113,4 +113,4 @@ def _whole(source: Source) -> bytes:
 def _too_long(source: Source, number: int) -> NoReturn:
     where = f"{source.name}:{number}" if number else source.name
     hint = "If the file is not damaged, unpack it first." if source.packed else "Put one document on each line."
-    raise DataError(f"the text is longer than {source.longest >> 20} MiB", where=where, hint=hint)
+    raise DataError(f"the text is longer than {source.max_bytes >> 20} MiB", where=where, hint=hint)

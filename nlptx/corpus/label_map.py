@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from nlptx.corpus.document import label_name
+from nlptx.corpus.document import normalize_label
 from nlptx.errors import LabelError, SettingsError
 
 # Maximum number of labels listed in a message.
@@ -27,7 +27,7 @@ def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
     result: dict[str, str] = {}
     for pair in pairs:
         parts = _EQUALS_SIGN.split(pair, maxsplit=1)
-        labels = [label_name(part) for part in parts]
+        labels = [normalize_label(part) for part in parts]
         if len(labels) != 2 or not all(labels):
             raise SettingsError(f"`label_map` is {pair!r}; expected OLD=NEW, such as 1=pos")
         old, new = labels[0].replace("\\=", "="), labels[1]

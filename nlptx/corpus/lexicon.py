@@ -12,8 +12,8 @@ from nlptx.io.paths import FilePath, file_name
 def read_lexicon(path: FilePath) -> dict[str, float]:
     """Read a lexicon: a tab-separated UTF-8 table with a word or phrase and its value in the first two columns.
 
-    The first line may be a header, whose second column is neither a number nor a number with a comma. Empty lines and
-    further columns are ignored. If a word occurs more than once, its last value is used.
+    The first line is a header if its second column is not a number, with either a decimal point or a decimal comma.
+    Empty lines and further columns are ignored. If a word occurs more than once, its last value is used.
 
     Raises:
         DataError: a line has no second column or its value is not a finite number, or the lexicon has no entry.

@@ -24,7 +24,7 @@ class NaturalOrder:
     def add(self, document: Document) -> None:
         """Add the next document."""
         if not document.line:
-            self._keys[self._count] = _natural(document.source)
+            self._keys[self._count] = _natural_key(document.source)
         self._count += 1
 
     def sorted(self, values: Sequence[T]) -> Sequence[T]:
@@ -37,7 +37,7 @@ class NaturalOrder:
         return cast("StoredTexts", values).take(order)  # type: ignore[return-value]
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def _natural_key(name: str) -> list[tuple[int, str]]:
     """Return a key that sorts names by the numbers in them."""
     found = re.findall(r"[0-9]+|[^0-9]+", name)
     numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in found]

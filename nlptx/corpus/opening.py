@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from nlptx.corpus.compression import is_packed, open_by_name
+from nlptx.corpus.compression import is_compressed, open_by_name
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.folders import OnNote, read_archive, read_folder
 from nlptx.corpus.partition import Partition
@@ -82,7 +82,7 @@ def _standard_input(options: ReadOptions) -> Source:
 def _partition(partition: Partition, options: ReadOptions, on_note: OnNote) -> Iterator[Source]:
     if partition.is_whole:
         for source in open_input(partition.path, options, lambda _, note: on_note(partition.name, note)):
-            source.name = partition.shown(source.name)
+            source.name = partition.displayed(source.name)
             yield source
         return
     with partition.open() as stream:
@@ -92,4 +92,4 @@ def _partition(partition: Partition, options: ReadOptions, on_note: OnNote) -> I
 
 def _file(name: str, options: ReadOptions) -> Iterator[Source]:
     with open_by_name(name) as stream:
-        yield Source(name, stream, input_format(name, options), packed=is_packed(name))
+        yield Source(name, stream, input_format(name, options), packed=is_compressed(name))

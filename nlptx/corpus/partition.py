@@ -59,7 +59,7 @@ class Partition:
             return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
         return os.path.getsize(self.path)
 
-    def shown(self, path: str) -> str:
+    def displayed(self, path: str) -> str:
         """Replace the absolute path of the input at the beginning of ``path`` with the path that the user gave."""
         name = str(Path(self.name)) if os.path.isdir(self.path) else self.name
         return name + path.removeprefix(self.path)
@@ -75,7 +75,7 @@ class Partition:
             file.seek(first)
             yield cast(BinaryIO, io.BufferedReader(_Range(header, file, last - first), _BLOCK))
 
-    def where(self, where: str) -> str:
+    def locate(self, where: str) -> str:
         """Convert ``file:line``, with lines counted from the start of the partition, to a position in the file."""
         name, colon, line = where.rpartition(":")
         if not self.start or name != self.name or not line.isdecimal():
@@ -95,7 +95,7 @@ class Partition:
         try:
             yield
         except DataError as error:
-            error.where = self.where(error.where)
+            error.where = self.locate(error.where)
             raise
 
 

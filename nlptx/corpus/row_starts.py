@@ -1,4 +1,4 @@
-"""Finds where the rows of a table start, so that the table can be cut."""
+"""Finds where the rows of a table start, so that the table can be divided into partitions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import partial
 
 from nlptx.corpus.delimiters import detect_delimiter, named_delimiter
 from nlptx.corpus.formats import BOM
-from nlptx.corpus.tables import LONGEST_FIELD
+from nlptx.corpus.tables import MAX_FIELD_LENGTH
 from nlptx.io.whole_file import open_whole
 
 # Maximum number of bytes in a line. A file is not cut after a longer line.
-_LONGEST_LINE = 8 << 20
+_MAX_LINE_BYTES = 8 << 20
 
 
 def header_size(path: str) -> int:
     """Return the number of bytes in the first line of a file."""
     with open_whole(path) as file:
-        return len(file.readline(_LONGEST_LINE))
+        return len(file.readline(_MAX_LINE_BYTES))
 
 
 def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, list[int]]:
@@ -50,20 +50,20 @@ def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
 
     The first row is the header. A line that names the delimiter, before the header, is not a row.
     """
-    csv.field_size_limit(LONGEST_FIELD)
+    csv.field_size_limit(MAX_FIELD_LENGTH)
     with open_whole(path) as file:
         stop = len(BOM) if file.read(len(BOM)) == BOM else 0
         file.seek(stop)
-        first = file.readline(_LONGEST_LINE)
+        first = file.readline(_MAX_LINE_BYTES)
         if (named := named_delimiter(_decode(first))) is not None:
-            stop, first = stop + len(first), file.readline(_LONGEST_LINE)
+            stop, first = stop + len(first), file.readline(_MAX_LINE_BYTES)
         delimiter = delimiter or named or detect_delimiter(_decode(first))
         file.seek(stop)
         line = b""
 
         def lines() -> Iterator[str]:
             nonlocal line, stop
-            for line in iter(partial(file.readline, _LONGEST_LINE), b""):
+            for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
                 stop += len(line)
                 yield _decode(line)
 

@@ -1,4 +1,4 @@
-"""Open inputs. The format of an input is determined by its name, unless the reading options set the format."""
+"""An input that is open for reading. Its name determines its format, unless the reading options set the format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from nlptx.corpus.compression import is_packed
+from nlptx.corpus.compression import is_compressed
 from nlptx.corpus.document import ReadOptions
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -14,7 +14,7 @@ _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", 
 # Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
 # some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not
 # fill the memory.
-_LONGEST, LONGEST_PACKED = 1 << 30, 8 << 20
+_MAX_BYTES, MAX_PACKED_BYTES = 1 << 30, 8 << 20
 
 
 @dataclass
@@ -44,9 +44,9 @@ class Source:
     continued: bool = False
 
     @property
-    def longest(self) -> int:
+    def max_bytes(self) -> int:
         """Maximum number of bytes in one text or row."""
-        return LONGEST_PACKED if self.packed else _LONGEST
+        return MAX_PACKED_BYTES if self.packed else _MAX_BYTES
 
 
 def is_archive(name: str) -> bool:
@@ -56,7 +56,7 @@ def is_archive(name: str) -> bool:
 
 def format_by_name(name: str) -> str:
     """Return the format indicated by a file name: a table format, or ``text``. A compression suffix is ignored."""
-    inner = os.path.splitext(name)[0] if is_packed(name) else name
+    inner = os.path.splitext(name)[0] if is_compressed(name) else name
     return _TABLES.get(os.path.splitext(inner)[1].lower(), "text")
 
 

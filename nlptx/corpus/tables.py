@@ -21,7 +21,7 @@ from nlptx.io import strict_json
 
 # Maximum number of characters in a CSV field. There must be a limit: if a quote is not closed, the rest of the file
 # becomes one field. The default limit of the csv module, 128 KiB, is too small for long texts.
-LONGEST_FIELD = 8 << 20
+MAX_FIELD_LENGTH = 8 << 20
 
 
 def read_table(
@@ -76,7 +76,7 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
 
 
 def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST_FIELD)
+    csv.field_size_limit(MAX_FIELD_LENGTH)
     lines = (line for _, line in read_lines(source, options))
     if not (first := next(lines, "")):
         return
@@ -163,9 +163,9 @@ class _Header(NamedTuple):
     def _hint(self, source: Source) -> str:
         """Return the advice for a row with too few or too many fields."""
         if source.format != "csv":
-            return "A tab separates two fields. If fields are in quotes, `format=csv` reads them."
+            return "Fields are separated by tabs. If fields are in quotes, use `format=csv`."
         if self.fields == 1:
-            return "If each line is one text, `format=text` reads it so; otherwise, put the text in double quotes."
+            return "If each line is one text, use `format=text`; otherwise, put the text in double quotes."
         return "Put texts that contain the delimiter in double quotes."
 
 

@@ -24,11 +24,11 @@ from nlptx.text.arguments import check_iterable
 if TYPE_CHECKING:
     from nlptx.io.spill import MemoryBudget
 
-# Splits that are read by default if a corpus has the folders train, test and unsup. Texts in unsup need no label.
-SPLITS = ("train", "unsup")
+# Splits that training reads by default if a corpus has the folders train, test and unsup. Texts in unsup need no label.
+TRAINING_SPLITS = ("train", "unsup")
 _UNLABELLED = "unsup"
 _HELD_OUT = "test"
-_OPTIONS = ReadOptions(splits=SPLITS)
+_OPTIONS = ReadOptions(splits=TRAINING_SPLITS)
 
 Inputs = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -108,12 +108,14 @@ def read_training_data(
     if not len(found.texts):
         raise DataError("there are no training texts", where=paths[0] if paths else "")
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
-    source["reading"] = non_default_options(options, SPLITS)
+    source["reading"] = non_default_options(options, TRAINING_SPLITS)
     cells: list[Any] = list(found.labels)
     validation: TrainingTexts | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled, "unlabelled"):
-        more_options = replace(_options_of(names, options, (_UNLABELLED,)), label_separator=None, use_labels=False)
+        more_options = replace(
+            _options_for_split(names, options, (_UNLABELLED,)), label_separator=None, use_labels=False
+        )
         more = Corpus(names, more_options, on_note, noted)
 
         def more_texts() -> Iterator[str]:
@@ -129,10 +131,10 @@ def read_training_data(
     found.corpus = {
         "documents": read,
         "sha256": sha256.hexdigest(),
-        "reading": non_default_options(_options_of_texts(options), SPLITS),
+        "reading": non_default_options(_options_for_counting(options), TRAINING_SPLITS),
     }
     if names := _names(valid, "valid"):
-        held_out = Corpus(names, _options_of(names, options, (_HELD_OUT,)), on_note, noted)
+        held_out = Corpus(names, _options_for_split(names, options, (_HELD_OUT,)), on_note, noted)
         validation = _read_sorted(held_out, on_document, budget, read)
         cells += validation.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
@@ -146,12 +148,12 @@ def read_training_data(
     return found
 
 
-def _options_of_texts(options: ReadOptions) -> ReadOptions:
-    """Return the options that determine which texts are counted; the other options have their default values."""
+def _options_for_counting(options: ReadOptions) -> ReadOptions:
+    """Return the options that determine which texts are counted, with all other options reset to their defaults."""
     return replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
 
 
-def _options_of(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
+def _options_for_split(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
     These texts have no weights. The delimiter of the training data does not apply to plain-text inputs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nlptx.corpus.exclusion import quoted
+from nlptx.corpus.exclusion import excerpt
 from nlptx.data_quality.check import Check
 
 # Columns of the table.
@@ -36,7 +36,7 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
         yield {
             "file": document.source,
             "line": document.line,
-            "text": quoted(document.text),
+            "text": excerpt(document.text),
             "label": result.rows.joined(result.rows.labels[row]),
             "suggested": next((suggested for *_, suggested in faults[row] if suggested is not None), ""),
             "reason": ", ".join(kind for _, kind, _, _ in faults[row]),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.label_sets import are_label_sets, list_label_sets
 from nlptx.classifier.label_types import Label, find_label, label_name, list_labels
 from nlptx.classifier.model import Model
-from nlptx.corpus.given_texts import describe_texts
+from nlptx.corpus.text_metadata import describe_texts
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.estimator.parameters import to_plain
 from nlptx.estimator.several_labels import (

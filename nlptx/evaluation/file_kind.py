@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from itertools import islice
 
-from nlptx.corpus.compression import is_packed, open_by_name
+from nlptx.corpus.compression import is_compressed, open_by_name
 from nlptx.corpus.content import HEAD, not_text
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
@@ -28,7 +28,7 @@ def is_table(path: str) -> bool:
     """
     if path == STDIN or not os.path.isfile(path):
         return False
-    if is_packed(path):
+    if is_compressed(path):
         return format_by_name(path) != "text"
     head = _head(path)
     return head.startswith(_PARQUET) or (not_text(head) is None and _table_format(head) is not None)
@@ -80,7 +80,7 @@ def _first_rows(path: str, reading: ReadOptions) -> list[Document]:
 
 
 def _head(path: str) -> bytes:
-    with open_by_name(path) if is_packed(path) else open(path, "rb") as stream:
+    with open_by_name(path) if is_compressed(path) else open(path, "rb") as stream:
         return stream.read(HEAD)
 
 

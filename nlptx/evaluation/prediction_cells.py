@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.prediction_columns import NO_LABEL
-from nlptx.corpus.document import Document, label_name
+from nlptx.corpus.document import Document, normalize_label
 from nlptx.errors import DataError
 
 PROBABILITY_PREFIX = "prob_"
@@ -65,7 +65,7 @@ def _label(value: Any, column: str, where: str) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = repr(float(value)).removesuffix(".0") if isinstance(value, float) else label_name(str(value))
+    text = repr(float(value)).removesuffix(".0") if isinstance(value, float) else normalize_label(str(value))
     return None if text in _NO_ANSWER else text
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.corpus.columns import matching_columns
-from nlptx.corpus.document import Document, ReadOptions, label_name
+from nlptx.corpus.document import Document, ReadOptions, normalize_label
 from nlptx.errors import DataError
 from nlptx.evaluation.prediction_cells import PROBABILITY_PREFIX, is_answered, read_predicted
 
@@ -82,7 +82,7 @@ def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
     found = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
     # Of several columns for a label, the one with the longest name is used, because it was written last.
-    return {label_name(match[2]): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
+    return {normalize_label(match[2]): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nlptx.classifier.label_types import as_number
 from nlptx.classifier.prediction_columns import NO_LABEL
-from nlptx.corpus.document import label_name
+from nlptx.corpus.document import normalize_label
 from nlptx.errors import LabelError
 
 # Common scales of label names, from worst to best.
@@ -94,7 +94,7 @@ def check_usable(labels: Iterable[str]) -> None:
                 f"the label {label!r} would be read from a file as {clean!r}",
                 hint="Remove white space around labels, line breaks and repeated spaces.",
             )
-        if (other := spellings.setdefault(label_name(label), label)) != label:
+        if (other := spellings.setdefault(normalize_label(label), label)) != label:
             raise LabelError(
                 f"the labels {other!a} and {label!a} would be read from a file as the same label",
                 hint="Write the accents in the same way (Unicode NFC).",

@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.corpus.document import LARGEST_WEIGHT
+from nlptx.corpus.document import MAX_WEIGHT
 from nlptx.errors import DataError, InputTypeError
 from nlptx.text.arguments import check_iterable, with_type
 
@@ -41,8 +41,8 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
         if not is_mask and (isinstance(weight, bool) or not isinstance(weight, Real)):
             mixed = ", because other weights are not bool" if isinstance(weight, bool | np.bool_) else ""
             raise InputTypeError(f"`sample_weight[{position}]` is {with_type(weight)}; expected a number{mixed}")
-        if not 0 <= float(weight) <= LARGEST_WEIGHT:
-            raise DataError(f"`sample_weight[{position}]` is {weight}; expected a number from 0 to {LARGEST_WEIGHT:g}")
+        if not 0 <= float(weight) <= MAX_WEIGHT:
+            raise DataError(f"`sample_weight[{position}]` is {weight}; expected a number from 0 to {MAX_WEIGHT:g}")
     result = np.array(found, np.float64)
     if texts and not result.any():
         raise DataError("the weights of all texts are 0")

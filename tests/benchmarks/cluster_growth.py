@@ -29,8 +29,8 @@ from nlptx.cluster.cluster import Cluster
 from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cluster.worker import Requirements
-from nlptx.corpus.cutting import cut_inputs
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.partitioning import partition_inputs
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
 from nlptx.settings import DEFAULT_MEMORY, CountSettings
@@ -111,7 +111,7 @@ def measured(corpus: Path, work: Path) -> Costs:
     """Time the tasks for a corpus in partitions of 64 MB, and the overhead of the scheduler."""
     keep_freed_memory()
     costs, size = Costs(), corpus.stat().st_size
-    partitions = cut_inputs([str(corpus)], ReadOptions(), 64 << 20)
+    partitions = partition_inputs([str(corpus)], ReadOptions(), 64 << 20)
     timed = Timed()
     with tempfile.TemporaryDirectory(dir=work) as folder, MemoryBudget(DEFAULT_MEMORY, folder) as budget:
         job = CountJob.of(partitions, CountSettings(), ReadOptions(), folder, DEFAULT_MEMORY)
@@ -134,7 +134,7 @@ def measured(corpus: Path, work: Path) -> Costs:
         half = Path(folder) / "part.txt"
         half.write_bytes(corpus.read_bytes()[: size // 8])
         with MemoryBudget(DEFAULT_MEMORY, folder) as budget:
-            parts = cut_inputs([str(half)], ReadOptions(), PARTITION)
+            parts = partition_inputs([str(half)], ReadOptions(), PARTITION)
             job = CountJob.of(parts, CountSettings(), ReadOptions(), folder, DEFAULT_MEMORY)
             fewer = len(count_partitions(parts, job, Timed(), budget).matrix.columns)
         costs.growth = math.log(costs.entries / fewer) / math.log(8)

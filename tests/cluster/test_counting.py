@@ -13,8 +13,8 @@ from nlptx.cluster.count_tasks import CountJob
 from nlptx.cluster.counting import count_partitions
 from nlptx.cooccurrence.count import count_corpus
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.cutting import cut_inputs
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.partitioning import partition_inputs
 from nlptx.errors import CorruptError, DataError
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
@@ -37,7 +37,7 @@ def at_once(path, settings):
 def in_partitions(path, settings, size, jobs=1, memory=1 << 30):
     folder = path.parent / "work"
     folder.mkdir(exist_ok=True)
-    parts = cut_inputs([str(path)], ReadOptions(), size)
+    parts = partition_inputs([str(path)], ReadOptions(), size)
     job = CountJob.of(parts, settings, ReadOptions(), str(folder), memory)
     with MemoryBudget() as budget, Workers(jobs) as workers:
         counts = count_partitions(parts, job, workers, budget)
@@ -98,7 +98,7 @@ def test_intermediate_results_are_removed_as_soon_as_possible(corpus, monkeypatc
 
 
 def test_a_task_can_be_done_twice(corpus):
-    parts = cut_inputs([str(corpus)], ReadOptions(), 500)
+    parts = partition_inputs([str(corpus)], ReadOptions(), 500)
     folder = corpus.parent / "work"
     folder.mkdir()
     job = CountJob.of(parts, SETTINGS, ReadOptions(), str(folder), 1 << 30)
@@ -117,7 +117,7 @@ def test_a_task_can_be_done_twice(corpus):
 
 def test_progress_and_notes(corpus):
     corpus.write_bytes(b"text,label\n" + TEXT)
-    parts = cut_inputs([str(corpus)], ReadOptions(), 30)
+    parts = partition_inputs([str(corpus)], ReadOptions(), 30)
     folder = corpus.parent / "work"
     folder.mkdir()
     notes, steps = [], []

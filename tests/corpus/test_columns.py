@@ -6,7 +6,7 @@ import pytest
 from reading import BOM, write
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.document import LARGEST_WEIGHT, ReadOptions
+from nlptx.corpus.document import MAX_WEIGHT, ReadOptions
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.training_data import read_training_data
 from nlptx.errors import DataError, LabelError
@@ -156,11 +156,11 @@ def test_weights_are_numbers(tmp_path, name, content):
 
 @pytest.mark.parametrize("weight", ["NaN", "-1", "1e308", "inf", "two", "", " "])
 def test_the_message_about_an_invalid_weight_names_the_line(tmp_path, weight):
-    path = write(tmp_path / "a.csv", f'text,label,weight\n"a\nb",pos,1\nb,neg,{weight}\nc,neg,{LARGEST_WEIGHT}\n')
+    path = write(tmp_path / "a.csv", f'text,label,weight\n"a\nb",pos,1\nb,neg,{weight}\nc,neg,{MAX_WEIGHT}\n')
     with pytest.raises(DataError, match="the weight is") as caught:
         weights(path)
     assert caught.value.where == f"{path}:4"
-    assert weights(path, skip_bad=True) == [1, LARGEST_WEIGHT]
+    assert weights(path, skip_bad=True) == [1, MAX_WEIGHT]
 
 
 @pytest.mark.parametrize("value", ["true", "null", "[1]", "1" + "0" * 400])

@@ -350,9 +350,9 @@ def test_a_block_combines_many_small_files(tmp_path):
 def test_a_line_may_span_many_blocks_but_has_a_maximum_length(tmp_path, monkeypatch):
     path = write(tmp_path / "a.txt", "short\n" + 30 * "long " + "\nshort\n")
     monkeypatch.setattr(formats, "BLOCK", 7)
-    monkeypatch.setattr(source, "_LONGEST", 151)
+    monkeypatch.setattr(source, "_MAX_BYTES", 151)
     assert b"".join(Corpus([str(path)]).blocks()) == path.read_bytes()
-    monkeypatch.setattr(source, "_LONGEST", 150)
+    monkeypatch.setattr(source, "_MAX_BYTES", 150)
     for documents in (Corpus([str(path)]), Corpus([str(path)]).blocks()):
         with pytest.raises(DataError, match=r"a\.txt:2: the text is longer than 0 MiB"):
             list(documents)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlptx.corpus.corpus import Corpus
-from nlptx.corpus.cutting import cut_inputs
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
+from nlptx.corpus.partitioning import partition_inputs
 from nlptx.errors import DataError, DecodingError, SettingsError
 
 LINES = st.lists(
@@ -27,9 +27,9 @@ def documents(inputs):
 def test_partitions_have_the_lines_of_the_file(tmp_path_factory, lines, ended, size, bom):
     path = tmp_path_factory.mktemp("parts") / "texts.txt"
     path.write_bytes(b"\xef\xbb\xbf" * bom + b"\n".join(lines) + b"\n" * ended)
-    parts = cut_inputs([str(path)], ReadOptions(), size)
+    parts = partition_inputs([str(path)], ReadOptions(), size)
     expected = documents([str(path)])
-    found = [(text, part.where(f"{path}:{line}")) for part in parts for text, line in documents([part])]
+    found = [(text, part.locate(f"{path}:{line}")) for part in parts for text, line in documents([part])]
     assert found == [(text, f"{path}:{line}") for text, line in expected]
     blocks = b"".join(block for part in parts for block in Corpus([part]).blocks())
     assert blocks == b"".join(Corpus([str(path)]).blocks())
@@ -38,7 +38,7 @@ def test_partitions_have_the_lines_of_the_file(tmp_path_factory, lines, ended, s
 def test_the_sizes_depend_only_on_the_file(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_bytes(b"0123456789\n" * 10)
-    parts = cut_inputs([str(path)], ReadOptions(), 25)
+    parts = partition_inputs([str(path)], ReadOptions(), 25)
     assert [(part.start, part.stop) for part in parts] == [(0, 25), (25, 50), (50, 75), (75, 100), (100, 110)]
     assert sum(part.size for part in parts) == 110
     assert str(parts[1]) == f"{path}, bytes 25 to 50"
@@ -47,7 +47,7 @@ def test_the_sizes_depend_only_on_the_file(tmp_path):
 def test_an_error_names_the_line_in_the_file(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_bytes(b"one\ntwo\nthree\nfo\xffur\nfive\n")
-    parts = cut_inputs([str(path)], ReadOptions(), 6)
+    parts = partition_inputs([str(path)], ReadOptions(), 6)
     bad = next(part for part in parts if part.start <= path.read_bytes().index(b"fo") < part.stop)
     with pytest.raises(DecodingError) as raised, bad.errors_located():
         documents([bad])
@@ -57,7 +57,7 @@ def test_an_error_names_the_line_in_the_file(tmp_path):
 def test_json_lines_are_cut(tmp_path):
     rows = "".join(f'{{"text": "number {n}"}}\n' for n in range(9))
     (tmp_path / "rows.jsonl").write_text(rows)
-    cut = cut_inputs([str(tmp_path / "rows.jsonl")], ReadOptions(), 50)
+    cut = partition_inputs([str(tmp_path / "rows.jsonl")], ReadOptions(), 50)
     assert len(cut) > 2
     assert [text for part in cut for text, _ in documents([part])] == [f"number {n}" for n in range(9)]
 
@@ -67,7 +67,7 @@ def test_the_first_row_of_a_partition_of_json_lines_may_lack_columns(tmp_path, o
     """Only the first row of the file must have all columns, whether the file is read whole or in partitions."""
     path = tmp_path / "rows.jsonl"
     path.write_text('{"Text": "a", "weight": 2}\n' + '{"id": 1, "day": 2}\n' * 3 + '{"Text": "b", "weight": 1}\n')
-    parts = cut_inputs([str(path)], options, 20)
+    parts = partition_inputs([str(path)], options, 20)
     assert len(parts) > 3
     expected = [(document.text, document.weight) for document in Corpus([str(path)], options)]
     found = [(document.text, document.weight) for part in parts for document in Corpus([part], options)]
@@ -77,7 +77,7 @@ def test_the_first_row_of_a_partition_of_json_lines_may_lack_columns(tmp_path, o
 def test_the_only_column_is_the_text_in_every_partition(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f'{{"review": "number {n}"}}\n' for n in range(9)))
-    parts = cut_inputs([str(path)], ReadOptions(), 50)
+    parts = partition_inputs([str(path)], ReadOptions(), 50)
     assert len(parts) > 2
     assert [text for part in parts for text, _ in documents([part])] == [f"number {n}" for n in range(9)]
 
@@ -109,7 +109,7 @@ def test_partitions_of_csv_tables_have_the_rows_of_the_file(
     rows = [header.replace("{}", delimiter), *(delimiter.join([text, label, *"x" * more]) for text, label in cells)]
     path.write_bytes((line_end.join(rows) + line_end * ended).encode())
     options = ReadOptions(delimiter=delimiter)
-    parts = cut_inputs([str(path)], options, size)
+    parts = partition_inputs([str(path)], options, size)
     assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
     for part in parts[1:]:
         assert part.start >= size
@@ -117,7 +117,7 @@ def test_partitions_of_csv_tables_have_the_rows_of_the_file(
     found = []
     for part in parts:
         for text, label, name, line, fields in rows_of([part], options):
-            found.append((text, label, *part.where(f"{name}:{line}").rsplit(":", 1), fields))
+            found.append((text, label, *part.locate(f"{name}:{line}").rsplit(":", 1), fields))
     assert found == [(text, label, name, str(line), fields) for text, label, name, line, fields in expected]
     if len(cells) * 12 > 3 * size:
         assert len(parts) > 1
@@ -132,8 +132,8 @@ def test_partitions_of_csv_tables_that_name_their_delimiter(tmp_path, delimiter,
     expected = rows_of([str(path)], ReadOptions())
     assert len(expected) == 30
     for size in (1, 7, 40, 200, 10_000):
-        parts = cut_inputs([str(path)], ReadOptions(), size)
-        found = [(row, part.where(f"{path}:{row[3]}")) for part in parts for row in rows_of([part], ReadOptions())]
+        parts = partition_inputs([str(path)], ReadOptions(), size)
+        found = [(row, part.locate(f"{path}:{row[3]}")) for part in parts for row in rows_of([part], ReadOptions())]
         assert [row[:2] for row, _ in found] == [row[:2] for row in expected]
         assert [where for _, where in found] == [f"{path}:{row[3]}" for row in expected]
 
@@ -143,22 +143,22 @@ def test_partitions_of_tsv_tables_start_with_the_header(tmp_path):
     path.write_bytes(b"\xef\xbb\xbftext\tlabel\n" + b"".join(b'"number %d\tpos\n' % number for number in range(30)))
     expected = rows_of([str(path)], ReadOptions())
     for size in (1, 7, 40, 200, 10_000):
-        parts = cut_inputs([str(path)], ReadOptions(), size)
+        parts = partition_inputs([str(path)], ReadOptions(), size)
         assert [row[0] for part in parts for row in rows_of([part], ReadOptions())] == [row[0] for row in expected]
-        lines = [part.where(f"{path}:{row[3]}") for part in parts for row in rows_of([part], ReadOptions())]
+        lines = [part.locate(f"{path}:{row[3]}") for part in parts for row in rows_of([part], ReadOptions())]
         assert lines == [f"{path}:{row[3]}" for row in expected]
 
 
 def test_csv_tables_are_not_cut_after_a_row_that_cannot_be_read(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(b"text\n" + b'"good"x\n' * 10 + b'"bad\n' + b"good\n" * 50)
-    parts = cut_inputs([str(path)], ReadOptions(), 20)
+    parts = partition_inputs([str(path)], ReadOptions(), 20)
     assert 3 < len(parts) < 6
     assert parts[-1].size > 250
     with pytest.raises(DataError, match="not valid CSV") as raised, parts[-1].errors_located():
         rows_of([parts[-1]], ReadOptions(skip_bad=True))
     assert raised.value.where == f"{path}:12"
-    (whole,) = cut_inputs([str(path)], ReadOptions(), 1000)
+    (whole,) = partition_inputs([str(path)], ReadOptions(), 1000)
     assert (whole.start, whole.stop) == (0, path.stat().st_size)
 
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_cut_is_one_partition(tmp_path, monkeypatch):
     with tarfile.open("archive.tar", "w") as archive:
         archive.add("folder")
     inputs = ["./folder/", "packed.txt.gz", "archive.tar"]
-    parts = cut_inputs(inputs, ReadOptions(), 1)
+    parts = partition_inputs(inputs, ReadOptions(), 1)
     assert [part.is_whole for part in parts] == [True] * 3
     monkeypatch.chdir("/")  # workers have other working directories
     there = [(document.source, document.text) for document in Corpus(parts)]
@@ -184,7 +184,7 @@ def test_parquet_is_read_by_its_absolute_path(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     parquet.write_table(pa.table({"text": ["a", "b"]}), "rows.parquet")
-    parts = cut_inputs(["rows.parquet"], ReadOptions(), 1)
+    parts = partition_inputs(["rows.parquet"], ReadOptions(), 1)
     monkeypatch.chdir("/")  # workers have other working directories
     assert [(document.source, document.text) for document in Corpus(parts)] == [
         ("rows.parquet", "a"),
@@ -194,14 +194,14 @@ def test_parquet_is_read_by_its_absolute_path(tmp_path, monkeypatch):
 
 def test_an_empty_file_has_one_partition(tmp_path):
     (tmp_path / "empty.txt").touch()
-    (part,) = cut_inputs([str(tmp_path / "empty.txt")], ReadOptions(), 10)
+    (part,) = partition_inputs([str(tmp_path / "empty.txt")], ReadOptions(), 10)
     assert documents([part]) == []
 
 
 def test_only_the_first_partition_is_checked_for_its_content(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_bytes(b"PK\x03\x04 is how a zip file starts\n" * 3)
-    first, *others = cut_inputs([str(path)], ReadOptions(), 30)
+    first, *others = partition_inputs([str(path)], ReadOptions(), 30)
     with pytest.raises(DataError, match="zip"):
         documents([first])
     assert documents(others)
@@ -210,10 +210,10 @@ def test_only_the_first_partition_is_checked_for_its_content(tmp_path):
 @pytest.mark.parametrize(("name", "message"), [("-", "standard input"), ("missing.txt", "no such file")])
 def test_inputs_that_cannot_be_partitioned(name, message):
     with pytest.raises(SettingsError, match=message):
-        cut_inputs([name], ReadOptions(), 10)
+        partition_inputs([name], ReadOptions(), 10)
 
 
 def test_positions_outside_the_file_are_kept():
     part = Partition("texts.txt", "/texts.txt", 10, 20)
-    assert part.where("other.txt:3") == "other.txt:3"
-    assert part.where("texts.txt") == "texts.txt"
+    assert part.locate("other.txt:3") == "other.txt:3"
+    assert part.locate("texts.txt") == "texts.txt"

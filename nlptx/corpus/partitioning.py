@@ -1,4 +1,4 @@
-"""Cuts inputs into partitions, which the workers of a cluster can read independently."""
+"""Divides inputs into partitions, which the workers of a cluster can read independently."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nlptx.corpus.compression import is_packed
+from nlptx.corpus.compression import is_compressed
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.row_starts import csv_row_starts, header_size
@@ -30,8 +30,8 @@ def partition_size(inputs: Sequence[str]) -> int:
     return min(max(-(-total // _PARTITIONS), _MIN_PARTITION), _MAX_PARTITION)
 
 
-def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[Partition]:
-    """Cut inputs into partitions.
+def partition_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[Partition]:
+    """Divide inputs into partitions.
 
     A CSV file larger than ``size`` is read from start to end to find its rows, because a line break within quotes does
     not end a row.
@@ -57,7 +57,7 @@ def cut_inputs(inputs: Sequence[str], options: ReadOptions, size: int) -> list[P
             )
         path = os.path.abspath(name)
         kind = input_format(name, options)
-        if not os.path.isfile(path) or is_packed(name) or is_archive(name) or kind not in _CUT_FORMATS:
+        if not os.path.isfile(path) or is_compressed(name) or is_archive(name) or kind not in _CUT_FORMATS:
             result.append(Partition(name, path))
             continue
         total = os.path.getsize(path)

@@ -1,4 +1,4 @@
-"""Metadata for training texts that are passed from Python, in the same form as for texts from a table."""
+"""Metadata of training texts that are passed to a Python function, in the same form as for texts from a table."""
 
 from __future__ import annotations
 
