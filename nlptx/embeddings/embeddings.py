@@ -104,8 +104,8 @@ class Embeddings:
         if not len(similar.indices):
             words = f"the {len(names)} words of these embeddings"
             raise DataError(f"{word!r} is not among {words}, and none of them has a similar spelling")
-        goal = similar.weights @ unit[similar.indices]
-        nearest = self._closest(unit, goal / (np.linalg.norm(goal) or 1), [], top)
+        target = similar.weights @ unit[similar.indices]
+        nearest = self._closest(unit, target / (np.linalg.norm(target) or 1), [], top)
         return nearest, [names[index] for index in similar.indices.tolist()]
 
     def __contains__(self, word: object) -> bool:
@@ -124,8 +124,8 @@ class Embeddings:
         """
         indices, unit = [self._index_of(word) for word in (a, b, c)], self._unit_vectors()
         unit_a, unit_b, unit_c = unit[indices]
-        goal = unit_b - unit_a + unit_c
-        return self._closest(unit, goal / (np.linalg.norm(goal) or 1), indices, top)
+        target = unit_b - unit_a + unit_c
+        return self._closest(unit, target / (np.linalg.norm(target) or 1), indices, top)
 
     def _index_of(self, word: str) -> int:
         check_text(word, "word")
@@ -150,9 +150,9 @@ class Embeddings:
         lengths = np.sqrt(squares)[:, None]
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
-    def _closest(self, unit: NDArray, goal: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
-        """Return the words with the largest cosines, given unit vectors (V, R) of the words and ``goal`` (R,)."""
-        cosines = unit @ goal
+    def _closest(self, unit: NDArray, target: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
+        """Return the words with the largest cosines, given unit vectors (V, R) of the words and ``target`` (R,)."""
+        cosines = unit @ target
         order = np.argsort(-cosines, kind="stable")
         best = order[~np.isin(order, excluded)][:top]
         return [(self.vocabulary.words[index], float(cosines[index])) for index in best]

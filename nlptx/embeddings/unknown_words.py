@@ -1,11 +1,11 @@
 """Estimates the vector of an unknown word from words with a similar spelling.
 
-A word is represented by the set of its parts of 3 to 6 characters, where ``<`` and ``>`` mark its start and its end, as
-in fastText (Bojanowski et al. 2017). The similarity s of two words is the cosine of these sets: the number of common
-parts, divided by the root of the product of the numbers of parts. The estimate is the weighted mean of the unit vectors
-of the most similar words. The weight of a word is s^5 n / (n + 100), where n is its count, because the vectors of rare
-words are inaccurate. A negated word, such as "¬good", is estimated only from negated words, and any other word only
-from words that are not negated.
+A word is represented by the set of its character n-grams of 3 to 6 characters, where ``<`` and ``>`` mark its start and
+its end, as in fastText (Bojanowski et al. 2017). The similarity s of two words is the cosine of these sets: the number
+of common n-grams, divided by the root of the product of the set sizes. The estimate is the weighted mean of the unit
+vectors of the most similar words. The weight of a word is s^5 n / (n + 100), where n is its count, because the vectors
+of rare words are inaccurate. A negated word, such as "¬good", is estimated only from negated words, and any other word
+only from words that are not negated.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from nlptx.text.negation import is_marked, without_mark
 
-# Lengths of the parts.
+# Lengths of the character n-grams.
 _LENGTHS = range(3, 7)
-# Number of similar words that are averaged, exponent of their similarity, and the count for half of the weight.
+# Number of similar words that are averaged, and the constants 5 and 100 of the weight given above.
 _WORDS, _EXPONENT, _HALF_COUNT = 30, 5, 100
 # If no word is at least this similar, the spelling says nothing about the word.
 _MIN_SIMILARITY = 0.45
@@ -55,13 +55,13 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     spellings = [f"<{without_mark(known)}>" for known in words]
     lengths = np.array([len(spelling) for spelling in spellings])
     text, starts = "".join(spellings), np.cumsum(lengths) - lengths
-    parts = _parts(f"<{without_mark(word)}>")
+    ngrams = _character_ngrams(f"<{without_mark(word)}>")
     shared = np.zeros(len(words), np.int64)
-    for part in parts:
-        shared[np.unique(np.searchsorted(starts, _places(text, part), side="right") - 1)] += 1
+    for ngram in ngrams:
+        shared[np.unique(np.searchsorted(starts, _occurrences(text, ngram), side="right") - 1)] += 1
     some = [index for index in np.flatnonzero(shared).tolist() if is_marked(words[index]) == is_marked(word)]
-    sizes = np.array([len(_parts(spellings[index])) for index in some])
-    similarity = shared[some] / np.sqrt(sizes * len(parts))
+    sizes = np.array([len(_character_ngrams(spellings[index])) for index in some])
+    similarity = shared[some] / np.sqrt(sizes * len(ngrams))
     order = np.argsort(-similarity, kind="stable")[:_WORDS]
     best, similarity = np.array(some, np.intp)[order], similarity[order]
     if not len(best) or similarity[0] < _MIN_SIMILARITY:
@@ -71,14 +71,14 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     return SimilarWords(best, weights / weights.sum()) if weights.any() else SimilarWords(best[:0], np.zeros(0))
 
 
-def _parts(text: str) -> set[str]:
+def _character_ngrams(text: str) -> set[str]:
     return {text[start : start + size] for size in _LENGTHS for start in range(len(text) - size + 1)}
 
 
-def _places(text: str, part: str) -> list[int]:
-    """Return the positions of all occurrences of a part."""
-    places, place = [], text.find(part)
-    while place >= 0:
-        places.append(place)
-        place = text.find(part, place + 1)
-    return places
+def _occurrences(text: str, ngram: str) -> list[int]:
+    """Return the positions of all occurrences of an n-gram."""
+    positions, position = [], text.find(ngram)
+    while position >= 0:
+        positions.append(position)
+        position = text.find(ngram, position + 1)
+    return positions

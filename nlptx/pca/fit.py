@@ -29,7 +29,7 @@ from nlptx.settings.unused import unused_pca_notes
 from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 
 # Hint for the error that no two words are near each other.
-_NO_PAIRS = "Count more text, or texts of several words; from texts of a single word, no word vectors can be made."
+_NO_PAIRS = "Count more text, or texts of several words; texts of a single word give no word vectors."
 # Smallest tolerance for which the products are computed in float32.
 _FLOAT32_TOLERANCE = 1e-4
 
@@ -132,11 +132,11 @@ def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str
     for note in unused_pca_notes(settings):
         on_note(note)
     is_default = settings.components == PcaSettings.components
-    return fitting_components(settings, words, on_note) if is_default else settings
+    return limit_components(settings, words, on_note) if is_default else settings
 
 
-def fitting_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
-    """Return settings with at most as many components as words. If the number is reduced, report this."""
+def limit_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
+    """Limit the number of components to the number of words, and report with ``on_note`` if it is reduced."""
     if settings.components <= words:
         return settings
     several = f"{words:,} words, so their vectors have {words:,} components"

@@ -16,7 +16,7 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import DataError, SettingsError
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
-from nlptx.pca.fit import fit_pca, fitting_components
+from nlptx.pca.fit import fit_pca, limit_components
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.settings import DEFAULT_MEMORY, CountSettings, PcaSettings, TrainSettings
@@ -129,7 +129,7 @@ class OwnEmbeddings:
         on_progress: Callable[[Progress], None],
         on_note: Callable[[str], None],
     ) -> Embeddings:
-        settings = fitting_components(self.pca, len(counts.vocabulary), on_note)
+        settings = limit_components(self.pca, len(counts.vocabulary), on_note)
 
         def on_round(found: int, residual: float) -> None:
             state = f"{found} of {settings.components}, largest residual {residual:.1e}"
