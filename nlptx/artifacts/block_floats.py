@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.validation import need_array
+from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 
 _BLOCK = 32
-_LARGEST = 127
+_MAX_INTEGER = 127
 # Minimum and maximum exponent. Values that are too large for this range are clipped, and values that are too small
 # become 0.
 _EXPONENTS = (-100, 100)
@@ -27,17 +27,17 @@ def to_block_floats(array: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArr
     blocks = _in_blocks(array)
     largest = np.abs(blocks).max(axis=1, initial=0)
     mantissa, power = np.frexp(largest)
-    exponents = power - 7 + (mantissa > _LARGEST / 128)
+    exponents = power - 7 + (mantissa > _MAX_INTEGER / 128)
     exponents = np.where(largest > 0, np.clip(exponents, *_EXPONENTS), 0).astype(np.int8)
     scaled = np.rint(np.ldexp(blocks, -exponents[:, None].astype(np.int32)))
-    numbers = np.clip(scaled, -_LARGEST, _LARGEST).astype(np.int8)
-    return numbers.reshape(-1)[: array.size].reshape(array.shape), exponents
+    integers = np.clip(scaled, -_MAX_INTEGER, _MAX_INTEGER).astype(np.int8)
+    return integers.reshape(-1)[: array.size].reshape(array.shape), exponents
 
 
-def from_block_floats(numbers: NDArray[np.int8], exponents: NDArray[np.int8]) -> NDArray[np.float32]:
+def from_block_floats(integers: NDArray[np.int8], exponents: NDArray[np.int8]) -> NDArray[np.float32]:
     """Return the array that these integers and exponents represent, in the shape of the integers."""
     powers = np.ldexp(np.float32(1), exponents.astype(np.int32)).astype(np.float32)
-    return (_in_blocks(numbers) * powers[:, None]).reshape(-1)[: numbers.size].reshape(numbers.shape)
+    return (_in_blocks(integers) * powers[:, None]).reshape(-1)[: integers.size].reshape(integers.shape)
 
 
 def rounded(array: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -49,8 +49,8 @@ def float_arrays(name: str, array: NDArray[np.float32], compact: bool) -> dict[s
     """Return the arrays to store, by name: the given array or, if ``compact``, its integers and its exponents."""
     if not compact:
         return {name: array}
-    numbers, exponents = to_block_floats(array)
-    return {name: numbers, f"{name}_exponents": exponents}
+    integers, exponents = to_block_floats(array)
+    return {name: integers, f"{name}_exponents": exponents}
 
 
 def read_floats(artifact: Artifact, name: str, compact: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
@@ -60,12 +60,12 @@ def read_floats(artifact: Artifact, name: str, compact: bool, shape: tuple[int |
         CorruptError: an array is missing or invalid.
     """
     if not compact:
-        return need_array(artifact, name, "float32", shape)
-    numbers = need_array(artifact, name, "int8", shape)
-    exponents = need_array(artifact, f"{name}_exponents", "int8", (-(-numbers.size // _BLOCK),))
-    if (exponents < _EXPONENTS[0]).any() or (exponents > _EXPONENTS[1]).any() or (numbers < -_LARGEST).any():
+        return require_array(artifact, name, "float32", shape)
+    integers = require_array(artifact, name, "int8", shape)
+    exponents = require_array(artifact, f"{name}_exponents", "int8", (-(-integers.size // _BLOCK),))
+    if (exponents < _EXPONENTS[0]).any() or (exponents > _EXPONENTS[1]).any() or (integers < -_MAX_INTEGER).any():
         raise CorruptError(f"array {name!r} holds a number that is out of range")
-    return from_block_floats(numbers, exponents)
+    return from_block_floats(integers, exponents)
 
 
 def _in_blocks(array: NDArray) -> NDArray:

@@ -12,7 +12,7 @@ from nlptx.errors import CorruptError, NewerFormatError
 from nlptx.io import strict_json
 
 FORMAT = 1
-_LARGEST_HEADER = 64 << 20
+_MAX_HEADER_BYTES = 64 << 20
 
 
 def parse_header(blob: NDArray) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def parse_header(blob: NDArray) -> dict[str, Any]:
     Raises:
         CorruptError, NewerFormatError: the header is damaged, or was written by a later nlptx version.
     """
-    if blob.dtype != np.uint8 or blob.size > _LARGEST_HEADER:
+    if blob.dtype != np.uint8 or blob.size > _MAX_HEADER_BYTES:
         raise CorruptError("the header is not text")
     header = strict_json.loads(blob.tobytes().decode("utf-8", "surrogatepass"))
     _check_header(header)

@@ -16,10 +16,10 @@ from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
 # Maximum absolute value of a number in a history. A larger number cannot be a loss or a step, and cannot be plotted.
-_LARGEST_NUMBER = 1e15
+_MAX_NUMBER = 1e15
 
 
-def need_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
+def require_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
     """Return array ``name``. In ``shape``, None means any length. The values of a :class:`StoredArray` are not checked.
 
     Raises:
@@ -49,8 +49,8 @@ def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
 
 def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
     """Return the vocabulary of an artifact. Raises CorruptError."""
-    need_array(artifact, "words", "uint8", (None,))
-    counts = need_array(artifact, "word_counts", "int64", (None,))
+    require_array(artifact, "words", "uint8", (None,))
+    counts = require_array(artifact, "word_counts", "int64", (None,))
     if (counts < 0).any():
         raise CorruptError("a word count is negative")
     return Vocabulary.from_arrays(artifact.arrays, tokenizer)
@@ -91,4 +91,4 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(values: Iterable[Any]) -> bool:
-    return all(type(value) in (int, float) and abs(value) <= _LARGEST_NUMBER for value in values)
+    return all(type(value) in (int, float) and abs(value) <= _MAX_NUMBER for value in values)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.block_floats import float_arrays, read_floats, rounded
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
+from nlptx.artifacts.validation import read_history, read_tokenizer, read_vocabulary, require_array
 from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
@@ -129,8 +129,8 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     settings = TrainSettings.from_dict(artifact.settings)
     vocabulary = read_vocabulary(artifact, read_tokenizer(dict(artifact.details)))
     table = read_floats(artifact, "table", settings.compact, (len(vocabulary), None))
-    flat = need_array(artifact, "flat", "float32", (None,))
-    priors = need_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
+    flat = require_array(artifact, "flat", "float32", (None,))
+    priors = require_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
     if settings.loss not in LOSSES:
         raise CorruptError(f"its settings contain the loss {settings.loss!r} instead of an actual one")
     independent = LOSSES[settings.loss].independent

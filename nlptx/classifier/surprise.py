@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.token_ids import TokenIds
 from nlptx.classifier.word_surprise import WordSurprise
 from nlptx.errors import CorruptError
-from nlptx.runtime.slices import in_lengths
+from nlptx.runtime.slices import split_by_lengths
 from nlptx.text.vocabulary import Vocabulary
 
 # Fraction of the training texts whose surprise exceeds the threshold. For new texts about other subjects, the fraction
@@ -81,7 +81,7 @@ class TypicalSurprise:
         corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
         values = np.where(rest >= surprise.rarest, corrected, unknown[words])[index]
         means, lengths = [], []
-        for part in in_lengths(values, sizes):
+        for part in split_by_lengths(values, sizes):
             sums = np.cumsum(np.append(0, part))
             for length in sorted({min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}):
                 start = (len(part) - length) // 2

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from nlptx.runtime.slices import in_lengths
+from nlptx.runtime.slices import split_by_lengths
 from nlptx.text.blocks import BLOCK, in_blocks
 from nlptx.text.negated_ids import marked
 from nlptx.text.scanner import Scanner
@@ -42,7 +42,7 @@ class TokenIds:
         ids = self.known[self.numbers]
         positions = np.flatnonzero(ids >= 0)
         ends = np.searchsorted(positions, np.cumsum(self.lengths))
-        return in_lengths(ids[positions], np.diff(ends, prepend=0))
+        return split_by_lengths(ids[positions], np.diff(ends, prepend=0))
 
     def first_of_runs(self) -> NDArray[np.bool_]:
         """Return whether each token differs from the preceding token of its text, (N,)."""

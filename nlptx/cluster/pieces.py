@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, build, read, write
-from nlptx.artifacts.validation import need_array
+from nlptx.artifacts.validation import require_array
 from nlptx.cooccurrence.window_pairs import SparseRows
 from nlptx.io.spill import SpilledArray
 
@@ -31,8 +31,8 @@ def read_words(path: str) -> list[tuple[bytes, int]]:
     """Read a file that :func:`write_words` wrote. Raise ArtifactError if the file is damaged."""
 
     def pairs(artifact: Artifact) -> list[tuple[bytes, int]]:
-        words = need_array(artifact, "words", "uint8", (None,)).tobytes()
-        counts = need_array(artifact, "counts", "int64", (None,)).tolist()
+        words = require_array(artifact, "words", "uint8", (None,)).tobytes()
+        counts = require_array(artifact, "counts", "int64", (None,)).tolist()
         return list(zip(words.split(b"\n") if counts else [], counts, strict=True))
 
     return build(read(path, KIND), pairs, path)
@@ -49,9 +49,9 @@ def read_rows(path: str) -> SparseRows:
     """Read a file that :func:`write_rows` wrote. Raise ArtifactError if the file is damaged."""
 
     def rows(artifact: Artifact) -> SparseRows:
-        columns = need_array(artifact, "columns", "int32", (None,))
-        sums = need_array(artifact, "sums", artifact.settings["dtype"], (len(columns),)).astype(np.float64)
-        return SparseRows(columns, sums, need_array(artifact, "lengths", "int64", (None,)))
+        columns = require_array(artifact, "columns", "int32", (None,))
+        sums = require_array(artifact, "sums", artifact.settings["dtype"], (len(columns),)).astype(np.float64)
+        return SparseRows(columns, sums, require_array(artifact, "lengths", "int64", (None,)))
 
     return build(read(path, KIND), rows, path)
 

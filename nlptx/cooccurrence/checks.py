@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.validation import need_array, read_vocabulary
+from nlptx.artifacts.validation import read_vocabulary, require_array
 from nlptx.cooccurrence.counts_artifact import index_type
 from nlptx.errors import CorruptError, DataError
 from nlptx.settings import CountSettings
@@ -37,10 +37,10 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     Raises:
         CorruptError: an array is missing or has another dtype or shape, or the row bounds are invalid.
     """
-    data = need_array(artifact, "data", "float64", (None,))
-    indices = need_array(artifact, "indices", "int32", (len(data),))
-    indptr = need_array(artifact, "indptr", index_type(len(data)).__name__, (words + 1,))
-    if (need_array(artifact, "shape", "int64", (2,)) != words).any():
+    data = require_array(artifact, "data", "float64", (None,))
+    indices = require_array(artifact, "indices", "int32", (len(data),))
+    indptr = require_array(artifact, "indptr", index_type(len(data)).__name__, (words + 1,))
+    if (require_array(artifact, "shape", "int64", (2,)) != words).any():
         raise CorruptError(f"the matrix does not have {words} rows and columns, one per word")
     if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
         raise CorruptError("the row bounds of the matrix are invalid")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from nlptx.cooccurrence.window_pairs import PairCounter, SparseRows, Task
-from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.runtime.workers import Workers
 
 # Maximum total number of entries in all buffers; exceeded only if a single task needs more.
@@ -71,9 +71,9 @@ class _BufferRing:
     def __init__(self, size: int, entries: int, rows: int) -> None:
         self.size = size
         self.entries = entries
-        self.lengths = shared_empty((size, rows), np.int64)
-        self.columns = shared_empty((size, entries), np.int32)
-        self.sums = shared_empty((size, entries), np.float64)
+        self.lengths = shared_zeros((size, rows), np.int64)
+        self.columns = shared_zeros((size, entries), np.int32)
+        self.sums = shared_zeros((size, entries), np.float64)
 
     def fill(self, number: int, parts: Iterable[SparseRows]) -> tuple[int, int]:
         """Write the rows of a group to its buffer. Return the number of rows and the number of their entries."""

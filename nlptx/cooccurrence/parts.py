@@ -16,7 +16,7 @@ import numpy as np
 
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.kinds import PARTS
-from nlptx.artifacts.validation import need_array, read_vocabulary
+from nlptx.artifacts.validation import read_vocabulary, require_array
 from nlptx.corpus.shard import Shard
 from nlptx.errors import CorruptError, DataError
 from nlptx.settings import CountSettings
@@ -67,11 +67,11 @@ class TokenPart:
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> TokenPart:
         """Build a part from an artifact. Raises CorruptError if its arrays are inconsistent."""
-        blob = need_array(artifact, "words", "uint8", (None,)).tobytes()
+        blob = require_array(artifact, "words", "uint8", (None,)).tobytes()
         words = blob.split(b"\n") if blob else []
-        counts = need_array(artifact, "word_counts", "int64", (len(words),))
-        ids = need_array(artifact, "ids", "int32", (None,))
-        lengths = need_array(artifact, "lengths", "int64", (None,))
+        counts = require_array(artifact, "word_counts", "int64", (len(words),))
+        ids = require_array(artifact, "ids", "int32", (None,))
+        lengths = require_array(artifact, "lengths", "int64", (None,))
         if len(set(words)) != len(words):
             raise CorruptError("a word is listed twice")
         if len(ids) and not 0 <= ids.min() <= ids.max() < len(words):

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, BinaryIO, cast
 
-from nlptx.io.whole_file import open_whole
+from nlptx.io.truncation import open_detecting_truncation
 
 _BLOCK = 1 << 16
 # Maximum memory for decompressing an .xz file, in bytes. The header of a file can ask for up to 4 GiB of memory. A file
@@ -46,14 +46,16 @@ def is_compressed(name: str) -> bool:
 
 def open_by_name(name: str) -> BinaryIO:
     """Open a file for reading, decompressed if its name ends in .gz, .bz2 or .xz."""
-    return _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), open_whole)(name)
+    return _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), open_detecting_truncation)(name)
 
 
 def open_by_content(name: str) -> BinaryIO:
     """Open a file for reading. A file is decompressed if its first bytes show that it is compressed."""
     with open(name, "rb") as file:
         start = file.read(6)
-    return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_whole)(name)
+    return next((opener for magic, opener in _BY_MAGIC.items() if start.startswith(magic)), open_detecting_truncation)(
+        name
+    )
 
 
 def compressed(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
@@ -75,7 +77,7 @@ _WRITERS = {".gz": _gzip_writer, ".bz2": partial(bz2.BZ2File, mode="wb"), ".xz":
 
 
 def _open_streams(name: str, new_stream: Callable[[], Any]) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Streams(open_whole(name), new_stream), _BLOCK))
+    return cast(BinaryIO, io.BufferedReader(_Streams(open_detecting_truncation(name), new_stream), _BLOCK))
 
 
 class _GzipDecompressor:

@@ -16,7 +16,7 @@ from nlptx.corpus.compression import is_compressed
 from nlptx.corpus.document import SPLITS, ReadOptions, normalize_label
 from nlptx.corpus.source import MAX_PACKED_BYTES, Source, format_by_name, is_archive
 from nlptx.errors import DataError
-from nlptx.io.whole_file import open_whole
+from nlptx.io.truncation import open_detecting_truncation
 
 # A function that is called with the name of an input and a note about it.
 OnNote = Callable[[str, str], None]
@@ -39,7 +39,7 @@ def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator
         location = _locate(name, folder.name, options)
         if location is not None and path.is_file():
             found = True
-            with open_whole(str(path)) as stream:
+            with open_detecting_truncation(str(path)) as stream:
                 yield Source(str(path), stream, "document", location.label, location.split)
         else:
             skipped.add(name)

@@ -19,7 +19,7 @@ from nlptx.corpus.folders import OnNote, read_archive, read_folder
 from nlptx.corpus.partition import Partition
 from nlptx.corpus.source import Source, input_format, is_archive
 from nlptx.errors import DataError, SettingsError
-from nlptx.io.whole_file import open_whole
+from nlptx.io.truncation import open_detecting_truncation
 
 STDIN = "-"
 
@@ -73,7 +73,7 @@ def _standard_input(options: ReadOptions) -> Source:
         raise SettingsError("standard input is closed", hint="Pass a file, or pipe text in.")
     stream: BinaryIO = sys.stdin.buffer
     with suppress(OSError, ValueError):  # in a Python program, sys.stdin may be an object without a file descriptor
-        stream = open_whole(stream.fileno(), "<stdin>")
+        stream = open_detecting_truncation(stream.fileno(), "<stdin>")
     if not hasattr(stream, "peek"):  # examining the first bytes needs peek(), which such an object may lack
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     return Source("<stdin>", stream, input_format("", options))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from nlptx.errors import DataError
-from nlptx.io.whole_file import open_whole
+from nlptx.io.truncation import open_detecting_truncation
 
 # Number of bytes that are read at a time to count lines.
 _BLOCK = 1 << 20
@@ -68,7 +68,7 @@ class Partition:
     def open(self) -> Iterator[BinaryIO]:
         """Open the lines of this partition for reading. The partition must not be a whole input."""
         assert self.stop is not None
-        with open_whole(self.path) as file:
+        with open_detecting_truncation(self.path) as file:
             first, last = (_line_start(file, offset) for offset in (self.start, self.stop))
             file.seek(0)
             header = file.read(self.header) if self.start else b""
@@ -80,7 +80,7 @@ class Partition:
         name, colon, line = where.rpartition(":")
         if not self.start or name != self.name or not line.isdecimal():
             return where
-        with open_whole(self.path) as file:
+        with open_detecting_truncation(self.path) as file:
             remaining = _line_start(file, self.start) - self.header
             file.seek(self.header)
             lines = 0

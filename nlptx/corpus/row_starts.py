@@ -10,7 +10,7 @@ from functools import partial
 from nlptx.corpus.delimiters import detect_delimiter, named_delimiter
 from nlptx.corpus.formats import BOM
 from nlptx.corpus.tables import MAX_FIELD_LENGTH
-from nlptx.io.whole_file import open_whole
+from nlptx.io.truncation import open_detecting_truncation
 
 # Maximum number of bytes in a line. A file is not cut after a longer line.
 _MAX_LINE_BYTES = 8 << 20
@@ -18,7 +18,7 @@ _MAX_LINE_BYTES = 8 << 20
 
 def header_size(path: str) -> int:
     """Return the number of bytes in the first line of a file."""
-    with open_whole(path) as file:
+    with open_detecting_truncation(path) as file:
         return len(file.readline(_MAX_LINE_BYTES))
 
 
@@ -51,7 +51,7 @@ def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
     The first row is the header. A line that names the delimiter, before the header, is not a row.
     """
     csv.field_size_limit(MAX_FIELD_LENGTH)
-    with open_whole(path) as file:
+    with open_detecting_truncation(path) as file:
         stop = len(BOM) if file.read(len(BOM)) == BOM else 0
         file.seek(stop)
         first = file.readline(_MAX_LINE_BYTES)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.artifacts.validation import need_array, read_tokenizer, read_vocabulary
+from nlptx.artifacts.validation import read_tokenizer, read_vocabulary, require_array
 from nlptx.embeddings.unknown_words import similar_words
 from nlptx.embeddings.word2vec_format import read_word2vec, write_word2vec
 from nlptx.errors import CorruptError, DataError
@@ -209,14 +209,14 @@ class Embeddings:
         details = dict(artifact.details)
         tokenizer = read_tokenizer(details)
         vocabulary = read_vocabulary(artifact, tokenizer)
-        vectors = need_array(artifact, "vectors", "float32", (len(vocabulary), None))
+        vectors = require_array(artifact, "vectors", "float32", (len(vocabulary), None))
         if not vectors.size:
             raise CorruptError("it holds no vectors")
         tables = {}
         names = ["eigenvalues", "residuals", "explained"]
         names += ["column_weights"] if "column_weights" in artifact.arrays else []  # absent from older artifacts
         for name in names:
-            tables[name] = need_array(artifact, name, "float64", (None,))
+            tables[name] = require_array(artifact, name, "float64", (None,))
             if len(tables[name]) not in (0, vectors.shape[1]):
                 raise CorruptError(f"array {name!r} has {len(tables[name])} entries; expected {vectors.shape[1]}")
         if (tables.get("column_weights", np.ones(1)) <= 0).any():

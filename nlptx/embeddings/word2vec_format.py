@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nlptx.errors import DataError, OutputError, SettingsError
 from nlptx.io.atomic_write import atomic_output
 from nlptx.io.paths import FilePath, file_name
-from nlptx.io.whole_file import open_whole
+from nlptx.io.truncation import open_detecting_truncation
 from nlptx.text.negation import is_marked, without_mark
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
@@ -60,7 +60,7 @@ def read_word2vec(path: FilePath) -> WordVectors:
     """
     path = file_name(path)
     try:
-        with open_whole(path) as file:
+        with open_detecting_truncation(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             file.seek(0)
             return _parse_word2vec(file, path, digest)

@@ -27,13 +27,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from nlptx.io.lock import is_at
-from nlptx.io.output_path import STDOUT, check_writable, descriptor_of, failures, mode_of
+from nlptx.io.lock import refers_to
+from nlptx.io.output_path import STDOUT, check_writable, descriptor_of, mode_of, reporting_failures
 from nlptx.io.paths import FilePath, file_name
 
 # The name of a temporary file contains the name of its target, shortened to at most this number of bytes. A file name
 # may have 255 bytes, and the dots, the random part and the suffix need the remaining bytes.
-_LONGEST_STEM = 220
+_MAX_STEM_BYTES = 220
 _RANDOM = re.compile("[0-9a-f]{16}")
 _CUT_SHORT = "the output is incomplete"
 
@@ -59,14 +59,14 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
     check_writable(path)
     mode = mode_of(path) if path != STDOUT else None
     if path == STDOUT or descriptor_of(path) is not None or (mode is not None and not stat.S_ISREG(mode)):
-        with _via_temporary_file(path) as file:
+        with _via_copy(path) as file:
             yield file
     else:
-        with _beside(Path(os.path.realpath(path)), mode, path, durable) as file:
+        with _via_rename(Path(os.path.realpath(path)), mode, path, durable) as file:
             yield file
 
 
-class _Reporting(io.FileIO):
+class _OutputFile(io.FileIO):
     """An open file that raises OutputError if a write fails, because OSError could be mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
@@ -74,23 +74,23 @@ class _Reporting(io.FileIO):
         self.where = where
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        with failures(self.where):
+        with reporting_failures(self.where):
             return os.write(self.fileno(), data)
 
 
 @contextmanager
-def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
-    """Collect the bytes in an unnamed temporary file, and copy them to ``path`` at the end.
+def _via_copy(path: str) -> Iterator[BinaryIO]:
+    """Open an unnamed temporary file, and copy its content to ``path`` at the end.
 
-    The temporary file is needed because a zip file must be written to a seekable file.
+    The content is not written to ``path`` directly, because a zip file must be written to a seekable file.
     """
     folder = tempfile.gettempdir()
-    with failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
+    with reporting_failures(folder), tempfile.TemporaryFile(buffering=0) as unnamed:
         descriptor = os.dup(unnamed.fileno())
-    with io.BufferedRandom(_Reporting(descriptor, folder)) as temporary:
+    with io.BufferedRandom(_OutputFile(descriptor, folder)) as temporary:
         yield cast(BinaryIO, temporary)
         temporary.seek(0)
-        with failures(path, _CUT_SHORT):
+        with reporting_failures(path, _CUT_SHORT):
             if path == STDOUT:
                 shutil.copyfileobj(temporary, sys.stdout.buffer)
                 sys.stdout.buffer.flush()
@@ -101,7 +101,7 @@ def _via_temporary_file(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterator[BinaryIO]:
+def _via_rename(target: Path, mode: int | None, path: str, durable: bool) -> Iterator[BinaryIO]:
     """Open a temporary file in the folder of ``target``, and rename it to ``target`` at the end.
 
     Args:
@@ -110,14 +110,14 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
         path: name of the target in error messages, as given by the caller.
         durable: whether to flush the file and its folder to disk.
     """
-    with failures(path):
+    with reporting_failures(path):
         remove_leftovers(target)
         # The temporary file is readable only by its owner until it receives the mode of the old file.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
-        with io.BufferedRandom(_Reporting(descriptor, path)) as file:
+        with io.BufferedRandom(_OutputFile(descriptor, path)) as file:
             yield cast(BinaryIO, file)
-            with failures(path):
+            with reporting_failures(path):
                 file.flush()
                 if mode is not None:
                     os.fchmod(descriptor, stat.S_IMODE(mode))
@@ -129,7 +129,7 @@ def _beside(target: Path, mode: int | None, path: str, durable: bool) -> Iterato
             temporary.unlink()
     if not durable:
         return
-    with failures(path, "the new file is in place, but may not survive a power cut"):
+    with reporting_failures(path, "the new file is in place, but may not survive a power cut"):
         _sync_folder(target.parent)
 
 
@@ -141,7 +141,7 @@ def _create(target: Path, mode: int) -> tuple[Path, int]:
         with suppress(OSError):  # some file systems have no locks; leftover files there are never removed
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Before the lock was taken, another process may have removed the file as a leftover.
-        if is_at(temporary, descriptor):
+        if refers_to(temporary, descriptor):
             return temporary, descriptor
         os.close(descriptor)
 
@@ -164,7 +164,7 @@ def remove_leftovers(target: Path) -> None:
 def stem_of(target: Path) -> str:
     """Return the name of ``target``, shortened so that the name of its temporary file is not too long."""
     stem = target.name
-    while len(os.fsencode(stem)) > _LONGEST_STEM:
+    while len(os.fsencode(stem)) > _MAX_STEM_BYTES:
         stem = stem[:-1]
     return stem
 

@@ -38,7 +38,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):  # a leftover empty file blocks no other process
-            if is_at(path, descriptor):
+            if refers_to(path, descriptor):
                 os.unlink(path)
         os.close(descriptor)
 
@@ -55,12 +55,12 @@ def _open_locked(path: str) -> int:
             raise
         # Between opening and locking, the previous holder of the lock may have removed the file. Other processes would
         # then open a new file and not see this lock, so the loop tries again.
-        if is_at(path, descriptor):
+        if refers_to(path, descriptor):
             return descriptor
         os.close(descriptor)
 
 
-def is_at(path: str | os.PathLike[str], descriptor: int) -> bool:
+def refers_to(path: str | os.PathLike[str], descriptor: int) -> bool:
     """Return whether ``path`` still refers to the file that is open as ``descriptor``."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))

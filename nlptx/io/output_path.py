@@ -27,7 +27,7 @@ def check_writable(path: FilePath) -> None:
         _check_working_folder(path)
     descriptor = descriptor_of(path)
     if descriptor is not None:
-        with failures(path):
+        with reporting_failures(path):
             if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
                 raise OutputError("is open for reading only", where=path)
         return
@@ -87,10 +87,14 @@ def descriptor_of(path: str) -> int | None:
 
 
 @contextmanager
-def failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
-    """Turn system errors in the ``with`` block into OutputError.
+def reporting_failures(where: str, state: str = _UNCHANGED) -> Iterator[None]:
+    """Report system errors in the ``with`` block as OutputError.
 
     A BrokenPipeError propagates unchanged; it means that the reader of the output has closed the pipe.
+
+    Args:
+        where: name of the file in the message.
+        state: clause that describes the state of the output after the error, for the message.
     """
     try:
         yield

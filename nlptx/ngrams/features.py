@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nlptx.ngrams.ngram_index import NgramIndex
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.radix_sort import radix_argsort
-from nlptx.runtime.slices import in_lengths
+from nlptx.runtime.slices import split_by_lengths
 
 Lengths = Sequence[int] | NDArray[np.integer]
 
@@ -87,7 +87,7 @@ class NgramFeatures(PickledWithoutCache):
         """Return the features of each text. Each text is given as word ids (T,)."""
         lengths = np.array([len(ids) for ids in texts])
         token_features, text_features = self.arrays_of(texts)
-        return list(map(TextFeatures, in_lengths(token_features, lengths), text_features))
+        return list(map(TextFeatures, split_by_lengths(token_features, lengths), text_features))
 
     def arrays_of(
         self, texts: Sequence[NDArray[np.integer]], *, of_tokens: bool = True

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.validation import need_array
+from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 
 _LOWER_BITS = 32
@@ -34,10 +34,10 @@ def has_keys(artifact: Artifact, name: str = NGRAMS) -> bool:
 def read_keys(artifact: Artifact, name: str = NGRAMS) -> NDArray[np.int64]:
     """Return the keys (G,) stored by :func:`key_arrays`. Raises CorruptError if they are damaged."""
     if name in artifact.arrays:
-        keys = need_array(artifact, name, "int64", (None,))
+        keys = require_array(artifact, name, "int64", (None,))
     else:
-        lower = need_array(artifact, f"{name}_lower", "int32", (None,)).view(np.uint32)
-        upper, counts = need_array(artifact, f"{name}_upper", "int64", (None, 2)).T
+        lower = require_array(artifact, f"{name}_lower", "int32", (None,)).view(np.uint32)
+        upper, counts = require_array(artifact, f"{name}_upper", "int64", (None, 2)).T
         if (counts < 1).any() or (counts > len(lower)).any() or counts.sum() != len(lower) or (upper >> 31).any():
             raise CorruptError("the upper bits of its n-grams are damaged")
         keys = np.repeat(upper << _LOWER_BITS, counts) | lower

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.block_floats import float_arrays, read_floats, rounded
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.validation import need_array
+from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.key_arrays import has_keys, key_arrays, read_keys
@@ -57,7 +57,7 @@ def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int,
     if "latent" in artifact.arrays:
         latent = read_floats(artifact, "latent", settings.compact, (len(keys), width))
         importance = read_floats(artifact, "importance", settings.compact, (len(keys),))
-    bias = need_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
+    bias = require_array(artifact, "bias", "float32", (width if latent is None else 2 * width,))
     return NgramFeatures(settings.ngrams, words, keys, ratios, slopes, bias, latent, importance)
 
 
@@ -65,10 +65,10 @@ def _read_sparse(
     artifact: Artifact, settings: TrainSettings, words: int, classes: int, keys: NDArray[np.int64]
 ) -> SparseNgramFeatures:
     slopes = read_floats(artifact, "slopes", settings.compact, (None,))
-    labels = need_array(artifact, "slope_labels", "int32", (len(slopes),))
-    starts = need_array(artifact, "slope_starts", "int64", (len(keys) + 1,))
+    labels = require_array(artifact, "slope_labels", "int32", (len(slopes),))
+    starts = require_array(artifact, "slope_starts", "int64", (len(keys) + 1,))
     ratios = read_floats(artifact, "ratios", settings.compact, (len(keys), 0))
-    bias = need_array(artifact, "bias", "float32", (classes,))
+    bias = require_array(artifact, "bias", "float32", (classes,))
     if starts[0] != 0 or starts[-1] != len(slopes) or (np.diff(starts) < 0).any():
         raise CorruptError("the positions of its n-gram weights are damaged")
     if (labels < 0).any() or (labels >= classes).any():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.block_floats import float_arrays, read_floats
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.validation import need_array
+from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.key_arrays import key_arrays, read_keys
 from nlptx.regions.classifier import RegionClassifier
@@ -69,6 +69,6 @@ def read_region_classifier(artifact: Artifact, words: int, outputs: int, groups:
 def _learned(artifact: Artifact, sizes: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
     """Return the smaller learned arrays by name. Raises CorruptError if any of them is invalid."""
     return {
-        name: need_array(artifact, _PREFIX + name, "float32", tuple(sizes[axis] for axis in axes))
+        name: require_array(artifact, _PREFIX + name, "float32", tuple(sizes[axis] for axis in axes))
         for name, axes in _AXES.items()
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
-from nlptx.runtime.slices import in_lengths
+from nlptx.runtime.slices import split_by_lengths
 
 # Number of words for which the changed regions are computed at a time. (Each word is still left out on its own.)
 _TOGETHER = 256
@@ -32,7 +32,7 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
         parts = [_around(ids, t) for t in left_out.tolist()]
         lengths = np.array([len(part) for part, _ in parts])
         found = classifier.ngrams.find(np.concatenate([part for part, _ in parts]), lengths)
-        of_parts = in_lengths(classifier.responses(found, lengths), lengths)
+        of_parts = split_by_lengths(classifier.responses(found, lengths), lengths)
         maxima[left_out] = [t[changed].max(axis=0) for t, (_, changed) in zip(of_parts, parts, strict=True)]
     words = np.arange(count)
     np.maximum(maxima, before[np.maximum(words - REACH, 0)], out=maxima)

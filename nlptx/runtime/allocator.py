@@ -9,7 +9,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 # Amount of freed memory, in bytes, above which glibc returns memory to the system.
 _TRIM_THRESHOLD = 128 << 20
 # Size, in bytes, up to which arrays are allocated on the heap; the largest value that glibc accepts.
-_LARGEST_ON_HEAP = 32 << 20
+_MAX_HEAP_ARRAY = 32 << 20
 
 
 def keep_freed_memory() -> None:
@@ -20,7 +20,7 @@ def keep_freed_memory() -> None:
     counting words. The function does nothing with C libraries other than glibc.
     """
     _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
-    _set(_M_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
+    _set(_M_MMAP_THRESHOLD, _MAX_HEAP_ARRAY)
 
 
 def save_address_space() -> None:

@@ -71,7 +71,7 @@ class Process:
             raise error
         return result
 
-    def end(self) -> None:
+    def kill(self) -> None:
         """Kill the process, which needs no clean-up. Threads that wait for its result get an NlptxError."""
         with suppress(ChildProcessError):  # if SIGCHLD is ignored, waiting for an ended process fails
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
@@ -124,7 +124,7 @@ def signals_held() -> Iterator[None]:
 
 def _end(processes: list[Process]) -> None:
     while processes:
-        processes.pop().end()
+        processes.pop().kill()
 
 
 def _pipe() -> tuple[BinaryIO, BinaryIO]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 
-def shared_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
+def shared_zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
     """Return an array of zeros in memory that forked processes share. Unwritten pages take up no memory."""
     dtype = np.dtype(dtype)
     count = math.prod(shape) if isinstance(shape, tuple) else shape
@@ -22,6 +22,6 @@ def shared_empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray:
 
 def shared_copy(array: NDArray) -> NDArray:
     """Return a copy in shared memory."""
-    copy = shared_empty(array.shape, array.dtype)
+    copy = shared_zeros(array.shape, array.dtype)
     copy[...] = array
     return copy

@@ -13,15 +13,16 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-# A text occurs very often if more than this fraction of all texts are its copies. In a small corpus, up to ten copies
-# (but at most a tenth of all texts) are not very often, because it may contain a file several times.
+# A text occurs very often if its copies make up more than the fraction _OFTEN of all texts. A small corpus may contain
+# a file several times. Up to _FEW_COPIES copies therefore do not count as very often, unless they make up more than the
+# fraction _OFTEN_IF_FEW of all texts.
 _OFTEN, _FEW_COPIES, _OFTEN_IF_FEW = 0.001, 10, 0.1
 
 
 def first_copies(texts: Iterable[bytes | NDArray]) -> NDArray[np.int64]:
     """Return the index of the first text that is equal to each text, (texts,), given the bytes or the words of each.
 
-    An empty text, and a text that occurs very often, have their own index.
+    Empty texts, and texts that occur very often, are not treated as copies: each of them gets its own index.
 
     >>> first_copies([b"a", b"b", b"a", b"", b"", *(bytes([number]) for number in range(20))])[:5]
     array([0, 1, 0, 3, 4])
@@ -33,8 +34,8 @@ def first_copies(texts: Iterable[bytes | NDArray]) -> NDArray[np.int64]:
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else order
     counts = np.diff(starts, append=len(keys))
-    most = max(_OFTEN * len(keys), min(_FEW_COPIES, _OFTEN_IF_FEW * len(keys)))
-    follow = (keys[starts] != 0) & (counts <= most)
+    max_copies = max(_OFTEN * len(keys), min(_FEW_COPIES, _OFTEN_IF_FEW * len(keys)))
+    follow = (keys[starts] != 0) & (counts <= max_copies)
     leader = np.repeat(np.where(follow, order[starts], -1), counts)
     first = np.empty(len(keys), np.int64)
     first[order] = np.where(leader >= 0, leader, order)

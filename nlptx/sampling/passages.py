@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Minimum and maximum length of a passage, in words.
-SHORTEST, LONGEST = 10, 40
+MIN_WORDS, MAX_WORDS = 10, 40
 # Minimum number of words in a text from which passages are taken.
 LONG_TEXT = 100
 
@@ -40,7 +40,7 @@ def draw_passages(texts: Sequence[NDArray[np.int32]], count: int, rng: np.random
     for text, ids in enumerate(texts if count else ()):
         if len(ids) < LONG_TEXT:
             continue
-        for length in rng.integers(SHORTEST, LONGEST + 1, count).tolist():
+        for length in rng.integers(MIN_WORDS, MAX_WORDS + 1, count).tolist():
             start = int(rng.integers(len(ids) - length + 1))
             result.append(Passage(text, start, ids[start : start + length]))
     return result

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from nlptx.sampling.copies import folds_with_copies
 
 # Maximum length of a run, and minimum number of runs in a part (unless the part has fewer texts).
-_LONGEST_RUN = 100
+_MAX_RUN = 100
 _RUNS_PER_PART = 10
 # Number of folds for features that are computed out of fold, that is, by models fitted on the other folds.
 FOLDS = 5
-# If a fold has more than this many times its fair share of the texts of a label, they are spread over the folds.
+# If a fold has more than this multiple of its fair share of the texts of a label, the texts of this label are divided
+# evenly among the folds.
 _MAX_EXCESS = 1.5
 
 
@@ -123,5 +124,5 @@ def shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray
 
 def _runs(count: int, share: float) -> NDArray[np.int64]:
     """Return the number of the run to which each text belongs. The arguments are those of :func:`shuffled_runs`."""
-    length = int(np.clip(share * count / _RUNS_PER_PART, 1, _LONGEST_RUN))
+    length = int(np.clip(share * count / _RUNS_PER_PART, 1, _MAX_RUN))
     return np.arange(count) // length

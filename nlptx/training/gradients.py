@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from nlptx.nn import Gradients
-from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.runtime.workers import Workers
 from nlptx.training.batching import ACCUMULATORS, Microbatch
 
@@ -85,9 +85,9 @@ class Accumulators:
 
     def __init__(self, world_size: int, size: int, max_words: int, width: int, dtype: DTypeLike) -> None:
         self.world_size = world_size
-        self.flat = shared_empty((ACCUMULATORS, size), dtype)
-        self.rows = shared_empty((ACCUMULATORS, max_words), np.int32)
-        self.row_gradients = shared_empty((ACCUMULATORS, max_words, width), dtype)
+        self.flat = shared_zeros((ACCUMULATORS, size), dtype)
+        self.rows = shared_zeros((ACCUMULATORS, max_words), np.int32)
+        self.row_gradients = shared_zeros((ACCUMULATORS, max_words, width), dtype)
 
     def fill(
         self, rank: int, microbatches: list[Microbatch], seeds: list[np.random.SeedSequence], objective: Objective

@@ -11,7 +11,7 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.network import Network, feature_widths
 from nlptx.ngrams import NgramFeatures
 from nlptx.nn import flatten
-from nlptx.runtime.shared_memory import shared_copy, shared_empty
+from nlptx.runtime.shared_memory import shared_copy, shared_zeros
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.text.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ def initial_model(
         priors=priors,
         settings=settings,
         network=network,
-        flat=flatten(network, vectors.dtype, shared_empty),
+        flat=flatten(network, vectors.dtype, shared_zeros),
         history={},
         seed=seed,
         ngram_features=ngram_features,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.nn import Layer
-from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.settings import TrainSettings
 
 BETA1, BETA2 = 0.9, 0.999
@@ -55,7 +55,7 @@ class DenseOptimizer:
         self.steps = 0
         # m and v are in shared memory. In private memory, the first write to each page after a fork would copy the
         # page, because the forked workers keep the old page.
-        self.m, self.v = (shared_empty(flat.shape, flat.dtype) for _ in range(2))
+        self.m, self.v = (shared_zeros(flat.shape, flat.dtype) for _ in range(2))
         self.decayed = [parameter.span for _, parameter in layer.parameters() if parameter.decay]
         self.decay = settings.weight_decay if settings.optimizer == "adamw" else 0.0
 
@@ -100,7 +100,7 @@ class RowOptimizer:
         self.table = table
         self.rule = settings.optimizer
         self.steps = 0
-        self.v = shared_empty(table.shape, table.dtype)
+        self.v = shared_zeros(table.shape, table.dtype)
         self.last = np.zeros(len(table), np.int64)
 
     def step(self, rows: NDArray[np.integer], gradient: NDArray, lr: float) -> None:

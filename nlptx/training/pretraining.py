@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.nn import CrossEntropy, Gradients, Layer, Layout, Linear, flatten
-from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.training.batching import Microbatch, cut_microbatches
 from nlptx.training.context import TrainingContext
@@ -110,13 +110,13 @@ class Pretraining(UnsupervisedTrainer):
         encoder = model.network.encoder
         rng = generator(context.seed, Stream.NEXT_WORD_WEIGHTS)
         self.task = NextWord(encoder, encoder.width, len(model.vocabulary), rng)
-        flat = flatten(self.task, model.flat.dtype, shared_empty)
+        flat = flatten(self.task, model.flat.dtype, shared_zeros)
         super().__init__(model, flat, self.task, train, model.settings.pretrain, context)
 
     def run(self) -> None:
         """Train, then move the encoder parameters back to the parameter vector of the classifier."""
         super().run()
-        self.model.flat = flatten(self.model.network, self.flat.dtype, shared_empty)
+        self.model.flat = flatten(self.model.network, self.flat.dtype, shared_zeros)
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
         microbatches = cut_microbatches([self.train.ids[i] for i in chosen], self.train.targets[chosen])

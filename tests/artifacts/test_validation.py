@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nlptx.artifacts.container import Artifact
-from nlptx.artifacts.validation import need_array, read_history, read_tokenizer, read_vocabulary
+from nlptx.artifacts.validation import read_history, read_tokenizer, read_vocabulary, require_array
 from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import Tokenizer
 
@@ -14,9 +14,9 @@ def artifact(arrays=None):
     return Artifact("embeddings", {}, arrays, None, {})
 
 
-def test_need_array_returns_a_matching_array():
+def test_require_array_returns_a_matching_array():
     array = np.ones((2, 3), np.float32)
-    assert need_array(artifact({"x": array}), "x", "float32", (None, 3)) is array
+    assert require_array(artifact({"x": array}), "x", "float32", (None, 3)) is array
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ def test_need_array_returns_a_matching_array():
         ("x", "float32", ()),
     ],
 )
-def test_need_array_names_the_array_that_does_not_match(name, dtype, shape):
+def test_require_array_names_the_array_that_does_not_match(name, dtype, shape):
     with pytest.raises(CorruptError, match=f"'{name}'"):
-        need_array(artifact(), name, dtype, shape)
+        require_array(artifact(), name, dtype, shape)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_need_array_rejects_nan_and_infinity(value, dtype):
+def test_require_array_rejects_nan_and_infinity(value, dtype):
     array = np.ones((2, 3), dtype)
     array[1, 2] = value
     with pytest.raises(CorruptError, match="NaN"):
-        need_array(artifact({"x": array}), "x", dtype, (2, 3))
+        require_array(artifact({"x": array}), "x", dtype, (2, 3))
 
 
 def test_read_vocabulary_rejects_negative_counts():

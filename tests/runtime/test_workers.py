@@ -259,10 +259,10 @@ import os
 import signal
 import numpy as np
 from nlptx.errors import DataError
-from nlptx.runtime.shared_memory import shared_empty
+from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.runtime.workers import Workers
 
-shared, parent, array = object(), os.getpid(), shared_empty((4, 2), np.int64)
+shared, parent, array = object(), os.getpid(), shared_zeros((4, 2), np.int64)
 reading, writing = os.pipe()
 
 def work(task, rank):

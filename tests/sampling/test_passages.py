@@ -7,7 +7,7 @@ from reviews import make_reviews, small_embeddings
 from steps import untrained
 
 import nlptx
-from nlptx.sampling.passages import LONG_TEXT, LONGEST, SHORTEST, draw_passages
+from nlptx.sampling.passages import LONG_TEXT, MAX_WORDS, MIN_WORDS, draw_passages
 from nlptx.settings import TrainSettings
 
 LONG, LABELS = make_reviews(30, shortest=90, longest=140)
@@ -25,7 +25,7 @@ def test_passages_are_consecutive_words_of_long_texts():
     assert [passage.text for passage in passages] == [3] * 40 + [4] * 40 + [5] * 40
     for text, start, ids in passages:
         assert_array_equal(ids, texts[text][start : start + len(ids)])
-        assert SHORTEST <= len(ids) <= LONGEST
+        assert MIN_WORDS <= len(ids) <= MAX_WORDS
         assert_array_equal(ids, np.arange(ids[0], ids[0] + len(ids)))
         assert texts[text][0] <= ids[0] <= ids[-1] <= texts[text][-1]
     lengths = {len(passage.ids) for passage in passages}

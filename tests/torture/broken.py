@@ -18,7 +18,7 @@ def renames_too_early():
         temporary = f"{path}.0.tmp"
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         os.replace(temporary, path)
-        with io.BufferedRandom(atomic_write._Reporting(descriptor, path)) as file:
+        with io.BufferedRandom(atomic_write._OutputFile(descriptor, path)) as file:
             yield file
 
     atomic_write.atomic_output = write_last

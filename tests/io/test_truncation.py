@@ -12,8 +12,8 @@ from sample_data import COUNT
 
 from nlptx.cli.main import run_command
 from nlptx.errors import DataError
-from nlptx.io import whole_file
-from nlptx.io.whole_file import open_whole
+from nlptx.io import truncation
+from nlptx.io.truncation import open_detecting_truncation
 
 SIZE, FIRST = 1 << 20, 1 << 16
 PAIRS = 8000
@@ -27,7 +27,7 @@ def path(tmp_path):
     return path
 
 
-# ---------------------------------------------------------------- open_whole
+# ---------------------------------------------------------------- open_detecting_truncation
 
 
 def read_blocks(file):
@@ -44,14 +44,14 @@ READER_NAMES = ["single read", "blocks", "lines"]
 
 @pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
 def test_a_file_is_read_to_its_end(read_rest, path):
-    with open_whole(str(path)) as file:
+    with open_detecting_truncation(str(path)) as file:
         assert file.read(FIRST) + read_rest(file) == DATA
 
 
 @pytest.mark.parametrize("size", [0, 10, SIZE // 2, SIZE - 1])
 @pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
 def test_a_file_truncated_while_it_is_read_is_an_error(read_rest, size, path):
-    with open_whole(str(path)) as file:
+    with open_detecting_truncation(str(path)) as file:
         file.read(FIRST)
         os.truncate(path, size)
         with pytest.raises(
@@ -63,7 +63,7 @@ def test_a_file_truncated_while_it_is_read_is_an_error(read_rest, size, path):
 
 @pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
 def test_a_file_truncated_after_it_has_been_read_is_not_an_error(read_rest, path):
-    with open_whole(str(path)) as file:
+    with open_detecting_truncation(str(path)) as file:
         assert read_rest(file) == DATA
         os.truncate(path, SIZE - 1)
         assert file.read() == b""
@@ -71,7 +71,7 @@ def test_a_file_truncated_after_it_has_been_read_is_not_an_error(read_rest, path
 
 @pytest.mark.parametrize("read_rest", READERS, ids=READER_NAMES)
 def test_a_file_that_grows_is_read_to_its_new_end(read_rest, path):
-    with open_whole(str(path)) as file:
+    with open_detecting_truncation(str(path)) as file:
         start = file.read(FIRST)
         with open(path, "ab") as more:
             more.write(b"more\n")
@@ -80,7 +80,7 @@ def test_a_file_that_grows_is_read_to_its_new_end(read_rest, path):
 
 def test_errors_of_a_descriptor_use_the_given_name_and_it_stays_open(path):
     with open(path, "rb", buffering=0) as given:
-        with open_whole(given.fileno(), "<stdin>") as file:
+        with open_detecting_truncation(given.fileno(), "<stdin>") as file:
             file.read(FIRST)
             os.truncate(path, FIRST)
             with pytest.raises(DataError, match=r"^<stdin>: ") as caught:
@@ -94,7 +94,7 @@ def test_a_pipe_is_read_to_its_end(read_rest):
     reader, writer = os.pipe()
     os.write(writer, b"some text\n")
     os.close(writer)
-    with os.fdopen(reader, "rb", buffering=0) as given, open_whole(given.fileno(), "<stdin>") as file:
+    with os.fdopen(reader, "rb", buffering=0) as given, open_detecting_truncation(given.fileno(), "<stdin>") as file:
         assert read_rest(file) == b"some text\n"
 
 
@@ -104,7 +104,7 @@ def test_a_pipe_is_read_to_its_end(read_rest):
 @pytest.fixture
 def truncate_after_first_block(monkeypatch):
     """Truncate files of more than one block as soon as their first block has been read."""
-    original = whole_file._WholeFile.readinto
+    original = truncation._FileOfKnownSize.readinto
 
     def readinto(self, buffer):
         at_start = self.tell() == 0
@@ -113,7 +113,7 @@ def truncate_after_first_block(monkeypatch):
             os.truncate(os.readlink(f"/proc/self/fd/{self.fileno()}"), count + (self._size - count) // 2)
         return count
 
-    monkeypatch.setattr(whole_file._WholeFile, "readinto", readinto)
+    monkeypatch.setattr(truncation._FileOfKnownSize, "readinto", readinto)
 
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc here")

@@ -12,18 +12,18 @@ from nlptx.errors import DataError
 _BUFFER = 1 << 17
 
 
-def open_whole(file: str | int, name: str | None = None) -> io.BufferedReader:
+def open_detecting_truncation(file: str | int, name: str | None = None) -> io.BufferedReader:
     """Open a file for reading. Reading raises DataError if a regular file is truncated while it is being read.
 
     Args:
         file: path, or a file descriptor. A descriptor is not closed.
         name: name of the file in messages; by default its path.
     """
-    return io.BufferedReader(_WholeFile(file, str(file) if name is None else name), _BUFFER)
+    return io.BufferedReader(_FileOfKnownSize(file, str(file) if name is None else name), _BUFFER)
 
 
-class _WholeFile(io.FileIO):
-    """A file that is open for reading and remembers its size at the time of opening.
+class _FileOfKnownSize(io.FileIO):
+    """A file that is open for reading, with its size at the time of opening.
 
     If the file grows, the added data is read too. Because some file systems do not report true sizes, a file is
     considered truncated only if its reported size has decreased.
