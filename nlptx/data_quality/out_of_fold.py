@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nlptx.data_quality.words import TextWords
 from nlptx.errors import DataError
-from nlptx.ngrams import LARGEST_VOCABULARY
+from nlptx.ngrams import MAX_VOCABULARY
 from nlptx.ngrams.key_index import KeyIndex
 from nlptx.ngrams.naive_bayes import ngram_keys
 from nlptx.ngrams.one_vs_rest import fit_labels
@@ -42,8 +42,8 @@ def ngram_rows(words: TextWords) -> sp.csr_matrix:
     Raises:
         DataError: there are too many distinct words.
     """
-    if words.size > LARGEST_VOCABULARY:
-        raise DataError(f"{words.size:,} distinct words are too many; at most {LARGEST_VOCABULARY:,} are supported")
+    if words.size > MAX_VOCABULARY:
+        raise DataError(f"{words.size:,} distinct words are too many; at most {MAX_VOCABULARY:,} are supported")
     lengths = words.lengths
     keys = ngram_keys(words.ids, _ORDER, words.size, lengths)
     text = np.broadcast_to(np.repeat(np.arange(len(words)), lengths)[:, None], keys.shape)[keys >= 0]

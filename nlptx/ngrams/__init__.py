@@ -16,6 +16,6 @@ E numbers per n-gram (1 for two classes, otherwise one per class), M linear mode
 """
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
-from nlptx.ngrams.naive_bayes import LARGEST_VOCABULARY, feature_width
+from nlptx.ngrams.naive_bayes import MAX_VOCABULARY, feature_width
 
-__all__ = ["LARGEST_VOCABULARY", "NgramFeatures", "TextFeatures", "feature_width"]
+__all__ = ["MAX_VOCABULARY", "NgramFeatures", "TextFeatures", "feature_width"]

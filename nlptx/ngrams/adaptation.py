@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.feature_settings import OnProgress, step_counter
-from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
+from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
@@ -73,30 +73,30 @@ class NgramRows:
 
 def ngram_rows(
     texts: Sequence[NDArray[np.integer]],
-    counted: int,
+    num_counted: int,
     order: int,
     words: int,
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NgramRows:
-    """Return the n-grams that occur in at least ``min_texts`` of the first ``counted`` texts, with rows for all texts.
+    """Return the n-grams in at least ``min_texts`` of the first ``num_counted`` texts, with rows for all texts.
 
     Args:
         texts: word ids (T,) of each text.
-        counted: n-grams are counted only in this many texts, from the start of ``texts``. The texts after them, such as
-            passages, get rows, but their n-grams are not counted.
+        num_counted: n-grams are counted only in this many texts, from the start of ``texts``. The texts after them,
+            such as passages, get rows, but their n-grams are not counted.
         order: length of the longest n-gram; 0 for no n-grams.
         words: vocabulary size V.
         min_texts: minimum number of texts in which an n-gram must occur.
-        text_weights: (counted,) weight of each counted text (a text with the weight 2 counts as two texts), or None.
+        text_weights: (num_counted,) weight of each counted text, or None. A text with the weight 2 counts as two texts.
     """
-    first, more = ngrams_of_texts(texts[:counted], order, words), ngrams_of_texts(texts[counted:], order, words)
-    known, seen = count_occurrences(first, text_weights)
-    known, seen = known[seen >= min_texts], seen[seen >= min_texts]
-    total = counted if text_weights is None else text_weights.sum()
-    importance = np.log((total + 1) / (seen + 1)) + 1
+    first, more = ngrams_of_texts(texts[:num_counted], order, words), ngrams_of_texts(texts[num_counted:], order, words)
+    known, text_counts = count_occurrences(first, text_weights)
+    known, text_counts = known[text_counts >= min_texts], text_counts[text_counts >= min_texts]
+    total = num_counted if text_weights is None else text_weights.sum()
+    importance = np.log((total + 1) / (text_counts + 1)) + 1
     importance = (importance / importance.mean() if len(known) else importance).astype(np.float32)
-    rows = divided_by_root(presence(first + more, known), words_of(texts))
+    rows = divide_by_root(presence_matrix(first + more, known), words_of(texts))
     return NgramRows(known, rows, importance)
 
 
@@ -205,11 +205,11 @@ def _fit(
     loss_of = partial(_log_loss, targets=targets, weights=weights)
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        of_grams = flat[: grams * width].reshape(grams, width)
+        ngram_weights = flat[: grams * width].reshape(grams, width)
         others = flat[grams * width :].reshape(-1, width)
-        loss, error = loss_of(outputs + rows @ (of_grams * scale).astype(np.float32) + dense @ others)
-        of_rows = (transposed @ error.astype(np.float32)) * scale
-        gradient = np.concatenate([of_rows.ravel(), (dense.T @ error).ravel()])
+        loss, error = loss_of(outputs + rows @ (ngram_weights * scale).astype(np.float32) + dense @ others)
+        ngram_gradient = (transposed @ error.astype(np.float32)) * scale
+        gradient = np.concatenate([ngram_gradient.ravel(), (dense.T @ error).ravel()])
         return loss + float(flat @ (flat / variance)) / 2, gradient + flat / variance
 
     found = minimize(

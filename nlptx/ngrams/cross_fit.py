@@ -91,22 +91,22 @@ def fit_ngram_features(
     folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng, first_copies(texts))
     found = text_rows(texts, unlabelled, settings, rng, workers, on_progress, text_weights, lexicon, budget)
-    known, weights, scaled, of_lexicon, rows, components, row_of = found
+    known, weights, scaled, lexicon_feature, rows, components, row_of = found
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 
     def built(arrays: bytes, members: NDArray[np.bool_]) -> _Fitted:
         """Return the models that were fitted on the texts for which the mask ``members``, (texts,), is False."""
-        ratios, slopes, bias, lexicon_slope, latent, latent_bias, own = bytes_to_arrays(arrays)
+        ratios, slopes, bias, lexicon_slope, latent, latent_bias, component_outputs = bytes_to_arrays(arrays)
         features = NgramFeatures(settings.order, settings.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
         outputs = scaled[members] @ slopes
-        if of_lexicon is not None:
-            outputs += of_lexicon[members] @ lexicon_slope[None]
+        if lexicon_feature is not None:
+            outputs += lexicon_feature[members] @ lexicon_slope[None]
         if components is not None:
             bias = np.concatenate([bias, latent_bias]).astype(np.float32)
             features = replace(features, bias=bias, latent=latent, importance=weights)
-            self_outputs = np.hstack([self_outputs, own])
+            self_outputs = np.hstack([self_outputs, component_outputs])
             important = weights > 0
             outputs = np.hstack([outputs, rows[members] @ (latent[important] / weights[important, None])])
         if lexicon is not None:
@@ -117,30 +117,30 @@ def fit_ngram_features(
         """Return, for each passage, the dot product of its matrix row and the row of its text, (passages,)."""
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
-        of_passages = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
-        of_text = components.rows[row_of[[passage.text for passage in passages]]]
-        overlaps = unit_rows(of_passages, known, weights, workers).multiply(of_text)
+        passage_ngrams = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
+        rows_of_texts = components.rows[row_of[[passage.text for passage in passages]]]
+        overlaps = unit_rows(passage_ngrams, known, weights, workers).multiply(rows_of_texts)
         return np.asarray(overlaps.sum(axis=1), np.float32).ravel()
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
     importlib.import_module("scipy.optimize")  # slow to import, so imported once here, not in each forked process
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
-    data = ModelData(scaled, targets, settings, parts, of_lexicon, text_weights, components, row_of, weights)
+    data = ModelData(scaled, targets, settings, parts, lexicon_feature, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))
     left_out = chain([np.zeros(len(texts), bool)], (fold == number for number in range(folds)))
     final, *out_of_fold = map(built, counted(fitted, on_model, already=1, every=1), left_out)
     outputs = np.zeros((len(texts), final.outputs.shape[1]), np.float32)
-    for number, of_others in enumerate(out_of_fold):
-        outputs[fold == number] = of_others.outputs
+    for number, fold_models in enumerate(out_of_fold):
+        outputs[fold == number] = fold_models.outputs
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         """Return the features of the texts of one fold, computed by models that were fitted without this fold."""
         features, lengths = out_of_fold[fold[group[0]]].features, texts.lengths[group]
-        of_tokens = np.zeros((0, 0), np.float32)
-        if settings.of_tokens:
-            of_tokens = features.token_features_of(features.find(np.concatenate(list(texts.take(group))), lengths))
-        return FeatureBatch(group, lengths, of_tokens, outputs[group])
+        token_features = np.zeros((0, 0), np.float32)
+        if settings.needs_token_features:
+            token_features = features.token_features_of(features.find(np.concatenate(list(texts.take(group))), lengths))
+        return FeatureBatch(group, lengths, token_features, outputs[group])
 
     def batches() -> Iterator[FeatureBatch]:
         done = 0
@@ -151,9 +151,15 @@ def fit_ngram_features(
             done += len(batch.rows)
             yield batch
         for number, (passage, overlap) in enumerate(zip(passages, overlaps(), strict=True), len(texts)):
-            of_others = out_of_fold[fold[passage.text]]
-            own = overlap * of_others.self_outputs[passage.text]
-            yield batch_of(of_others.features, np.array([number]), [passage.ids], own, of_tokens=settings.of_tokens)
+            fold_models = out_of_fold[fold[passage.text]]
+            self_outputs = overlap * fold_models.self_outputs[passage.text]
+            yield batch_of(
+                fold_models.features,
+                np.array([number]),
+                [passage.ids],
+                self_outputs,
+                needs_token_features=settings.needs_token_features,
+            )
 
     return final.features, ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
 

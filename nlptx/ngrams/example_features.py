@@ -37,9 +37,9 @@ def batch_of(
     features: NgramFeatures,
     rows: NDArray[np.intp],
     ids: Sequence[NDArray[np.integer]],
-    own: NDArray[np.float32] | float,
+    self_outputs: NDArray[np.float32] | float,
     *,
-    of_tokens: bool,
+    needs_token_features: bool,
 ) -> FeatureBatch:
     """Compute the features of the given examples.
 
@@ -47,12 +47,12 @@ def batch_of(
         features: fitted n-gram features, which compute the features of each example.
         rows: (B,) indices of the examples.
         ids: word ids (T,) of each example.
-        own: (B, M E) contribution of each example to its own text features, which is subtracted from them; 0 to
-            subtract nothing.
-        of_tokens: whether token features are needed by the network.
+        self_outputs: (B, M E) contribution of each example to its own text features, which is subtracted from them; 0
+            to subtract nothing.
+        needs_token_features: whether the network needs token features.
     """
-    token_features, text_features = features.arrays_of(ids, of_tokens=of_tokens)
-    return FeatureBatch(rows, np.array([len(each) for each in ids]), token_features, text_features - own)
+    token_features, text_features = features.arrays_of(ids, needs_token_features=needs_token_features)
+    return FeatureBatch(rows, np.array([len(each) for each in ids]), token_features, text_features - self_outputs)
 
 
 class ExampleFeatures(Sequence[TextFeatures]):
@@ -77,11 +77,11 @@ class ExampleFeatures(Sequence[TextFeatures]):
         entries = budget.spilled_array(np.float32, budget.share)
         starts, (lengths, words) = np.zeros(examples, np.int64), np.zeros((2, examples), np.int32)
         widths = 0, 0
-        for rows, of_rows, token_features, text_features in batches:
+        for rows, row_words, token_features, text_features in batches:
             widths = token_features.shape[1], text_features.shape[1]
-            sizes = of_rows * widths[0] + widths[1]
+            sizes = row_words * widths[0] + widths[1]
             ends = np.cumsum(sizes)
-            starts[rows], lengths[rows], words[rows] = len(entries) + ends - sizes, sizes, of_rows
+            starts[rows], lengths[rows], words[rows] = len(entries) + ends - sizes, sizes, row_words
             part = np.empty(int(sizes.sum()), np.float32)
             is_of_text = np.zeros(len(part), bool)
             is_of_text[ends[:, None] + np.arange(-widths[1], 0)] = True

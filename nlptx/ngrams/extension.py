@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from nlptx.ngrams.features import NgramFeatures
 
 
-def with_words(known: NgramFeatures, words: int) -> NgramFeatures:
+def with_words(features: NgramFeatures, words: int) -> NgramFeatures:
     """Return the same features for a vocabulary that was extended to ``words`` words by appending new ones."""
-    return replace(known, words=words, keys=keys_with_words(known.keys, known.order, known.words, words))
+    return replace(features, words=words, keys=keys_with_words(features.keys, features.order, features.words, words))
 
 
 def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int) -> NDArray[np.int64]:
@@ -40,55 +40,55 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
     return result
 
 
-def with_outputs(known: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
+def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
     """Return the features with the outputs of linear model m multiplied by the matrix ``maps[m]``, for each m.
 
     Args:
-        known: features whose linear models are changed. The ratios of the n-grams stay the same.
+        features: features whose linear models are changed. The ratios of the n-grams stay the same.
         maps: one matrix (E, E') per linear model, where E' is the new number of outputs.
     """
-    biases = np.split(known.bias, len(maps))
+    biases = np.split(features.bias, len(maps))
     return replace(
-        known,
-        slopes=(known.slopes @ maps[0]).astype(np.float32),
-        latent=None if known.latent is None else (known.latent @ maps[1]).astype(np.float32),
+        features,
+        slopes=(features.slopes @ maps[0]).astype(np.float32),
+        latent=None if features.latent is None else (features.latent @ maps[1]).astype(np.float32),
         bias=np.concatenate([bias @ map_ for bias, map_ in zip(biases, maps, strict=True)]).astype(np.float32),
     )
 
 
-def with_ngrams(known: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
+def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
     """Return the features with the given numbers added to the weights of n-grams in the first linear model.
 
     N-grams that are not yet among the features get the ratio 0, and the second linear model ignores them.
 
     Args:
-        known: features to extend.
+        features: features to extend.
         keys: (G',) sorted keys of the n-grams whose weights are changed.
         products: (G', E) numbers to add to the weights of these n-grams.
     """
-    every = np.union1d(known.keys, keys)
-    old, new = np.searchsorted(every, known.keys), np.searchsorted(every, keys)
+    every = np.union1d(features.keys, keys)
+    old, new = np.searchsorted(every, features.keys), np.searchsorted(every, keys)
 
     def spread(values: NDArray[np.float32]) -> NDArray[np.float32]:
         result = np.zeros((len(every), *values.shape[1:]), np.float32)
         result[old] = values
         return result
 
-    extended = replace(_each_array(known, spread), keys=every)
+    extended = replace(_each_array(features, spread), keys=every)
     extended.slopes[new] += products
     return extended
 
 
-def _each_array(known: NgramFeatures, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> NgramFeatures:
+def _each_array(features: NgramFeatures, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> NgramFeatures:
     """Apply the function ``change`` to each array with one row per n-gram, except the keys. Return the new features."""
 
     def changed(values: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
         return None if values is None else change(values)
 
     return replace(
-        known,
-        ratios=change(known.ratios),
-        slopes=change(known.slopes),
-        latent=changed(known.latent),
-        importance=changed(known.importance),
+        features,
+        ratios=change(features.ratios),
+        slopes=change(features.slopes),
+        latent=changed(features.latent),
+        importance=changed(features.importance),
     )

@@ -12,7 +12,7 @@ from nlptx.io.ragged_array import RaggedArray
 from nlptx.sampling.splits import FOLDS
 
 # Approximate number of words in a group of texts whose features are computed together.
-_TOGETHER = 1 << 14
+_WORDS_PER_GROUP = 1 << 14
 # Callback for progress, which other threads may call. Its arguments are the name of a step, the completed fraction of
 # this step, and a description of the progress.
 OnProgress = Callable[[str, float, str], None]
@@ -37,7 +37,7 @@ class FeatureSettings:
         min_texts: minimum number of labelled texts in which an n-gram must occur.
         components: maximum number of LSA components; 0 for none.
         folds: number of folds. The features of a training text come from models that were fitted on the other folds.
-        of_tokens: whether the network needs the token features.
+        needs_token_features: whether the network needs the token features.
         may_drop: whether ``min_texts`` may be raised, so that rare n-grams are dropped, if there are too many n-grams.
     """
 
@@ -47,7 +47,7 @@ class FeatureSettings:
     min_texts: int
     components: int = 0
     folds: int = FOLDS
-    of_tokens: bool = True
+    needs_token_features: bool = True
     may_drop: bool = False
 
 
@@ -66,8 +66,8 @@ def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def groups_of(texts: RaggedArray, members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split the text indices ``members`` into groups whose texts have about _TOGETHER words in total."""
-    group = np.cumsum(texts.lengths[members]) // _TOGETHER
+    """Split the text indices ``members`` into groups whose texts have about _WORDS_PER_GROUP words in total."""
+    group = np.cumsum(texts.lengths[members]) // _WORDS_PER_GROUP
     return np.split(members, np.flatnonzero(np.diff(group)) + 1)
 
 

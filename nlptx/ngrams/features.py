@@ -90,17 +90,19 @@ class NgramFeatures(PickledWithoutCache):
         return list(map(TextFeatures, split_by_lengths(token_features, lengths), text_features))
 
     def arrays_of(
-        self, texts: Sequence[NDArray[np.integer]], *, of_tokens: bool = True
+        self, texts: Sequence[NDArray[np.integer]], *, needs_token_features: bool = True
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the token features of all texts, one text after another, and the text features of each text.
 
         Args:
             texts: (T,) word ids of each text.
-            of_tokens: whether token features are needed. If not, the array of token features has no columns.
+            needs_token_features: whether token features are needed. If not, the array of token features has no columns.
         """
         lengths = np.array([len(ids) for ids in texts])
         found = self.find(np.concatenate(texts), lengths)
-        token_features = self.token_features_of(found) if of_tokens else np.zeros((len(found), 0), np.float32)
+        token_features = (
+            self.token_features_of(found) if needs_token_features else np.zeros((len(found), 0), np.float32)
+        )
         return token_features, self.text_features_of(found, lengths)
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int32]:

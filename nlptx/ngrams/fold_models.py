@@ -30,7 +30,7 @@ class ModelData:
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         settings: settings of the n-gram features.
         parts: for each part, the indices of its texts.
-        of_lexicon: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
         text_weights: (texts,) weight of each text, or None.
         components: LSA components of the long texts, or None.
         row_of: (texts,) row of each text in the components; -1 for a text that is too short to have one.
@@ -42,7 +42,7 @@ class ModelData:
     targets: NDArray[np.int64] | NDArray[np.bool_]
     settings: FeatureSettings
     parts: list[NDArray[np.intp]]
-    of_lexicon: sp.csr_matrix | None
+    lexicon_feature: sp.csr_matrix | None
     text_weights: NDArray[np.float64] | None
     components: TextComponents | None
     row_of: NDArray[np.intp]
@@ -63,7 +63,7 @@ def fit_part(data: ModelData, part: int) -> bytes:
         data.targets[rows],
         data.settings.classes,
         data.settings.min_texts,
-        None if data.of_lexicon is None else data.of_lexicon[rows],
+        None if data.lexicon_feature is None else data.lexicon_feature[rows],
         None if data.text_weights is None else data.text_weights[rows],
     )
     second: tuple[NDArray, ...] = (np.zeros(0),) * 3
@@ -76,14 +76,14 @@ def _fit_components(data: ModelData, components: TextComponents, rows: NDArray[n
     """Fit the model on the components, and return its arrays; see :func:`fit_part`."""
     width = feature_width(data.settings.classes, independent=data.targets.ndim == 2)
     long = rows[data.row_of[rows] >= 0]
-    of_long = None if data.text_weights is None else data.text_weights[long]
-    slopes, start = fit_dense(components.scores[data.row_of[long]], data.targets[long], width, of_long)
+    long_weights = None if data.text_weights is None else data.text_weights[long]
+    slopes, start = fit_dense(components.scores[data.row_of[long]], data.targets[long], width, long_weights)
     slopes = slopes.astype(np.float32)
     latent, offset = components.to_ngrams(slopes)
-    own = np.zeros((len(data.targets), width), np.float32)
+    self_outputs = np.zeros((len(data.targets), width), np.float32)
     is_long = data.row_of >= 0
-    own[is_long] = components.self_outputs(slopes)[data.row_of[is_long]]
+    self_outputs[is_long] = components.self_outputs(slopes)[data.row_of[is_long]]
     important = data.importance > 0
     spread = np.zeros((len(important), width), np.float32)
     spread[important] = latent * data.importance[important, None]
-    return spread, start + offset, own
+    return spread, start + offset, self_outputs

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.naive_bayes import ngram_keys
-from nlptx.ngrams.occurrences import NgramSets, divided_by_root, presence, words_of
+from nlptx.ngrams.occurrences import NgramSets, divide_by_root, presence_matrix, words_of
 from nlptx.text.vocabulary import Vocabulary
 
 
@@ -58,7 +58,7 @@ class LexiconPrior:
 
     def rows(self, sets: Sequence[NgramSets], texts: Sequence[NDArray[np.integer]]) -> sp.csr_matrix:
         """Return the lexicon feature of each text, (texts, 1) float32, given its distinct n-grams and its word ids."""
-        return sp.csr_matrix(divided_by_root(presence(sets, self.keys), words_of(texts)) @ self.values[:, None])
+        return sp.csr_matrix(divide_by_root(presence_matrix(sets, self.keys), words_of(texts)) @ self.values[:, None])
 
 
 def lexicon_words(entries: Mapping[str, float], vocabulary: Vocabulary, order: int) -> list[str]:

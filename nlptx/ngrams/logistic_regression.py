@@ -52,17 +52,17 @@ def fit_linear(
     """
     transposed, squared = rows.T.tocsr(), ratios * ratios
     loss_of = _weighted(text_losses(ratios.shape[1], targets), targets, text_weights)
-    of_texts, bias = minimise_in_span(
-        lambda of_texts: rows @ ((transposed @ of_texts.astype(np.float32)) * squared),
+    coefficients, bias = minimise_in_span(
+        lambda coefficients: rows @ ((transposed @ coefficients.astype(np.float32)) * squared),
         loss_of,
         (rows.shape[0], ratios.shape[1]),
         INVERSE_PENALTY,
         _TOLERANCE_OF_MANY if rows.shape[0] >= _MANY_TEXTS else TOLERANCE,
         MAX_ITERATIONS,
     )
-    # The inputs of the model are X = rows * ratios. L-BFGS finds w = X' a, where a is ``of_texts``, so the products w r
-    # are ratios^2 * (rows' a).
-    return (transposed @ of_texts.astype(np.float32)) * squared, bias.astype(np.float32)
+    # The inputs of the model are X = rows * ratios. L-BFGS finds w = X' a, where a is ``coefficients``, so the products
+    # w r are ratios^2 * (rows' a).
+    return (transposed @ coefficients.astype(np.float32)) * squared, bias.astype(np.float32)
 
 
 def fit_dense(

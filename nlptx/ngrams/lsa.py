@@ -83,19 +83,19 @@ class TextComponents:
         return self.rows.T @ (self.lift @ slopes), -self.mean @ slopes
 
 
-def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:
+def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool = False) -> NDArray[np.float32]:
     """Return the importance (G,) of each n-gram; 0 for n-grams in fewer than ``min_texts`` texts.
 
     With many texts, the importance is also 0 for very frequent n-grams: those in more than about a thirteenth of the
     texts or, if the texts are long, in more than about a fortieth of them.
 
     Args:
-        seen: (G,) number of texts that contain each n-gram, or the sum of their weights.
+        text_counts: (G,) number of texts that contain each n-gram, or the sum of their weights.
         texts: N, the total number of texts, or the sum of their weights.
         min_texts: minimum number of texts that must contain an n-gram.
         long: whether the texts are long, so that more of the frequent n-grams can be left out.
     """
-    weights = np.where(seen >= min_texts, np.log((texts + 1) / np.maximum(seen, 1)) ** 2, 0)
+    weights = np.where(text_counts >= min_texts, np.log((texts + 1) / np.maximum(text_counts, 1)) ** 2, 0)
     if texts >= _MANY_TEXTS:
         fraction = _MIN_IMPORTANCE_IN_LONG if long else _MIN_IMPORTANCE
         weights[weights < fraction * weights.max(initial=0)] = 0
@@ -103,7 +103,7 @@ def importance(seen: NDArray, texts: float, min_texts: int, *, long: bool = Fals
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function to pass to :func:`.occurrences.presence` as ``values``, so that each row has the length 1.
+    """Return the argument ``values`` of :func:`.occurrences.presence_matrix` with which each row has the length 1.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Maximum vocabulary size V, chosen so that trigram keys, which have three digits in base V + 2, are below 2^63.
-LARGEST_VOCABULARY = 2_000_000
+MAX_VOCABULARY = 2_000_000
 # Smoothing: number of texts that are added to the count of every n-gram. This number is divided among the classes
 # according to their shares.
 _PSEUDO_COUNT = 2.0
@@ -65,7 +65,7 @@ def feature_width(classes: int, independent: bool = False) -> int:
     return 1 if classes == 2 and not independent else classes
 
 
-def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = None) -> NDArray[np.float32]:
+def log_count_ratios(counts: NDArray, min_texts: int, text_counts: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
     N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class has all of
@@ -74,23 +74,24 @@ def log_count_ratios(counts: NDArray, min_texts: int, seen: NDArray | None = Non
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.
         min_texts: minimum number of texts in which an n-gram must occur.
-        seen: (G,) number of texts that contain each n-gram, if a text may have any number of classes; otherwise None.
+        text_counts: (G,) number of texts that contain each n-gram, if a text may have any number of classes; otherwise
+            None.
     """
-    frequent = (counts.sum(axis=1) if seen is None else seen) >= min_texts
+    frequent = (counts.sum(axis=1) if text_counts is None else text_counts) >= min_texts
     counts = counts[frequent]
-    if seen is None:
-        of_class = counts[:, 1:] if counts.shape[1] == 2 else counts
-        rest, total = counts.sum(axis=1, keepdims=True) - of_class, counts.sum()
+    if text_counts is None:
+        in_class = counts[:, 1:] if counts.shape[1] == 2 else counts
+        rest, total = counts.sum(axis=1, keepdims=True) - in_class, counts.sum()
     else:
-        of_class, total = counts, seen[frequent].sum()
-        rest = seen[frequent, None] - of_class
-    share = of_class.sum(axis=0) / (total or 1)
+        in_class, total = counts, text_counts[frequent].sum()
+        rest = text_counts[frequent, None] - in_class
+    share = in_class.sum(axis=0) / (total or 1)
     defined = (share > 0) & (share < 1)
     ratios = np.zeros((len(frequent), len(share)), np.float32)
-    ratios[np.ix_(frequent, defined)] = count_ratios(of_class[:, defined], rest[:, defined], share[defined])
+    ratios[np.ix_(frequent, defined)] = count_ratios(in_class[:, defined], rest[:, defined], share[defined])
     return ratios
 
 
-def count_ratios(of_class: NDArray, rest: NDArray, share: NDArray | float) -> NDArray[np.float64]:
+def count_ratios(in_class: NDArray, rest: NDArray, share: NDArray | float) -> NDArray[np.float64]:
     """Return log(n_c / s_c + 2) - log(n_r / s_r + 2) for counts n_c and n_r, and a share s_c between 0 and 1."""
-    return np.log(of_class / share + _PSEUDO_COUNT) - np.log(rest / (1 - share) + _PSEUDO_COUNT)
+    return np.log(in_class / share + _PSEUDO_COUNT) - np.log(rest / (1 - share) + _PSEUDO_COUNT)

@@ -37,11 +37,11 @@ class NgramIndex:
         return NgramIndex, (self._keys, self._order, self._words)
 
     @cached_property
-    def _of_words(self) -> NDArray[np.int32]:
+    def _index_of_word(self) -> NDArray[np.int32]:
         """For each word of the vocabulary, its index among the known n-grams; G for words that are not among them."""
-        of_keys = np.full(self._words + 2, len(self._keys), np.int32)
-        of_keys[self._keys[: self.single]] = np.arange(self.single)
-        return of_keys[1:]
+        index_of_word = np.full(self._words + 2, len(self._keys), np.int32)
+        index_of_word[self._keys[: self.single]] = np.arange(self.single)
+        return index_of_word[1:]
 
     def find(self, ids: NDArray[np.integer], lengths: Sequence[int] | NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the indices (N, order) of the n-grams that end at each word; unknown n-grams have the index G.
@@ -52,6 +52,6 @@ class NgramIndex:
         """
         keys = ngram_keys(ids, self._order, self._words, lengths)
         found = np.empty(keys.shape, np.int32)
-        found[:, 0] = self._of_words[ids]
+        found[:, 0] = self._index_of_word[ids]
         found[:, 1:] = self._longer.find(keys[:, 1:]) + self.single
         return found

@@ -77,13 +77,13 @@ class OccurrenceBlocks:
             return found[is_known].astype(np.int32), np.diff(ends, prepend=np.int32(0))
 
         counts = [np.zeros(0, np.int32)]
-        for columns, of_texts in workers.map(columns_of, sets):
+        for columns, entry_counts in workers.map(columns_of, sets):
             entries.append(columns)
-            counts.append(of_texts)
-        of_texts = np.concatenate(counts)
-        self.shape = len(of_texts), len(known)
-        self._blocks = list(_cut(entries, of_texts))
-        largest = max((int(of_texts[block.rows].sum()) for block in self._blocks), default=0)
+            counts.append(entry_counts)
+        entry_counts = np.concatenate(counts)
+        self.shape = len(entry_counts), len(known)
+        self._blocks = list(_cut(entries, entry_counts))
+        largest = max((int(entry_counts[block.rows].sum()) for block in self._blocks), default=0)
         self._ones = np.ones(largest, np.float32)
 
     def stored(self, store: Store, workers: Workers = SERIAL) -> OccurrenceBlocks:
@@ -137,10 +137,10 @@ class OccurrenceBlocks:
             pass
         return result
 
-    def transposed(self, of_texts: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a, (G, columns), for a matrix a (texts, columns); ``of_texts`` returns the rows of a in a slice."""
+    def transposed(self, rows_of: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
+        """Return N' a, (G, columns), for a matrix a (texts, columns); ``rows_of`` returns the rows of a in a slice."""
         total = np.zeros((self.shape[1], columns))
-        for part in self.map(lambda rows, block: block.T @ of_texts(rows)):
+        for part in self.map(lambda rows, block: block.T @ rows_of(rows)):
             total += part
         return total
 
@@ -159,18 +159,18 @@ def _sum_of_group(shared: tuple[Callable[[S, slice, sp.csr_matrix], NDArray], S]
     return pairwise_sum(work(data, block.rows, block.matrix(group.grams, ones)) for block in group.blocks)
 
 
-def _cut(entries: SpilledArray, of_texts: NDArray[np.int32]) -> Iterator[_Block]:
+def _cut(entries: SpilledArray, entry_counts: NDArray[np.int32]) -> Iterator[_Block]:
     """Yield the blocks, given the columns of all entries of N and the number of entries of each text."""
-    ends = np.cumsum(of_texts, dtype=np.int64)
+    ends = np.cumsum(entry_counts, dtype=np.int64)
     last = np.flatnonzero(np.diff(ends // _ENTRIES)) + 1
     for low, high in zip([0, *last.tolist()], [*last.tolist(), len(ends)], strict=True):
         if low < high:
             start = int(ends[low - 1]) if low else 0
-            yield _Block(slice(low, high), partial(_read, entries, of_texts[low:high], start, int(ends[high - 1])))
+            yield _Block(slice(low, high), partial(_read, entries, entry_counts[low:high], start, int(ends[high - 1])))
 
 
 def _read(
-    entries: SpilledArray, of_texts: NDArray[np.int32], start: int, stop: int
+    entries: SpilledArray, entry_counts: NDArray[np.int32], start: int, stop: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the index pointer of a block, and its column indices, which are ``entries[start:stop]``."""
-    return np.append(np.int32(0), np.cumsum(of_texts, dtype=np.int32)), entries.read(start, stop)
+    return np.append(np.int32(0), np.cumsum(entry_counts, dtype=np.int32)), entries.read(start, stop)

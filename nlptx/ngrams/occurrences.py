@@ -23,7 +23,7 @@ Values = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.float32]]
 G = TypeVar("G")
 # Number of words processed together: large enough for NumPy to work without the interpreter lock most of the time, and
 # small enough for the processor cache.
-_TOGETHER = 1 << 14
+_WORDS_PER_GROUP = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ def ngrams_of_texts(
 
 
 def _in_groups(texts: Iterable[NDArray[np.integer]], max_texts: int) -> Iterator[list[NDArray[np.integer]]]:
-    """Yield lists of consecutive texts. A list ends when it has about _TOGETHER words, or ``max_texts`` texts."""
+    """Yield lists of consecutive texts, each with about _WORDS_PER_GROUP words, but at most ``max_texts`` texts."""
     group, words = [], 0
     for ids in texts:
         group.append(ids)
         words += len(ids)
-        if words >= _TOGETHER or len(group) >= min(max_texts, _TOGETHER):
+        if words >= _WORDS_PER_GROUP or len(group) >= min(max_texts, _WORDS_PER_GROUP):
             yield group
             group, words = [], 0
     if group:
@@ -114,7 +114,7 @@ def count_occurrences(
     """Return the sorted distinct n-grams of all texts, and the number (or total weight) of texts containing each."""
     # Each worker counts the n-grams whose keys are in one range.
     parts = list(workers.map(partial(count_in_range, sets, text_weights), key_ranges(sets, workers.jobs)))
-    return np.concatenate([known for known, _ in parts]), np.concatenate([seen for _, seen in parts])
+    return np.concatenate([known for known, _ in parts]), np.concatenate([text_counts for _, text_counts in parts])
 
 
 def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]:
@@ -178,7 +178,7 @@ def frequent_ngrams(
     return keys[kept], total[kept]
 
 
-def presence(
+def presence_matrix(
     sets: Iterable[NgramSets],
     known: NDArray[np.int64],
     workers: Workers = SERIAL,
@@ -194,17 +194,17 @@ def presence(
             columns (N,) of the entries, and the number of entries in the row of each text.
     """
     index = KeyIndex(known)
-    return rows_of_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)
+    return matrix_from_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)
 
 
-def rows_of_columns(
+def matrix_from_columns(
     groups: Iterable[G],
     find: Callable[[G], tuple[NDArray[np.integer], NDArray[np.int64]]],
     columns: int,
     workers: Workers = SERIAL,
     values: Values | None = None,
 ) -> sp.csr_matrix:
-    """Return the matrix of :func:`presence` for groups of any type, given a function that finds the columns.
+    """Return the matrix of :func:`presence_matrix` for groups of any type, given a function that finds the columns.
 
     Args:
         groups: groups of consecutive texts.
@@ -212,7 +212,7 @@ def rows_of_columns(
             n-grams; and the number of n-grams of each text.
         columns: number of columns.
         workers: pool of threads or processes; its size does not change the result.
-        values: function that returns the entries; see :func:`presence`.
+        values: function that returns the entries; see :func:`presence_matrix`.
     """
 
     def rows_of(group: G) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
@@ -230,7 +230,7 @@ def rows_of_columns(
     return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, columns))
 
 
-def divided_by_root(rows: sp.csr_matrix, words: NDArray[np.integer]) -> sp.csr_matrix:
+def divide_by_root(rows: sp.csr_matrix, words: NDArray[np.integer]) -> sp.csr_matrix:
     """Divide each row, in place, by the square root of the number of words in its text, and return the matrix."""
     rows.data /= np.sqrt(np.repeat(np.maximum(words, 1), np.diff(rows.indptr)))
     return rows

@@ -69,17 +69,17 @@ def fit_labels(
     """
     weights = np.ones(rows.shape[0]) if text_weights is None else text_weights
     presence = sp.csr_matrix((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
-    seen = presence.T @ weights  # (G,)
+    text_counts = presence.T @ weights  # (G,)
     counts = (presence.T @ sp.diags(weights) @ targets).tocsc()  # (G, C)
-    seen_in_all = float(seen[seen >= min_texts].sum())
+    total_text_count = float(text_counts[text_counts >= min_texts].sum())
     by_ngram, labels = rows.tocsc(), targets.tocsc()
     columns, values, bias = [], [], np.zeros(targets.shape[1], np.float32)
     for label in range(targets.shape[1]):
         span = slice(counts.indptr[label], counts.indptr[label + 1])
         grams, with_label = counts.indices[span], counts.data[span]
-        frequent = seen[grams] >= min_texts
+        frequent = text_counts[grams] >= min_texts
         grams, with_label = grams[frequent], with_label[frequent]
-        grams, ratios = _indicative(grams, with_label, seen[grams], seen_in_all)
+        grams, ratios = _indicative(grams, with_label, text_counts[grams], total_text_count)
         positive = np.zeros(rows.shape[0], bool)
         positive[labels.indices[labels.indptr[label] : labels.indptr[label + 1]]] = True
         products, bias[label] = _fit_label(by_ngram[:, grams], ratios, positive, weights)
@@ -104,20 +104,23 @@ def label_matrix(targets: NDArray[np.int64] | NDArray[np.bool_], classes: int) -
 
 
 def _indicative(
-    grams: NDArray[np.integer], with_label: NDArray[np.float64], seen: NDArray[np.float64], seen_in_all: float
+    grams: NDArray[np.integer],
+    with_label: NDArray[np.float64],
+    text_counts: NDArray[np.float64],
+    total_text_count: float,
 ) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
     """Return the n-grams that occur with a label more often than expected, and their log-count ratios.
 
     Args:
         grams: (g,) n-grams that occur with the label.
         with_label: (g,) number of texts with the label that contain each of these n-grams.
-        seen: (g,) number of texts that contain each of these n-grams.
-        seen_in_all: sum of ``seen`` over all n-grams, including n-grams that do not occur with the label.
+        text_counts: (g,) number of texts that contain each of these n-grams.
+        total_text_count: sum of ``text_counts`` over all n-grams, including n-grams that do not occur with the label.
     """
-    share = with_label.sum() / (seen_in_all or 1)
+    share = with_label.sum() / (total_text_count or 1)
     if not 0 < share < 1:
         return grams[:0], np.zeros(0)
-    ratios = count_ratios(with_label, seen - with_label, share)
+    ratios = count_ratios(with_label, text_counts - with_label, share)
     used = ratios > _MIN_RATIO
     return grams[used], ratios[used]
 
@@ -137,15 +140,19 @@ def _fit_label(
     data = rows.data * np.repeat(ratios, np.diff(rows.indptr))
     inputs = sp.csc_matrix((data, row.astype(np.int32), rows.indptr), (len(touched), len(ratios)))
     inputs_by_text = inputs.tocsr()
-    signs, of_text = np.where(positive[touched], 1.0, -1.0), weights[touched]
-    positive_elsewhere = with_label - float(of_text[signs > 0].sum())
-    elsewhere = total - float(of_text.sum())
+    signs, touched_weights = np.where(positive[touched], 1.0, -1.0), weights[touched]
+    positive_elsewhere = with_label - float(touched_weights[signs > 0].sum())
+    elsewhere = total - float(touched_weights.sum())
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         bias = flat[-1]
         z = inputs_by_text @ flat[:-1] + bias
-        error = (sigmoid(z) - (signs > 0)) * of_text
-        loss = of_text @ np.logaddexp(0, -signs * z) + elsewhere * np.logaddexp(0, bias) - positive_elsewhere * bias
+        error = (sigmoid(z) - (signs > 0)) * touched_weights
+        loss = (
+            touched_weights @ np.logaddexp(0, -signs * z)
+            + elsewhere * np.logaddexp(0, bias)
+            - positive_elsewhere * bias
+        )
         gradient = np.empty_like(flat)
         gradient[:-1] = inputs.T @ error + flat[:-1] / INVERSE_PENALTY
         gradient[-1] = error.sum() + elsewhere * sigmoid(bias) - positive_elsewhere

@@ -33,7 +33,7 @@ from nlptx.ngrams.lsa import importance
 from nlptx.ngrams.naive_bayes import feature_width
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
 from nlptx.ngrams.occurrences import NgramSets, ngrams_of_texts, sizes_of
-from nlptx.ngrams.out_of_core_components import WeightedRows, find_components_of_ngrams
+from nlptx.ngrams.out_of_core_components import WeightedRows, find_components_out_of_core
 from nlptx.ngrams.out_of_core_counts import class_counts, find_known
 from nlptx.ngrams.out_of_core_fold_models import Fitted, FoldModelData, fit_fold_models
 from nlptx.runtime.progress import counted
@@ -63,7 +63,9 @@ def fit_out_of_core(
     """Fit the n-gram features. :func:`.cross_fit.fit_ngram_features` describes the arguments and the result."""
     on_count = step_counter("counting n-grams", len(texts) + len(unlabelled), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
-    more = ngrams_of_texts(counted(unlabelled, on_count, len(texts)), settings.order, settings.words, workers, budget)
+    unlabelled_sets = ngrams_of_texts(
+        counted(unlabelled, on_count, len(texts)), settings.order, settings.words, workers, budget
+    )
     folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng, first_copies(texts))
     width = feature_width(settings.classes, independent=targets.ndim == 2)
@@ -72,23 +74,35 @@ def fit_out_of_core(
     min_total = min_texts_of_components(total) if settings.components else sys.maxsize
     max_ngrams = _MAX_WEIGHTS // width if settings.may_drop else None
     limits = settings.min_texts, min_total, max_ngrams
-    known = find_known(sets, more, text_weights, *limits, workers, budget.memory, on_progress)
-    of_ngrams = np.zeros(len(known.keys), np.float32)
+    known = find_known(sets, unlabelled_sets, text_weights, *limits, workers, budget.memory, on_progress)
+    ngram_importance = np.zeros(len(known.keys), np.float32)
     rows = components = None
     if settings.components:
-        of_ngrams = importance(known.seen, total, min_total)
-        parts = _component_rows(sets, more, known.keys, of_ngrams, text_weights, workers, budget)
+        ngram_importance = importance(known.text_counts, total, min_total)
+        parts = _component_rows(sets, unlabelled_sets, known.keys, ngram_importance, text_weights, workers, budget)
         report = partial(on_progress, "components of texts (LSA)")
-        components, rows = find_components_of_ngrams(parts, settings.components, rng, workers, report), parts[0]
+        components, rows = find_components_out_of_core(parts, settings.components, rng, workers, report), parts[0]
     blocks = OccurrenceBlocks(sets, known.keys, workers, budget)
     root = (1 / np.sqrt(np.maximum(texts.lengths, 1))).astype(np.float32)
-    of_lexicon = None
+    lexicon_feature = None
     if lexicon is not None:
         values = OccurrenceBlocks(sets, lexicon.keys, workers, budget).forward(lexicon.values[:, None])
-        of_lexicon = values * root[:, None]
+        lexicon_feature = values * root[:, None]
     counts = class_counts(blocks, targets, settings.classes, weights, fold, folds)
     data = FoldModelData(
-        blocks, root, targets, weights, settings, known, fold, counts, of_lexicon, lexicon, components, rows, of_ngrams
+        blocks,
+        root,
+        targets,
+        weights,
+        settings,
+        known,
+        fold,
+        counts,
+        lexicon_feature,
+        lexicon,
+        components,
+        rows,
+        ngram_importance,
     )
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
@@ -96,18 +110,22 @@ def fit_out_of_core(
 
     def batches() -> Iterator[FeatureBatch]:
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
-        for number, of_others in zip(range(folds), fitted, strict=False):
-            yield from _features_of_fold(of_others, texts, fold == number, settings, workers)
+        for number, fold_models in zip(range(folds), fitted, strict=False):
+            yield from _features_of_fold(fold_models, texts, fold == number, settings, workers)
             # A text contributes to the outputs for its own passages. This contribution is not subtracted, because it is
             # negligible with so many texts.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
                     yield batch_of(
-                        of_others.features, np.array([index]), [passage.ids], 0.0, of_tokens=settings.of_tokens
+                        fold_models.features,
+                        np.array([index]),
+                        [passage.ids],
+                        0.0,
+                        needs_token_features=settings.needs_token_features,
                     )
 
-    of_examples = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
-    return next(fitted).features, of_examples
+    example_features = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)
+    return next(fitted).features, example_features
 
 
 def _fit_all(data: FoldModelData, parts: int, workers: Workers) -> Iterator[Fitted]:
@@ -122,22 +140,25 @@ def _fit_all(data: FoldModelData, parts: int, workers: Workers) -> Iterator[Fitt
 
 def _component_rows(
     sets: Sequence[NgramSets],
-    more: Sequence[NgramSets],
+    unlabelled_sets: Sequence[NgramSets],
     keys: NDArray[np.int64],
-    of_ngrams: NDArray[np.float32],
+    ngram_importance: NDArray[np.float32],
     text_weights: NDArray[np.float64] | None,
     workers: Workers,
     budget: MemoryBudget,
 ) -> list[WeightedRows]:
     """Return one row per text, labelled texts first, with a column for each n-gram whose importance is above 0."""
-    important = of_ngrams > 0
-    long, texts = is_long(sizes_of([*sets, *more])), len(sizes_of(sets))
+    important = ngram_importance > 0
+    long, texts = is_long(sizes_of([*sets, *unlabelled_sets])), len(sizes_of(sets))
 
     def rows(some: Sequence[NgramSets], kept: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> WeightedRows:
         blocks = OccurrenceBlocks(some, keys[important], workers, budget)
-        return WeightedRows.of(blocks, of_ngrams[important], kept, weights)
+        return WeightedRows.of(blocks, ngram_importance[important], kept, weights)
 
-    return [rows(sets, long[:texts], text_weights), *([rows(more, long[texts:], None)] if more else [])]
+    return [
+        rows(sets, long[:texts], text_weights),
+        *([rows(unlabelled_sets, long[texts:], None)] if unlabelled_sets else []),
+    ]
 
 
 def _features_of_fold(
@@ -146,7 +167,13 @@ def _features_of_fold(
     """Yield the features of the texts of a fold, given a mask (texts,) that is True for these texts."""
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
-        own = fitted.self_outputs[group]
-        return batch_of(fitted.features, group, list(texts.take(group)), own, of_tokens=settings.of_tokens)
+        self_outputs = fitted.self_outputs[group]
+        return batch_of(
+            fitted.features,
+            group,
+            list(texts.take(group)),
+            self_outputs,
+            needs_token_features=settings.needs_token_features,
+        )
 
     return workers.map(features_of, groups_of(texts, np.flatnonzero(members)))

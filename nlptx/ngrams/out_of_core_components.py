@@ -57,8 +57,8 @@ class WeightedRows:
 
     def weighted_sum(self) -> NDArray[np.float64]:
         """Return the sum of the rows, each multiplied by its weight, (G,)."""
-        of_texts = (self.lengths * self.text_weights)[:, None]
-        return self.blocks.transposed(lambda rows: of_texts[rows], 1)[:, 0] * self.importance
+        row_scale = (self.lengths * self.text_weights)[:, None]
+        return self.blocks.transposed(lambda rows: row_scale[rows], 1)[:, 0] * self.importance
 
     def moments(self, b: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return X' D X b, (G, K), for b (G, K)."""
@@ -84,7 +84,7 @@ def _moments_of(
 
 
 @dataclass(frozen=True)
-class ManyComponents:
+class OutOfCoreComponents:
     """Components of many texts, minus their mean, and divided by one scale so that their mean square is 1.
 
     Args:
@@ -103,17 +103,17 @@ class ManyComponents:
 
     def self_outputs(self, rows: WeightedRows, slopes: NDArray) -> NDArray[np.float32]:
         """Return the contribution (texts, E) of each text to its own output in a model with slopes (K, E)."""
-        own = rows.forward((self.directions @ (self.inverse_values[:, None] * slopes)).astype(np.float32))
-        return own * rows.text_weights[:, None]
+        self_outputs = rows.forward((self.directions @ (self.inverse_values[:, None] * slopes)).astype(np.float32))
+        return self_outputs * rows.text_weights[:, None]
 
 
-def find_components_of_ngrams(
+def find_components_out_of_core(
     parts: Sequence[WeightedRows],
     max_components: int,
     rng: np.random.Generator,
     workers: Workers,
     on_progress: Callable[[float, str], None],
-) -> ManyComponents | None:
+) -> OutOfCoreComponents | None:
     """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
     Args:
@@ -148,7 +148,7 @@ def find_components_of_ngrams(
     if variance <= ROUNDING * size:
         return None  # the components of all texts are equal
     scale = np.sqrt(len(values) / variance)
-    return ManyComponents(
+    return OutOfCoreComponents(
         (directions * scale).astype(np.float32),
         (mean * scale).astype(np.float32),
         (1 / (total * values)).astype(np.float32),

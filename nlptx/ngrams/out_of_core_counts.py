@@ -37,18 +37,19 @@ class KnownNgrams:
 
     Args:
         keys: (G,) sorted keys.
-        seen: (G,) number of texts, with and without labels, that contain each n-gram, or the sum of their weights.
+        text_counts: (G,) number of texts, with and without labels, that contain each n-gram, or the sum of their
+            weights.
         min_texts: minimum number of labelled texts that must contain an n-gram, after it was raised if necessary.
     """
 
     keys: NDArray[np.int64]
-    seen: NDArray
+    text_counts: NDArray
     min_texts: int
 
 
 def find_known(
-    sets: Sequence[NgramSets],
-    more: Sequence[NgramSets],
+    labelled_sets: Sequence[NgramSets],
+    unlabelled_sets: Sequence[NgramSets],
     text_weights: NDArray[np.float64] | None,
     min_labelled: int,
     min_total: int,
@@ -60,8 +61,8 @@ def find_known(
     """Return the n-grams in at least ``min_labelled`` labelled texts, or in at least ``min_total`` texts in total.
 
     Args:
-        sets: distinct n-grams of the texts with labels.
-        more: distinct n-grams of the texts without labels.
+        labelled_sets: distinct n-grams of the texts with labels.
+        unlabelled_sets: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts that contain an n-gram.
         min_total: minimum number of texts, with and without labels, that contain an n-gram. An n-gram that reaches this
@@ -71,12 +72,15 @@ def find_known(
         memory: number of bytes of memory to use for counting; it does not change the result.
         on_progress: callback for progress; see OnProgress.
     """
-    keys = sum(int(group.sizes.sum()) for group in [*sets, *more])
+    keys = sum(int(group.sizes.sum()) for group in [*labelled_sets, *unlabelled_sets])
     ranges = -(-keys * _BYTES_PER_KEY * (workers.jobs + 1) // max(memory // 2, 1))
     ranges = max(workers.jobs, min(ranges, _MAX_RANGES))
 
     def count(bounds: tuple[int, float]) -> Counts:
-        labelled, others = count_in_range(sets, text_weights, bounds), count_in_range(more, None, bounds)
+        labelled, others = (
+            count_in_range(labelled_sets, text_weights, bounds),
+            count_in_range(unlabelled_sets, None, bounds),
+        )
         every = union_of_sorted(labelled[0], others[0])
         with_label = counts_of(every, *labelled)
         total = with_label + counts_of(every, *others)
@@ -85,7 +89,7 @@ def find_known(
 
     parts: list[Counts] = []
     report = step_counter("frequent n-grams", ranges, on_progress, "parts")
-    for part in counted(workers.map(count, key_ranges([*sets, *more], ranges)), report, every=1):
+    for part in counted(workers.map(count, key_ranges([*labelled_sets, *unlabelled_sets], ranges)), report, every=1):
         parts.append(part)
         if max_ngrams is not None and sum(len(keys) for keys, _, _ in parts) > _PRUNE_ABOVE * max_ngrams:
             min_labelled, left = _leave_out_rare(_joined(parts), min_labelled, min_total, max_ngrams)
@@ -141,15 +145,15 @@ def class_counts(
     independent = targets.ndim == 2
     width = classes + independent
 
-    def of_texts(rows: slice) -> NDArray[np.float64]:
-        of_rows = weights[rows, None]
+    def weighted_targets(rows: slice) -> NDArray[np.float64]:
+        row_weights = weights[rows, None]
         if independent:
-            flags = np.hstack([targets[rows], np.ones((len(of_rows), 1), bool)]) * of_rows
+            flags = np.hstack([targets[rows], np.ones((len(row_weights), 1), bool)]) * row_weights
         else:
-            flags = (targets[rows, None] == np.arange(classes)) * of_rows
-        result = np.zeros((len(of_rows), folds, width))
-        result[np.arange(len(of_rows)), fold[rows]] = flags
-        return result.reshape(len(of_rows), -1)
+            flags = (targets[rows, None] == np.arange(classes)) * row_weights
+        result = np.zeros((len(row_weights), folds, width))
+        result[np.arange(len(row_weights)), fold[rows]] = flags
+        return result.reshape(len(row_weights), -1)
 
-    total = blocks.transposed(of_texts, folds * width)
+    total = blocks.transposed(weighted_targets, folds * width)
     return np.ascontiguousarray(total.reshape(-1, folds, width).transpose(1, 0, 2))

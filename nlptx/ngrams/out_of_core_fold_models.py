@@ -18,7 +18,7 @@ from nlptx.ngrams.features import NgramFeatures
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.naive_bayes import feature_width, log_count_ratios
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.ngrams.out_of_core_components import ManyComponents, WeightedRows
+from nlptx.ngrams.out_of_core_components import OutOfCoreComponents, WeightedRows
 from nlptx.ngrams.out_of_core_counts import KnownNgrams
 from nlptx.ngrams.out_of_core_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.runtime.workers import Store
@@ -49,7 +49,7 @@ class FoldModelData:
         known: the known n-grams.
         fold: (texts,) fold of each text.
         counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.out_of_core_counts.class_counts`.
-        of_lexicon: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.
         rows: rows of the labelled texts, from which their components can be computed; None if there are no components.
@@ -65,9 +65,9 @@ class FoldModelData:
     known: KnownNgrams
     fold: NDArray[np.intp]
     counts: NDArray[np.float64]
-    of_lexicon: NDArray[np.float32] | None
+    lexicon_feature: NDArray[np.float32] | None
     lexicon: LexiconPrior | None
-    components: ManyComponents | None
+    components: OutOfCoreComponents | None
     rows: WeightedRows | None
     importance: NDArray[np.float32]
 
@@ -79,21 +79,21 @@ class FoldModelData:
 
 def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
     """Fit both linear models on the texts outside the fold ``part`` or, if there is no such fold, on all texts."""
-    inside, of_classes = np.ones(len(data.fold), bool), data.counts.sum(axis=0)
+    inside, class_totals = np.ones(len(data.fold), bool), data.counts.sum(axis=0)
     if part < len(data.counts):
-        inside, of_classes = data.fold != part, of_classes - data.counts[part]
+        inside, class_totals = data.fold != part, class_totals - data.counts[part]
     settings, known = data.settings, data.known
     several = data.targets.ndim == 2
     width = feature_width(settings.classes, independent=several)
-    seen = of_classes[:, -1] if several else None
-    ratios = log_count_ratios(of_classes[:, : settings.classes], known.min_texts, seen)
+    text_counts = class_totals[:, -1] if several else None
+    ratios = log_count_ratios(class_totals[:, : settings.classes], known.min_texts, text_counts)
     loss = TextLoss(data.targets, np.where(inside, data.weights, 0), width)
-    first = fit_ratios(data.blocks, data.root, loss, ratios, data.of_lexicon)
+    first = fit_ratios(data.blocks, data.root, loss, ratios, data.lexicon_feature)
     features = NgramFeatures(settings.order, settings.words, known.keys, ratios, first.slopes, first.bias)
     self_outputs = np.zeros((len(data.fold), width), np.float32)
     if data.components is not None and data.rows is not None:
-        features, own = _with_components(features, data.components, data.rows, loss, data.importance)
-        self_outputs = np.hstack([self_outputs, own])
+        features, component_outputs = _with_components(features, data.components, data.rows, loss, data.importance)
+        self_outputs = np.hstack([self_outputs, component_outputs])
     if data.lexicon is not None:
         features = with_ngrams(features, data.lexicon.keys, data.lexicon.values[:, None] * first.lexicon_slope)
     return Fitted(features, self_outputs)
@@ -101,7 +101,7 @@ def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
 
 def _with_components(
     features: NgramFeatures,
-    components: ManyComponents,
+    components: OutOfCoreComponents,
     rows: WeightedRows,
     loss: TextLoss,
     importance: NDArray[np.float32],
@@ -112,8 +112,8 @@ def _with_components(
         The features with both models, and the contribution of each text to its own output in the new model, (texts, E).
     """
     slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
-    of_rows, offset = components.to_ngrams(slopes)
+    row_weights, offset = components.to_ngrams(slopes)
     latent = np.zeros((len(importance), loss.width), np.float32)
-    latent[importance > 0] = of_rows * rows.importance[:, None]
+    latent[importance > 0] = row_weights * rows.importance[:, None]
     biases = np.concatenate([features.bias, bias + offset]).astype(np.float32)
     return replace(features, bias=biases, latent=latent, importance=importance), components.self_outputs(rows, slopes)

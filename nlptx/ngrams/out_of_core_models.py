@@ -27,14 +27,14 @@ from nlptx.ngrams.logistic_regression import (
     text_losses,
 )
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.ngrams.out_of_core_components import ManyComponents, WeightedRows
+from nlptx.ngrams.out_of_core_components import OutOfCoreComponents, WeightedRows
 from nlptx.ngrams.ratio_model import RatioModel
 
 # Maximum number of L-BFGS iterations for the model on the ratios and for the model on the components. More iterations
 # do not improve the models; see tests/benchmarks/TRIED.md.
 _RATIO_ITERATIONS, _COMPONENT_ITERATIONS = 30, 50
 # Maximum of the second derivative of the logistic loss with respect to the output.
-_LARGEST_CURVATURE = 0.25
+_MAX_CURVATURE = 0.25
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,17 @@ def minimise(
             if dense is not None:
                 z += dense[rows] @ v
             value, error = loss.of_rows(rows, z)
-            of_dense = np.zeros((0, width)) if dense is None else dense[rows].T @ error
-            return value, block.T @ (error.astype(np.float32) * scale), of_dense, error.sum(axis=0)
+            grad_dense = np.zeros((0, width)) if dense is None else dense[rows].T @ error
+            return value, block.T @ (error.astype(np.float32) * scale), grad_dense, error.sum(axis=0)
 
-        value, of_u, of_v, of_bias = 0.0, np.zeros((blocks.shape[1], width)), np.zeros((extra, width)), np.zeros(width)
+        value, grad_u = 0.0, np.zeros((blocks.shape[1], width))
+        grad_v, grad_bias = np.zeros((extra, width)), np.zeros(width)
         for more, part, dense_part, bias_part in blocks.map(work):
             value += more
-            of_u += part
-            of_v += dense_part
-            of_bias += bias_part
-        gradient = np.concatenate([from_ngrams(of_u, of_bias), of_v, of_bias[None]])
+            grad_u += part
+            grad_v += dense_part
+            grad_bias += bias_part
+        gradient = np.concatenate([from_ngrams(grad_u, grad_bias), grad_v, grad_bias[None]])
         gradient[:-1] += parameters[:-1] / inverse_penalty
         return value + float(np.sum(parameters[:-1] ** 2)) / (2 * inverse_penalty), (gradient * unit_of).ravel()
 
@@ -134,7 +135,7 @@ def fit_ratios(
     root: NDArray[np.float32],
     loss: TextLoss,
     ratios: NDArray[np.float32],
-    of_lexicon: NDArray[np.float32] | None,
+    lexicon_feature: NDArray[np.float32] | None,
 ) -> RatioModel:
     """Fit the model on the ratios, as :func:`nlptx.ngrams.ratio_model.fit_ratio_model` does for fewer texts.
 
@@ -143,7 +144,7 @@ def fit_ratios(
         root: (texts,) inverse of the square root of the number of words of each text.
         loss: loss to minimise, as a function of the outputs of the model.
         ratios: (G, E) log-count ratios.
-        of_lexicon: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
     """
     informative = np.flatnonzero(ratios.any(axis=1))  # n-grams with the ratio 0 do not affect the outputs
     scales = ratios[informative].astype(np.float64)
@@ -153,30 +154,30 @@ def fit_ratios(
         u[informative] = scales * w
         return u, 0.0
 
-    def from_ngrams(of_u: NDArray[np.float64], of_offset: NDArray[np.float64]) -> NDArray:
-        return scales * of_u[informative]
+    def from_ngrams(grad_u: NDArray[np.float64], grad_offset: NDArray[np.float64]) -> NDArray:
+        return scales * grad_u[informative]
 
     curvature = np.square(scales).mean(axis=1) * _curvature(blocks, root, loss)[informative]
-    if of_lexicon is not None:
-        of_column = _LARGEST_CURVATURE * (np.square(of_lexicon[:, 0], dtype=np.float64) @ loss.weights)
-        curvature = np.append(curvature, of_column)
+    if lexicon_feature is not None:
+        column_curvature = _MAX_CURVATURE * (np.square(lexicon_feature[:, 0], dtype=np.float64) @ loss.weights)
+        curvature = np.append(curvature, column_curvature)
     units = 1 / np.sqrt(curvature + 1 / INVERSE_PENALTY)
     weights, bias = minimise(
-        blocks, root, loss, to_ngrams, from_ngrams, units, INVERSE_PENALTY, _RATIO_ITERATIONS, of_lexicon
+        blocks, root, loss, to_ngrams, from_ngrams, units, INVERSE_PENALTY, _RATIO_ITERATIONS, lexicon_feature
     )
     slopes, _ = to_ngrams(weights[: len(informative)])
-    lexicon_slope = np.zeros(loss.width) if of_lexicon is None else weights[-1]
+    lexicon_slope = np.zeros(loss.width) if lexicon_feature is None else weights[-1]
     return RatioModel(ratios, slopes, bias.astype(np.float32), lexicon_slope.astype(np.float32))
 
 
 def _curvature(blocks: OccurrenceBlocks, root: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
     """Return an upper bound on the second derivative of the loss with respect to each weight, for ratios of 1, (G,)."""
-    of_texts = _LARGEST_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
-    return blocks.transposed(lambda rows: of_texts[rows, None].astype(np.float32), 1)[:, 0]
+    text_curvature = _MAX_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
+    return blocks.transposed(lambda rows: text_curvature[rows, None].astype(np.float32), 1)[:, 0]
 
 
 def fit_on_components(
-    components: ManyComponents, rows: WeightedRows, loss: TextLoss
+    components: OutOfCoreComponents, rows: WeightedRows, loss: TextLoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit the model on the LSA components. Return its weights (K, E) and its bias (E,)."""
     directions, mean = components.directions.astype(np.float64), components.mean.astype(np.float64)
@@ -185,8 +186,8 @@ def fit_on_components(
     def to_ngrams(w: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
         return important * (directions @ w), -mean @ w
 
-    def from_ngrams(of_u: NDArray[np.float64], of_offset: NDArray[np.float64]) -> NDArray:
-        return directions.T @ (important * of_u) - np.outer(mean, of_offset)
+    def from_ngrams(grad_u: NDArray[np.float64], grad_offset: NDArray[np.float64]) -> NDArray:
+        return directions.T @ (important * grad_u) - np.outer(mean, grad_offset)
 
     return minimise(
         rows.blocks,

@@ -36,7 +36,7 @@ def fit_ratio_model(
     targets: NDArray[np.int64] | NDArray[np.bool_],
     classes: int,
     min_texts: int,
-    of_lexicon: sp.csr_matrix | None = None,
+    lexicon_feature: sp.csr_matrix | None = None,
     text_weights: NDArray[np.float64] | None = None,
 ) -> RatioModel:
     """Compute the log-count ratios and fit their weights.
@@ -46,29 +46,29 @@ def fit_ratio_model(
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool, True where a text has a class.
         classes: number of classes, C.
         min_texts: minimum number of texts in which an n-gram must occur.
-        of_lexicon: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
         text_weights: (texts,) weight of each text, or None.
     """
     independent = targets.ndim == 2
     has_class = targets if independent else targets[:, None] == np.arange(classes)
     counts = np.stack([_count_texts(rows, column, text_weights) for column in has_class.T], axis=1)
-    seen = _count_texts(rows, np.ones(rows.shape[0], bool), text_weights) if independent else None
-    ratios = log_count_ratios(counts, min_texts, seen)
+    text_counts = _count_texts(rows, np.ones(rows.shape[0], bool), text_weights) if independent else None
+    ratios = log_count_ratios(counts, min_texts, text_counts)
     # To save time, n-grams with the ratio 0 are left out: whatever their weights, they do not affect the outputs.
     informative = np.flatnonzero(ratios.any(axis=1))
     columns, scales = rows[:, informative], ratios[informative]
-    if of_lexicon is not None:
-        columns = sp.hstack([columns, of_lexicon], format="csr")
+    if lexicon_feature is not None:
+        columns = sp.hstack([columns, lexicon_feature], format="csr")
         scales = np.concatenate([scales, np.ones((1, ratios.shape[1]), np.float32)])
     products, bias = fit_linear(columns, scales, targets, text_weights)
     slopes = np.zeros_like(ratios)
     slopes[informative] = products[: len(informative)]
-    lexicon_slope = np.zeros_like(bias) if of_lexicon is None else products[-1]
+    lexicon_slope = np.zeros_like(bias) if lexicon_feature is None else products[-1]
     return RatioModel(ratios, slopes, bias, lexicon_slope)
 
 
 def _count_texts(rows: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None) -> NDArray:
     """Return the number of chosen texts that contain each n-gram, (G,), or the sum of the weights of these texts."""
     part = rows[chosen]
-    of_entry = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
-    return np.bincount(part.indices, of_entry, rows.shape[1])
+    entry_weights = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
+    return np.bincount(part.indices, entry_weights, rows.shape[1])

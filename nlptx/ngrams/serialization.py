@@ -20,25 +20,25 @@ from nlptx.nn.losses import LOSSES
 from nlptx.settings import TrainSettings
 
 
-def feature_arrays(known: NgramFeatures, compact: bool) -> dict[str, NDArray]:
+def feature_arrays(features: NgramFeatures, compact: bool) -> dict[str, NDArray]:
     """Return the arrays that represent n-gram features in an artifact. For ``compact``, see :func:`float_arrays`."""
-    floats = {"ratios": known.ratios, "slopes": known.slopes}
+    floats = {"ratios": features.ratios, "slopes": features.slopes}
     indices: dict[str, NDArray] = {}
-    if isinstance(known, SparseNgramFeatures):
-        indices = {"slope_starts": known.starts, "slope_labels": known.labels}
-    if known.latent is not None and known.importance is not None:
-        floats |= {"latent": known.latent, "importance": known.importance}
-    arrays = {**key_arrays(known.keys), "bias": known.bias, **indices}
+    if isinstance(features, SparseNgramFeatures):
+        indices = {"slope_starts": features.starts, "slope_labels": features.labels}
+    if features.latent is not None and features.importance is not None:
+        floats |= {"latent": features.latent, "importance": features.importance}
+    arrays = {**key_arrays(features.keys), "bias": features.bias, **indices}
     for name, array in floats.items():
         arrays |= float_arrays(name, array, compact)
     return arrays
 
 
-def rounded_features(known: NgramFeatures) -> NgramFeatures:
+def rounded_features(features: NgramFeatures) -> NgramFeatures:
     """Return n-gram features with the rounded numbers that they would have after being stored with ``compact``."""
-    names = ["ratios", "slopes"] + (["latent", "importance"] if known.latent is not None else [])
-    changes: dict[str, Any] = {name: rounded(getattr(known, name)) for name in names}
-    return replace(known, **changes)
+    names = ["ratios", "slopes"] + (["latent", "importance"] if features.latent is not None else [])
+    changes: dict[str, Any] = {name: rounded(getattr(features, name)) for name in names}
+    return replace(features, **changes)
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:

@@ -19,6 +19,6 @@ def positions_of(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[n
     return index
 
 
-def counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], seen: NDArray) -> NDArray:
-    """Return the count of each key, given the counts ``seen`` of the sorted keys ``known``; 0 for other keys."""
-    return np.append(seen, np.zeros(1, seen.dtype))[positions_of(keys, known)]
+def counts_of(keys: NDArray[np.int64], known: NDArray[np.int64], text_counts: NDArray) -> NDArray:
+    """Return the count of each key, given the counts ``text_counts`` of the sorted keys ``known``; 0 for other keys."""
+    return np.append(text_counts, np.zeros(1, text_counts.dtype))[positions_of(keys, known)]

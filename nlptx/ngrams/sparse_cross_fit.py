@@ -17,7 +17,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, step_counter
 from nlptx.ngrams.features import NgramFeatures
-from nlptx.ngrams.occurrences import count_occurrences, divided_by_root, ngrams_of_texts, presence, words_of
+from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
 from nlptx.ngrams.one_vs_rest import LabelModels, fit_labels, label_matrix
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.progress import counted
@@ -68,9 +68,9 @@ def fit_sparse_features(
     words = words_of(texts)
     on_count = step_counter("counting n-grams", len(texts), on_progress)
     sets = ngrams_of_texts(counted(texts, on_count), settings.order, settings.words, workers, budget)
-    known, seen = count_occurrences(sets, text_weights, workers)
-    known = known[seen >= settings.min_texts]
-    rows = divided_by_root(presence(sets, known, workers), words)
+    known, text_counts = count_occurrences(sets, text_weights, workers)
+    known = known[text_counts >= settings.min_texts]
+    rows = divide_by_root(presence_matrix(sets, known, workers), words)
     labels = label_matrix(targets, settings.classes)
     folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng, first_copies(texts))
@@ -92,7 +92,7 @@ def fit_sparse_features(
             models = out_of_fold[fold[passage.text]]
             ngrams = ngrams_of_texts([passage.ids], settings.order, settings.words)
             length = np.array([len(passage.ids)])
-            row = divided_by_root(presence(ngrams, known), length)
+            row = divide_by_root(presence_matrix(ngrams, known), length)
             yield _batch(np.array([number]), length, (row @ models.products).toarray() + models.bias)
 
     features = ExampleFeatures.collected(batches(), len(texts) + len(passages), budget)

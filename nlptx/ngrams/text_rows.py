@@ -15,15 +15,15 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, is_long, min_texts_of_components, step_counter
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
-from nlptx.ngrams.numbered import NumberIndex, count_numbered, number_ngrams
+from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
 from nlptx.ngrams.occurrences import (
     NgramSets,
     count_occurrences,
-    divided_by_root,
+    divide_by_root,
     frequent_ngrams,
+    matrix_from_columns,
     ngrams_of_texts,
-    presence,
-    rows_of_columns,
+    presence_matrix,
     sizes_of,
     words_of,
 )
@@ -37,24 +37,25 @@ _NGRAMS_OF_LONG_TEXTS = 200
 
 
 class TextRows(NamedTuple):
-    """Matrices of the T labelled texts, and the LSA components of all texts.
+    """Matrices of the labelled texts, and the LSA components of all texts.
 
     Args:
         known: (G,) sorted known n-grams.
         importance: (G,) float32 weight of each n-gram in the LSA components (:mod:`nlptx.ngrams.lsa`); 0 for n-grams
             that the components do not use.
-        scaled: (T, G) float32 matrix that is 1 / sqrt(W) where a text of W words contains an n-gram, and 0 elsewhere.
-        of_lexicon: (T, 1) lexicon feature of each text, or None.
-        rows: (T, n-grams with an importance above 0) float32 matrix with the importance of each n-gram that a text
+        scaled: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0
+            elsewhere.
+        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
+        rows: (texts, n-grams with an importance above 0) float32 matrix with the importance of each n-gram that a text
             contains; each row is scaled to length 1.
         components: LSA components of the long texts, labelled texts first; None if no components are computed.
-        row_of: (T,) row of each text in ``components``; -1 for a text that is too short to have one.
+        row_of: (texts,) row of each text in ``components``; -1 for a text that is too short to have one.
     """
 
     known: NDArray[np.int64]
     importance: NDArray[np.float32]
     scaled: sp.csr_matrix
-    of_lexicon: sp.csr_matrix | None
+    lexicon_feature: sp.csr_matrix | None
     rows: sp.csr_matrix
     components: TextComponents | None
     row_of: NDArray[np.intp]
@@ -80,48 +81,52 @@ def text_rows(
         rng: source of randomness for the initial vectors of the power iteration.
         workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
-        text_weights: (T,) weight of each labelled text, or None.
+        text_weights: (texts,) weight of each labelled text, or None.
         lexicon: prior of the first linear model, or None.
         budget: memory limit; it does not change the result.
     """
     texts, words = len(labelled), words_of(labelled)
     on_count = step_counter("counting n-grams", texts + len(unlabelled), on_progress)
     sets = ngrams_of_texts(counted(labelled, on_count), settings.order, settings.words, workers, budget)
-    of_lexicon = None if lexicon is None else lexicon.rows(sets, labelled)
+    lexicon_feature = None if lexicon is None else lexicon.rows(sets, labelled)
     counts = count_occurrences(sets, text_weights, workers)
     if not settings.components:
         frequent = counts[0][counts[1] >= settings.min_texts]
-        scaled = divided_by_root(presence(_look_up(sets, on_progress), frequent, workers), words)
-        of_ngrams, none = np.zeros(len(frequent), np.float32), sp.csr_matrix((texts, 0), dtype=np.float32)
-        return TextRows(frequent, of_ngrams, scaled, of_lexicon, none, None, np.full(texts, -1))
-    more = ngrams_of_texts(counted(unlabelled, on_count, texts), settings.order, settings.words, workers, budget)
-    sizes = sizes_of([*sets, *more])
+        scaled = divide_by_root(presence_matrix(_look_up(sets, on_progress), frequent, workers), words)
+        ngram_importance, none = np.zeros(len(frequent), np.float32), sp.csr_matrix((texts, 0), dtype=np.float32)
+        return TextRows(frequent, ngram_importance, scaled, lexicon_feature, none, None, np.full(texts, -1))
+    unlabelled_sets = ngrams_of_texts(
+        counted(unlabelled, on_count, texts), settings.order, settings.words, workers, budget
+    )
+    sizes = sizes_of([*sets, *unlabelled_sets])
     others = len(sizes) - texts
     total = others + (texts if text_weights is None else text_weights.sum())  # a text without a label has the weight 1
     min_texts = min_texts_of_components(total)
     # N-grams in fewer than `low` labelled texts become known only if they occur in many unlabelled texts.
     low = min(settings.min_texts, min_texts)
     listed = counts[0][counts[1] >= low]
-    numbered = number_ngrams(_look_up([*sets, *more], on_progress), listed, workers, budget)
-    of_labelled, of_others = numbered[: len(sets)], numbered[len(sets) :]
-    del sets, more
-    other_counts = count_numbered(of_others, listed, min_texts - low + 1, workers)
-    known, seen = frequent_ngrams(counts, other_counts, settings.min_texts, min_texts)
+    encoded = encode_ngrams(_look_up([*sets, *unlabelled_sets], on_progress), listed, workers, budget)
+    encoded_labelled, encoded_unlabelled = encoded[: len(sets)], encoded[len(sets) :]
+    del sets, unlabelled_sets
+    other_counts = count_encoded(encoded_unlabelled, listed, min_texts - low + 1, workers)
+    known, text_counts = frequent_ngrams(counts, other_counts, settings.min_texts, min_texts)
     del counts, other_counts
-    weights = importance(seen, total, min_texts, long=bool(np.median(sizes) >= _NGRAMS_OF_LONG_TEXTS))
+    weights = importance(text_counts, total, min_texts, long=bool(np.median(sizes) >= _NGRAMS_OF_LONG_TEXTS))
     important = weights > 0
-    scaled = divided_by_root(rows_of_columns(of_labelled, NumberIndex(listed, known).find, len(known), workers), words)
-    index = NumberIndex(listed, known[important])
-    rows = rows_of_columns(numbered, index.find, int(important.sum()), workers, unit_length(weights[important]))
+    scaled = divide_by_root(
+        matrix_from_columns(encoded_labelled, ColumnIndex(listed, known).find, len(known), workers), words
+    )
+    index = ColumnIndex(listed, known[important])
+    rows = matrix_from_columns(encoded, index.find, int(important.sum()), workers, unit_length(weights[important]))
     long = is_long(sizes)
-    del numbered, of_labelled, of_others, index
+    del encoded, encoded_labelled, encoded_unlabelled, index
     return_freed_memory()
     row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
     report = partial(on_progress, "components of texts (LSA)")
-    of_long = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
-    of_all = rows if long.all() else rows[long]
-    components = find_components(of_all, settings.components, rng, workers, report, of_long)
-    return TextRows(known, weights, scaled, of_lexicon, rows[:texts], components, row_of)
+    long_weights = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
+    long_rows = rows if long.all() else rows[long]
+    components = find_components(long_rows, settings.components, rng, workers, report, long_weights)
+    return TextRows(known, weights, scaled, lexicon_feature, rows[:texts], components, row_of)
 
 
 def unit_rows(
@@ -132,7 +137,7 @@ def unit_rows(
     Each row is scaled to length 1. N-grams with an importance of 0 have no column.
     """
     important = weights > 0
-    return presence(sets, known[important], workers, unit_length(weights[important]))
+    return presence_matrix(sets, known[important], workers, unit_length(weights[important]))
 
 
 def _look_up(sets: Sequence[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:

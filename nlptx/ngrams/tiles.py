@@ -45,8 +45,12 @@ class Tiles:
         """Return X X' b, (texts, k), for b (texts, k)."""
         parts = [block[texts] for texts in self._texts]
         by_grams = list(zip(*self._tiles, strict=True))  # one list per range of n-grams
-        of_grams = list(self._workers.map(lambda tiles: _sum_of_products([tile.T for tile in tiles], parts), by_grams))
-        return np.concatenate(list(self._workers.map(lambda tiles: _sum_of_products(tiles, of_grams), self._tiles)))
+        ngram_products = list(
+            self._workers.map(lambda tiles: _sum_of_products([tile.T for tile in tiles], parts), by_grams)
+        )
+        return np.concatenate(
+            list(self._workers.map(lambda tiles: _sum_of_products(tiles, ngram_products), self._tiles))
+        )
 
 
 def _slices_of_equal_weight(entries: NDArray[np.integer], count: int) -> list[slice]:

@@ -28,7 +28,7 @@ _TOO_FREQUENT = 30
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5
 _POWER = 0.25
 # Approximate number of words in a group of texts that are counted at once.
-_TOGETHER = 1 << 20
+_WORDS_PER_GROUP = 1 << 20
 
 
 def context_weights(
@@ -80,9 +80,9 @@ def _strengths(
     column = positions_in(words, size)
     weights = np.ones(len(targets)) if text_weights is None else text_weights
     of_texts = sp.diags(weights) @ label_matrix(targets, classes)  # (texts, C)
-    of_class, seen = np.zeros((len(words), classes)), np.zeros(len(words))
+    in_class, text_counts = np.zeros((len(words), classes)), np.zeros(len(words))
     row = 0
-    for group in in_groups(texts, _TOGETHER):
+    for group in in_groups(texts, _WORDS_PER_GROUP):
         columns = column[np.concatenate(group)]
         text = np.repeat(np.arange(len(group)), [len(ids) for ids in group])
         known = columns < len(words)
@@ -91,10 +91,10 @@ def _strengths(
             (np.ones(len(pairs)), np.divmod(pairs, max(len(words), 1))), shape=(len(group), len(words))
         )
         rows = slice(row, row + len(group))
-        of_class += (present.T @ of_texts[rows]).toarray()
-        seen += present.T @ weights[rows]
+        in_class += (present.T @ of_texts[rows]).toarray()
+        text_counts += present.T @ weights[rows]
         row += len(group)
-    rest, total = seen[:, None] - of_class, np.asarray(of_texts.sum(axis=0)).ravel()
-    ratio = np.log((of_class + 1) / (total + 2)) - np.log((rest + 1) / (weights.sum() - total + 2))
-    error = np.sqrt(1 / (of_class + 1) + 1 / (rest + 1))
+    rest, total = text_counts[:, None] - in_class, np.asarray(of_texts.sum(axis=0)).ravel()
+    ratio = np.log((in_class + 1) / (total + 2)) - np.log((rest + 1) / (weights.sum() - total + 2))
+    error = np.sqrt(1 / (in_class + 1) + 1 / (rest + 1))
     return np.sqrt((np.maximum(np.abs(ratio) - error, 0) ** 2).mean(axis=1))

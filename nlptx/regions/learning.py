@@ -28,7 +28,7 @@ from nlptx.runtime.workers import Workers
 # steps.
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
-_TOGETHER = 50
+_STEPS_PER_REPORT = 50
 # Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
 _RESULT = -1
 # Fractions of the filters and of the words in the bags that are left out of a training step.
@@ -80,10 +80,10 @@ def fit_region_classifier(
     steps = team.learners[0].total_steps
     with workers.at_most(len(rngs)) as own:
         team.jobs = own.jobs
-        for start in range(0, steps, _TOGETHER):
+        for start in range(0, steps, _STEPS_PER_REPORT):
             if not go_on(start / steps):
                 return None
-            own.run_all(team.take_steps, min(start + _TOGETHER, steps))
+            own.run_all(team.take_steps, min(start + _STEPS_PER_REPORT, steps))
         found = [part for parts in own.run_all(team.take_steps, _RESULT) for part in parts]
     in_order = sorted(found, key=lambda part: part[0])
     return _joined([RegionClassifier(ngrams, table, **arrays, groups=1) for _, arrays in in_order])

@@ -25,7 +25,7 @@ REACH = max(BAG - 1, AROUND)
 # Minimum number of occurrences of a word, and of a longer n-gram. Little can be learned from fewer occurrences.
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
 # Approximate number of words in a group of texts whose n-grams are counted at once.
-_TOGETHER = 1 << 20
+_WORDS_PER_GROUP = 1 << 20
 # Maximum number of longer n-grams whose counts are kept from one group to the next, to limit memory.
 _MAX_COUNTED = 1 << 22
 
@@ -72,7 +72,7 @@ class RegionNgrams:
 
         counts = np.zeros(words, np.int64)
         keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        for of_words, *more in workers.map(work, in_groups(texts, _TOGETHER)):
+        for of_words, *more in workers.map(work, in_groups(texts, _WORDS_PER_GROUP)):
             counts += of_words
             every = union_of_sorted(keys, more[0])
             keys, totals = _without_rarest(every, counts_of(every, keys, totals) + counts_of(every, *more))

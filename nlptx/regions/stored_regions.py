@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 # Maximum memory of the stored regions, in bytes. The regions of the other texts are computed whenever they are needed.
 MAX_BYTES = 1 << 29
 # Approximate number of words in the texts whose regions are computed at a time.
-_TOGETHER = 1 << 14
+_WORDS_PER_GROUP = 1 << 14
 
 
 class StoredRegions:
@@ -45,7 +45,9 @@ class StoredRegions:
         total = int(ends[self._stored - 1]) if self._stored else 0
         self._bags, self._vectors = np.empty((total, BAG), np.int32), np.empty((total, components), np.float16)
         row = 0
-        for bags, vectors, _ in workers.map(self._computed, in_groups(texts[: self._stored], _TOGETHER), isolated=True):
+        for bags, vectors, _ in workers.map(
+            self._computed, in_groups(texts[: self._stored], _WORDS_PER_GROUP), isolated=True
+        ):
             self._bags[row : row + len(bags)], self._vectors[row : row + len(bags)] = bags, vectors
             row += len(bags)
 

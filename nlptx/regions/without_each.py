@@ -15,7 +15,7 @@ from nlptx.regions.ngrams import AROUND, REACH
 from nlptx.runtime.slices import split_by_lengths
 
 # Number of words for which the changed regions are computed at a time. (Each word is still left out on its own.)
-_TOGETHER = 256
+_WORDS_AT_A_TIME = 256
 
 
 def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
@@ -27,8 +27,8 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
     before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: maxima of rows 0 to t - 1
     after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: maxima of row t and later
     maxima = np.empty_like(responses)
-    for first in range(0, count, _TOGETHER):
-        left_out = np.arange(first, min(first + _TOGETHER, count))
+    for first in range(0, count, _WORDS_AT_A_TIME):
+        left_out = np.arange(first, min(first + _WORDS_AT_A_TIME, count))
         parts = [_around(ids, t) for t in left_out.tolist()]
         lengths = np.array([len(part) for part, _ in parts])
         found = classifier.ngrams.find(np.concatenate([part for part, _ in parts]), lengths)

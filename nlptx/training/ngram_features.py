@@ -8,7 +8,7 @@ import numpy as np
 
 from nlptx.classifier.model import Model
 from nlptx.errors import SettingsError
-from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
+from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.example_features import ExampleFeatures
 from nlptx.ngrams.feature_settings import FeatureSettings
@@ -53,7 +53,7 @@ def add_ngram_features(
         or automatic_min_texts(int(texts.ids.lengths.sum(dtype=np.int64)), settings, len(encoded.labels)),
         components=settings.lsa_components,
         folds=FOLDS if settings.epochs else linear_combination.number_of_folds(len(texts)),
-        of_tokens=settings.epochs > 0,
+        needs_token_features=settings.epochs > 0,
         may_drop=settings.ngram_min_texts == 0,
     )
     inputs = texts.ids, texts.targets, feature_settings, context.seed, encoded.unlabelled, data.passages, texts.weights
@@ -90,8 +90,8 @@ def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Mode
 
 def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features cannot be computed, or an empty string."""
-    if words > LARGEST_VOCABULARY:
-        return f"{words:,} words are too many; at most {LARGEST_VOCABULARY:,} are supported"
+    if words > MAX_VOCABULARY:
+        return f"{words:,} words are too many; at most {MAX_VOCABULARY:,} are supported"
     # The features of a text come from models fitted on other texts. If a label has only one text, its models
     # are fitted only on texts with other labels, so its features would always be evidence against this label.
     with_label = count_labels(texts.targets, labels)

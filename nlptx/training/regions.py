@@ -25,7 +25,7 @@ from nlptx.artifacts.block_floats import rounded
 from nlptx.classifier.model import Model
 from nlptx.classifier.region_view import RegionView
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.ngrams import LARGEST_VOCABULARY
+from nlptx.ngrams import MAX_VOCABULARY
 from nlptx.regions import RegionClassifier, RegionNgrams
 from nlptx.regions.contexts import context_weights
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
@@ -55,8 +55,8 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
     if not model.settings.region_filters or context.interrupted:
         return
     words = len(model.vocabulary)
-    if words > LARGEST_VOCABULARY:
-        context.on_note(f"no region filters: {words:,} words are more than the maximum of {LARGEST_VOCABULARY:,}")
+    if words > MAX_VOCABULARY:
+        context.on_note(f"no region filters: {words:,} words are more than the maximum of {MAX_VOCABULARY:,}")
         return
     classifier = _fit(model, data, context)
     if classifier is None:

@@ -23,7 +23,7 @@ from nlptx.classifier.model import Model
 from nlptx.classifier.region_view import combined
 from nlptx.errors import SettingsError
 from nlptx.io.ragged_array import RaggedArray
-from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures
+from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures
 from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams, with_words
@@ -87,9 +87,9 @@ def start_from(
     """
     _check_number_of_labels(start, labels, label_sets, settings.loss)
     words = len(encoded.vocabulary)
-    if settings.ngrams and words > LARGEST_VOCABULARY:
+    if settings.ngrams and words > MAX_VOCABULARY:
         raise SettingsError(
-            f"{words:,} words are too many for n-grams; at most {LARGEST_VOCABULARY:,} are supported",
+            f"{words:,} words are too many for n-grams; at most {MAX_VOCABULARY:,} are supported",
             hint="Set a higher `new_word_min_count`.",
         )
     features = start.ngram_features

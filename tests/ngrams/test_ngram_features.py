@@ -23,7 +23,7 @@ from nlptx.artifacts.container import write
 from nlptx.classifier.model import Model
 from nlptx.classifier.network import Network
 from nlptx.errors import CorruptError
-from nlptx.ngrams import LARGEST_VOCABULARY, NgramFeatures, TextFeatures, feature_width
+from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures, TextFeatures, feature_width
 from nlptx.ngrams.cross_fit import fit_ngram_features
 from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.key_arrays import key_arrays, read_keys
@@ -114,9 +114,9 @@ def test_ngrams_have_equal_keys_if_and_only_if_they_are_equal(texts_and_words, o
 
 
 def test_keys_of_the_largest_vocabulary_do_not_overflow():
-    last = LARGEST_VOCABULARY - 1
+    last = MAX_VOCABULARY - 1
     texts = [[a, b, c, d] for a in (0, last) for b in (0, last) for c in (0, last) for d in (0, 1, last - 1, last)]
-    assert_one_key_per_gram(texts, 3, LARGEST_VOCABULARY)
+    assert_one_key_per_gram(texts, 3, MAX_VOCABULARY)
 
 
 def test_the_start_of_a_text_acts_as_a_word():

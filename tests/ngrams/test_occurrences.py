@@ -12,7 +12,7 @@ from nlptx.ngrams.occurrences import (
     count_occurrences,
     frequent_ngrams,
     ngrams_of_texts,
-    presence,
+    presence_matrix,
     sizes_of,
 )
 from nlptx.ngrams.sorted_keys import union_of_sorted
@@ -28,7 +28,7 @@ def sets_of(texts, words, order=3):
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    monkeypatch.setattr(occurrences, "_TOGETHER", 40)
+    monkeypatch.setattr(occurrences, "_WORDS_PER_GROUP", 40)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -46,7 +46,7 @@ def test_counts_and_presence(words, jobs):
     assert_array_equal(known, np.sort(known))
     some = known[::2]
     assert_array_equal(
-        presence(sets, some, workers).toarray(), [[key in part for key in some.tolist()] for part in expected]
+        presence_matrix(sets, some, workers).toarray(), [[key in part for key in some.tolist()] for part in expected]
     )
 
 
@@ -75,7 +75,7 @@ def test_no_texts_have_no_ngrams():
     for sets in (ngrams_of_texts([], 3, 9), ngrams_of_texts([np.zeros(0, np.int32)] * 3, 3, 9)):
         known, seen = count_occurrences(sets, None)
         assert (len(known), len(seen)) == (0, 0)
-        assert presence(sets, np.array([1, 2]), Workers(2)).shape == (sizes_of(sets).size, 2)
+        assert presence_matrix(sets, np.array([1, 2]), Workers(2)).shape == (sizes_of(sets).size, 2)
 
 
 @pytest.mark.parametrize(("first", "second"), [([], []), ([1, 5], []), ([], [1, 5]), ([1, 5], [0, 1, 2, 5, 9])])

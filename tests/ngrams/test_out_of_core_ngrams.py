@@ -15,8 +15,8 @@ from nlptx.ngrams.feature_settings import FeatureSettings
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.logistic_regression import fit_dense, fit_linear
 from nlptx.ngrams.occurrence_blocks import OccurrenceBlocks
-from nlptx.ngrams.occurrences import count_occurrences, frequent_ngrams, ngrams_of_texts, presence
-from nlptx.ngrams.out_of_core_components import ManyComponents, WeightedRows, find_components_of_ngrams
+from nlptx.ngrams.occurrences import count_occurrences, frequent_ngrams, ngrams_of_texts, presence_matrix
+from nlptx.ngrams.out_of_core_components import OutOfCoreComponents, WeightedRows, find_components_out_of_core
 from nlptx.ngrams.out_of_core_counts import class_counts, find_known
 from nlptx.ngrams.out_of_core_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.runtime.workers import SERIAL, Workers
@@ -42,8 +42,8 @@ def same_numbers(monkeypatch):
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 200)
-    monkeypatch.setattr(occurrences, "_TOGETHER", 30)
-    monkeypatch.setattr(feature_settings, "_TOGETHER", 30)
+    monkeypatch.setattr(occurrences, "_WORDS_PER_GROUP", 30)
+    monkeypatch.setattr(feature_settings, "_WORDS_PER_GROUP", 30)
 
 
 @pytest.fixture(params=[1, 1 << 30], ids=["file", "memory"])
@@ -57,7 +57,7 @@ def blocks_of(texts, keys, budget, jobs=2):
 
 
 def dense_presence(texts, keys):
-    return presence(ngrams_of_texts(texts, 2, WORDS), keys).toarray()
+    return presence_matrix(ngrams_of_texts(texts, 2, WORDS), keys).toarray()
 
 
 KEYS = count_occurrences(ngrams_of_texts(TEXTS, 2, WORDS), None)[0][::2]
@@ -103,7 +103,7 @@ def test_frequent_ngrams_do_not_depend_on_the_memory(memory, min_labelled, min_t
     expected = frequent_ngrams(count_occurrences(sets, weights), count_occurrences(more, None), min_labelled, min_total)
     known = find_known(sets, more, weights, min_labelled, min_total, None, Workers(2), memory)
     assert_array_equal(known.keys, expected[0])
-    assert_array_equal(known.seen, expected[1])
+    assert_array_equal(known.text_counts, expected[1])
     assert known.min_texts == min_labelled
 
 
@@ -112,7 +112,7 @@ def test_if_there_are_too_many_ngrams_rare_ones_are_left_out(most):
     sets, more = (ngrams_of_texts(texts, 2, WORDS) for texts in (TEXTS, OTHERS))
     every = find_known(sets, more, None, 1, 30, None, SERIAL, 1 << 20)
     known = find_known(sets, more, None, 1, 30, most, SERIAL, 1 << 20)
-    frequent = every.keys[every.seen >= 30]
+    frequent = every.keys[every.text_counts >= 30]
     assert set(frequent) <= set(known.keys)
     assert len(known.keys) <= max(most, len(frequent))
     assert known.min_texts == 1 or most < len(every.keys)
@@ -157,10 +157,10 @@ def test_the_model_with_a_lexicon_equals_that_for_few_texts(budget, monkeypatch)
     monkeypatch.setattr(out_of_core_models, "_RATIO_ITERATIONS", 200)
     rng = np.random.default_rng(3)
     ratios = rng.normal(size=(len(KEYS), 1)).astype(np.float32)
-    of_lexicon = ROOT[:, None] * rng.normal(size=(len(TEXTS), 1))
+    lexicon_feature = ROOT[:, None] * rng.normal(size=(len(TEXTS), 1))
     loss = TextLoss(TARGETS % 2, np.ones(len(TEXTS)), 1)
-    found = fit_ratios(blocks_of(TEXTS, KEYS, budget), ROOT, loss, ratios, of_lexicon.astype(np.float32))
-    rows = sp.csr_matrix(np.hstack([dense_presence(TEXTS, KEYS) * ROOT[:, None], of_lexicon]))
+    found = fit_ratios(blocks_of(TEXTS, KEYS, budget), ROOT, loss, ratios, lexicon_feature.astype(np.float32))
+    rows = sp.csr_matrix(np.hstack([dense_presence(TEXTS, KEYS) * ROOT[:, None], lexicon_feature]))
     products, bias = fit_linear(rows, np.vstack([ratios, [[1]]]).astype(np.float32), TARGETS % 2)
     assert_allclose(rows[:, :-1] @ found.slopes, rows[:, :-1] @ products[:-1], atol=0.02)
     assert_allclose(found.lexicon_slope, products[-1], atol=0.02)
@@ -187,7 +187,7 @@ def test_the_components_are_principal_components(weights, budget):
     assert_allclose(sum(part.moments(b) for part in parts), x.T @ (w[:, None] * (x @ b)), rtol=1e-4)
     assert_allclose(sum(part.weighted_sum() for part in parts), x.T @ w, rtol=1e-4)
     every = min(x.shape) // 4
-    found = find_components_of_ngrams(parts, every, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    found = find_components_out_of_core(parts, every, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
     scores = x @ found.directions - found.mean
     assert_allclose(np.average(scores, axis=0, weights=w), 0, atol=1e-4)
     assert_allclose(np.average((scores**2).sum(axis=1), weights=w), scores.shape[1], rtol=1e-3)
@@ -204,7 +204,7 @@ def test_the_components_are_principal_components(weights, budget):
 def test_the_model_on_components_equals_that_for_few_texts(budget):
     importance = RNG.uniform(0.5, 3, len(KEYS)).astype(np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, LENGTHS > 3, None)
-    components = find_components_of_ngrams([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    components = find_components_out_of_core([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
     inside = np.arange(len(TEXTS)) % 4 > 0
     loss = TextLoss(TARGETS, np.where(inside & (rows.lengths > 0), WEIGHTS, 0), 3)
     slopes, bias = fit_on_components(components, rows, loss)
@@ -222,7 +222,7 @@ def test_what_a_text_contributes_to_its_own_output(budget):
     x = unit_rows(TEXTS, importance)
     values, vectors = np.linalg.eigh(x.T @ x)
     kept = values > 1e-3
-    components = ManyComponents(
+    components = OutOfCoreComponents(
         vectors[:, kept].astype(np.float32), np.zeros(kept.sum(), np.float32), (1 / values[kept]).astype(np.float32)
     )
     slopes = RNG.normal(size=(kept.sum(), 2))
@@ -232,7 +232,7 @@ def test_what_a_text_contributes_to_its_own_output(budget):
 
 
 def no_components(rows):
-    return find_components_of_ngrams([rows], 5, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
+    return find_components_out_of_core([rows], 5, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
 
 
 def test_equal_texts_have_no_components(budget):

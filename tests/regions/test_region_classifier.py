@@ -123,7 +123,7 @@ def test_of_equal_regions_the_first_one_wins():
 
 @pytest.mark.parametrize("together", [3, 256])
 def test_without_each_word(monkeypatch, together):
-    monkeypatch.setattr(without_each, "_TOGETHER", together)
+    monkeypatch.setattr(without_each, "_WORDS_AT_A_TIME", together)
     classifier = a_classifier()
     for ids in some_texts(30, seed=6):
         if len(ids) > 1:
@@ -175,7 +175,7 @@ def test_a_text_of_weight_0_teaches_nothing():
 
 
 def test_training_can_be_stopped(monkeypatch):
-    monkeypatch.setattr(learning, "_TOGETHER", 1)
+    monkeypatch.setattr(learning, "_STEPS_PER_REPORT", 1)
     fractions = []
 
     def go_on(fraction):

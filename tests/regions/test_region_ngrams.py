@@ -46,7 +46,7 @@ def test_words_come_first_and_rare_ngrams_are_left_out():
 def test_counting_in_several_groups_changes_nothing(monkeypatch):
     texts = some_texts()
     at_once = RegionNgrams.count(texts, WORDS, *ALL)[0].keys
-    monkeypatch.setattr(module, "_TOGETHER", 10)
+    monkeypatch.setattr(module, "_WORDS_PER_GROUP", 10)
     assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL)[0].keys, at_once)
     with Workers(2) as workers:
         assert_array_equal(RegionNgrams.count(texts, WORDS, *ALL, workers)[0].keys, at_once)
@@ -55,7 +55,7 @@ def test_counting_in_several_groups_changes_nothing(monkeypatch):
 def test_a_limited_memory_loses_only_rare_ngrams(monkeypatch):
     frequent = [0, 1, 2]
     texts = [ids for rare in some_texts(60, 8, seed=1) for ids in (np.array(frequent, np.int32), rare)]
-    monkeypatch.setattr(module, "_TOGETHER", 10)
+    monkeypatch.setattr(module, "_WORDS_PER_GROUP", 10)
     complete, _ = RegionNgrams.count(texts, WORDS, 100, 3)
     everything = set(RegionNgrams.count(texts, WORDS, *ALL)[0].keys.tolist())
     monkeypatch.setattr(module, "_MAX_COUNTED", 20)

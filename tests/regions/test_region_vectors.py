@@ -118,7 +118,7 @@ def reference_weights(counts, texts, targets, weights):
 @pytest.mark.parametrize("weights", [None, "some"])
 @pytest.mark.parametrize("several", [False, True])
 def test_context_weights(monkeypatch, weights, several):
-    monkeypatch.setattr(contexts, "_TOGETHER", 50)
+    monkeypatch.setattr(contexts, "_WORDS_PER_GROUP", 50)
     rng = np.random.default_rng(0)
     classes = rng.integers(0, 3, 80)
     texts = [np.append(ids[:5], 10 + kind * 3) for ids, kind in zip(some_texts(80), classes, strict=True)]

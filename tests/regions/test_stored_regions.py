@@ -35,7 +35,7 @@ def assert_same(regions, expected):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_take(monkeypatch, max_bytes, jobs):
     monkeypatch.setattr(stored_regions, "MAX_BYTES", max_bytes)
-    monkeypatch.setattr(stored_regions, "_TOGETHER", 8)
+    monkeypatch.setattr(stored_regions, "_WORDS_PER_GROUP", 8)
     classifier, texts = a_classifier(), some_texts()
     with Workers(jobs, processes=jobs == 2) as workers:
         stored = StoredRegions(classifier, texts, workers)

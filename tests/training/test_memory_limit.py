@@ -48,7 +48,7 @@ def small_parts(request, monkeypatch):
     """Process the texts in small parts; test the method for few texts and the one for many texts."""
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0 if request.param == "many" else 10**6)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 400)
-    monkeypatch.setattr(occurrences, "_TOGETHER", 60)
+    monkeypatch.setattr(occurrences, "_WORDS_PER_GROUP", 60)
     monkeypatch.setattr(encoding, "_TOGETHER", 60)
     monkeypatch.setattr(linear_combination, "_TOGETHER", 10)
 

@@ -270,7 +270,7 @@ def test_the_number_of_workers_does_not_change_a_model_of_many_labels():
 
 
 def test_ngram_features_are_possible_up_to_a_vocabulary_size(monkeypatch):
-    monkeypatch.setattr(ngram_features, "LARGEST_VOCABULARY", 10)
+    monkeypatch.setattr(ngram_features, "MAX_VOCABULARY", 10)
     model, notes = fit(*make_reviews(40), epochs=1)
     assert model.ngram_features is None
     assert notes == [f"no n-gram features: {len(model.vocabulary)} words are too many; at most 10 are supported"]

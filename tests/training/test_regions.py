@@ -190,7 +190,7 @@ def test_region_filters_are_not_trained_when_starting_from_a_model():
 
 
 def test_with_too_many_words_there_are_no_region_filters(monkeypatch):
-    monkeypatch.setattr(regions, "LARGEST_VOCABULARY", 5)
+    monkeypatch.setattr(regions, "MAX_VOCABULARY", 5)
     notes = []
     assert fit(on_note=notes.append).regions is None
     assert any("no region filters" in note and "the maximum of 5" in note for note in notes)
@@ -244,7 +244,7 @@ def stop_after(count):
 
 
 def test_a_stopped_run_has_no_region_filters_and_can_be_resumed(tmp_path, monkeypatch):
-    monkeypatch.setattr(learning, "_TOGETHER", 1)
+    monkeypatch.setattr(learning, "_STEPS_PER_REPORT", 1)
     steps = trained().history["steps"]
     notes = []
     with Checkpoint(str(tmp_path / "m.npz"), 0, True, lambda note: None) as checkpoint:

@@ -1,8 +1,8 @@
-"""Replaces n-grams by numbers, so that each n-gram is looked up only once, even if several matrices are computed.
+"""Encodes n-grams as ids, so that each n-gram is looked up only once, even if several matrices are computed.
 
-The number of an n-gram is its index in a list of n-grams. N-grams that are not in the list, most of which are rare, are
-still represented by their keys. Unlike keys, numbers can be counted without sorting them, and an array can map them to
-the columns of a matrix.
+The id of an n-gram is its index in a list of n-grams. N-grams that are not in the list, most of which are rare, are
+still represented by their keys. Unlike keys, ids can be counted without sorting them, and an array can map them to the
+columns of a matrix.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from nlptx.ngrams.occurrences import NgramSets
 from nlptx.ngrams.sorted_keys import positions_of
 from nlptx.runtime.workers import SERIAL, Workers
 
-# Maximum number of counters for the approximate counts of n-grams that have no number yet. Several n-grams may share a
-# counter.
+# Maximum number of counters for the approximate counts of n-grams without an id. Several n-grams may share a counter.
 _COUNTERS = 1 << 22
 # Number of parts into which the groups of texts are divided for counting.
 _PARTS = 8
 
 
 @dataclass(frozen=True)
-class NumberedSets:
+class NgramIdSets:
     """The distinct n-grams of consecutive texts.
 
     Args:
-        load: function that returns the number of each n-gram, (N,) int32; -1 for n-grams that are not in the list.
+        load: function that returns the id of each n-gram, (N,) int32; -1 for n-grams that are not in the list.
         load_others: function that returns the keys of the n-grams that are not in the list.
         sizes: (texts,) number of distinct n-grams of each text.
     """
@@ -42,14 +41,14 @@ class NumberedSets:
     sizes: NDArray[np.int64]
 
 
-def number_ngrams(
+def encode_ngrams(
     sets: Iterable[NgramSets], listed: NDArray[np.int64], workers: Workers = SERIAL, budget: MemoryBudget | None = None
-) -> list[NumberedSets]:
-    """Replace the n-grams of all texts by numbers.
+) -> list[NgramIdSets]:
+    """Encode the n-grams of all texts as ids.
 
     Args:
         sets: distinct n-grams of the texts.
-        listed: sorted list of the n-grams that get numbers.
+        listed: sorted list of the n-grams that get ids.
         workers: pool of threads or processes; its size does not change the result.
         budget: memory limit; None for no limit. Data that exceeds the limit is written to temporary files.
 
@@ -57,22 +56,22 @@ def number_ngrams(
         OutputError: the temporary files cannot be written.
     """
     budget = budget or MemoryBudget.unlimited()
-    all_numbers, all_others = budget.spilled_array(np.int32, budget.share), budget.spilled_array(np.int64, budget.share)
+    all_ids, all_others = budget.spilled_array(np.int32, budget.share), budget.spilled_array(np.int64, budget.share)
     index, result = KeyIndex(listed), []
 
-    def number(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    def encode(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         keys = group.keys
-        numbers = index.find(keys).astype(np.int32)
-        other = numbers == len(listed)
-        numbers[other] = -1
-        return numbers, keys[other], group.sizes
+        ids = index.find(keys).astype(np.int32)
+        other = ids == len(listed)
+        ids[other] = -1
+        return ids, keys[other], group.sizes
 
-    for numbers, others, sizes in workers.map(number, sets):
-        all_numbers.append(numbers)
+    for ids, others, sizes in workers.map(encode, sets):
+        all_ids.append(ids)
         all_others.append(others)
         result.append(
-            NumberedSets(
-                partial(all_numbers.read, len(all_numbers) - len(numbers), len(all_numbers)),
+            NgramIdSets(
+                partial(all_ids.read, len(all_ids) - len(ids), len(all_ids)),
                 partial(all_others.read, len(all_others) - len(others), len(all_others)),
                 sizes,
             )
@@ -80,27 +79,27 @@ def number_ngrams(
     return result
 
 
-def count_numbered(
-    sets: Sequence[NumberedSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
+def count_encoded(
+    sets: Sequence[NgramIdSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the listed n-grams and those in ``min_texts`` or more texts, sorted, and the number of texts with each.
 
     Args:
-        sets: numbered n-grams of the texts.
-        listed: sorted n-grams that have numbers.
-        min_texts: minimum number of texts that must contain an n-gram without a number.
+        sets: encoded n-grams of the texts.
+        listed: sorted n-grams that have ids.
+        min_texts: minimum number of texts that must contain an n-gram without an id.
         workers: pool of threads or processes; its size does not change the result.
     """
-    seen = _histogram(lambda group: group.load() + 1, sets, len(listed) + 1, workers)[1:]
+    text_counts = _histogram(lambda group: group.load() + 1, sets, len(listed) + 1, workers)[1:]
     frequent = _frequent(sets, min_texts, workers)
-    others, of_others = np.unique(np.concatenate([np.zeros(0, np.int64), *frequent]), return_counts=True)
-    others, of_others = others[of_others >= min_texts], of_others[of_others >= min_texts]
+    others, other_counts = np.unique(np.concatenate([np.zeros(0, np.int64), *frequent]), return_counts=True)
+    others, other_counts = others[other_counts >= min_texts], other_counts[other_counts >= min_texts]
     places = np.searchsorted(listed, others)
-    return np.insert(listed, places, others), np.insert(seen, places, of_others)
+    return np.insert(listed, places, others), np.insert(text_counts, places, other_counts)
 
 
-def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) -> Iterable[NDArray[np.int64]]:
-    """Return the n-grams without a number, but leave out many of those that occur in fewer than ``min_texts`` texts.
+def _frequent(sets: Sequence[NgramIdSets], min_texts: int, workers: Workers) -> Iterable[NDArray[np.int64]]:
+    """Return the n-grams without an id, but leave out many of those that occur in fewer than ``min_texts`` texts.
 
     The n-grams are counted by a fixed number of counters, which several n-grams may share. The count of a shared
     counter is at least the count of each of its n-grams, so no frequent n-gram is left out.
@@ -112,7 +111,7 @@ def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) ->
     counts = _histogram(lambda group: hash_keys(group.load_others(), counters), sets, counters, workers)
     often = counts >= min_texts
 
-    def of_group(group: NumberedSets) -> NDArray[np.int64]:
+    def of_group(group: NgramIdSets) -> NDArray[np.int64]:
         keys = group.load_others()
         return keys[often[hash_keys(keys, counters)]]
 
@@ -120,7 +119,7 @@ def _frequent(sets: Sequence[NumberedSets], min_texts: int, workers: Workers) ->
 
 
 def _histogram(
-    values: Callable[[NumberedSets], NDArray[np.integer]], sets: Sequence[NumberedSets], size: int, workers: Workers
+    values: Callable[[NgramIdSets], NDArray[np.integer]], sets: Sequence[NgramIdSets], size: int, workers: Workers
 ) -> NDArray[np.int64]:
     """Return how often each number below ``size`` occurs in the arrays that ``values`` returns for all groups."""
     total = np.zeros(size, np.int64)
@@ -133,25 +132,25 @@ def _histogram(
     return total
 
 
-class NumberIndex:
-    """Finds the matrix columns of numbered n-grams.
+class ColumnIndex:
+    """Finds the matrix columns of encoded n-grams.
 
     Args:
-        listed: sorted n-grams that have numbers.
+        listed: sorted n-grams that have ids.
         known: (G,) sorted n-grams, one per column of the matrix.
     """
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
-        # The last entry of each array is for n-grams without a column, and the number -1 is the index of this entry.
+        # The last entry of each array is for n-grams without a column, and the id -1 is the index of this entry.
         self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
         others = np.flatnonzero(positions_of(known, listed) == len(listed))
         self._of_others = np.append(others, len(known)).astype(np.int32)
         self._others = KeyIndex(known[others])
 
-    def find(self, group: NumberedSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def find(self, group: NgramIdSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the column of each n-gram of a group of texts, G for unknown n-grams; and ``group.sizes``."""
-        numbers = group.load()
-        found = self._of_listed[numbers]
+        ids = group.load()
+        found = self._of_listed[ids]
         if len(self._of_others) > 1:
-            found[numbers < 0] = self._of_others[self._others.find(group.load_others())]
+            found[ids < 0] = self._of_others[self._others.find(group.load_others())]
         return found, group.sizes

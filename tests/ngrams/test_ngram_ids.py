@@ -1,13 +1,13 @@
-"""Counts and matrices computed from numbered n-grams equal those computed from the keys of the n-grams."""
+"""Counts and matrices computed from the ids of n-grams equal those computed from their keys."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams import numbered, occurrences
-from nlptx.ngrams.numbered import NumberIndex, count_numbered, number_ngrams
-from nlptx.ngrams.occurrences import count_occurrences, ngrams_of_texts, presence, rows_of_columns
+from nlptx.ngrams import ngram_ids, occurrences
+from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
+from nlptx.ngrams.occurrences import count_occurrences, matrix_from_columns, ngrams_of_texts, presence_matrix
 from nlptx.runtime.workers import Workers
 
 RNG = np.random.default_rng(1)
@@ -16,7 +16,7 @@ TEXTS = [RNG.integers(0, 9, length).astype(np.int32) for length in RNG.integers(
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    monkeypatch.setattr(occurrences, "_TOGETHER", 40)
+    monkeypatch.setattr(occurrences, "_WORDS_PER_GROUP", 40)
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def keys(sets):
 @pytest.mark.parametrize("min_texts", [1, 2, 5, 100])
 @pytest.mark.parametrize("step", [1, 2, 1000])
 def test_counts_equal_those_of_sorted_keys(sets, keys, step, min_texts, counters, monkeypatch):
-    monkeypatch.setattr(numbered, "_COUNTERS", counters)
+    monkeypatch.setattr(ngram_ids, "_COUNTERS", counters)
     listed = keys[1::step]
-    found, seen = count_numbered(number_ngrams(sets, listed), listed, min_texts, Workers(2))
+    found, seen = count_encoded(encode_ngrams(sets, listed), listed, min_texts, Workers(2))
     every, counts = count_occurrences(sets, None)
     expected = np.isin(every, listed) | (counts >= min_texts)
     assert_array_equal(found, every[expected])
@@ -47,9 +47,9 @@ def test_counts_equal_those_of_sorted_keys(sets, keys, step, min_texts, counters
 @pytest.mark.parametrize(("listed", "known"), [(1, 1), (2, 3), (3, 2), (1, 1000), (1000, 1)])
 def test_columns_equal_those_found_by_key(sets, keys, listed, known, jobs):
     workers, columns = Workers(jobs), keys[::known]
-    groups = number_ngrams(sets, keys[1::listed], workers)
-    rows = rows_of_columns(groups, NumberIndex(keys[1::listed], columns).find, len(columns), workers)
-    expected = presence(sets, columns)
+    groups = encode_ngrams(sets, keys[1::listed], workers)
+    rows = matrix_from_columns(groups, ColumnIndex(keys[1::listed], columns).find, len(columns), workers)
+    expected = presence_matrix(sets, columns)
     assert_array_equal(rows.indptr, expected.indptr)
     assert_array_equal(rows.indices, expected.indices)
     assert_array_equal(rows.data, expected.data)
@@ -57,9 +57,9 @@ def test_columns_equal_those_found_by_key(sets, keys, listed, known, jobs):
 
 def test_temporary_files_change_nothing(sets, keys, tmp_path):
     listed = keys[::2]
-    in_memory = number_ngrams(sets, listed)
+    in_memory = encode_ngrams(sets, listed)
     with MemoryBudget(1, str(tmp_path)) as budget:
-        for group, other in zip(number_ngrams(sets, listed, Workers(2), budget), in_memory, strict=True):
+        for group, other in zip(encode_ngrams(sets, listed, Workers(2), budget), in_memory, strict=True):
             assert_array_equal(group.load(), other.load())
             assert_array_equal(group.load_others(), other.load_others())
             assert_array_equal(group.sizes, other.sizes)
@@ -67,5 +67,5 @@ def test_temporary_files_change_nothing(sets, keys, tmp_path):
 
 def test_no_texts_and_no_listed_ngrams(sets, keys):
     none = np.zeros(0, np.int64)
-    assert [len(part) for part in count_numbered(number_ngrams([], none), none, 1)] == [0, 0]
-    assert_array_equal(count_numbered(number_ngrams(sets, none), none, 1)[0], keys)
+    assert [len(part) for part in count_encoded(encode_ngrams([], none), none, 1)] == [0, 0]
+    assert_array_equal(count_encoded(encode_ngrams(sets, none), none, 1)[0], keys)
