@@ -64,17 +64,19 @@ def are_too_large(arrays: Iterable[NDArray]) -> bool:
 
 
 def network_inputs(
-    model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False
+    model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, separate_windows: bool = False
 ) -> NetworkInputs:
     """Return the inputs of the network for a batch of texts.
 
     Args:
         model: trained network.
         encoded: (T,) word ids of each text, at least one id per text.
-        apart: whether to compute matrix products separately for each window; see :class:`nlptx.nn.Layout`.
+        separate_windows: whether to compute matrix products separately for each window; see :class:`nlptx.nn.Layout`.
     """
     settings, ngram_features = model.settings, model.ngram_features
-    layout = Layout(np.array([len(ids) for ids in encoded]), settings.attention_window, settings.causal, apart)
+    layout = Layout(
+        np.array([len(ids) for ids in encoded]), settings.attention_window, settings.causal, separate_windows
+    )
     ids = np.concatenate(encoded)
     token_features = text_features = None
     if ngram_features is not None:
@@ -84,13 +86,15 @@ def network_inputs(
     return NetworkInputs(word_vectors(model, ids), layout, token_features, text_features)
 
 
-def network_outputs(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, apart: bool = False) -> NDArray:
+def network_outputs(
+    model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]], *, separate_windows: bool = False
+) -> NDArray:
     """Return the network outputs (B, outputs) for a batch of B texts.
 
     The arguments are those of :func:`network_inputs`.
     """
     with np.errstate(all="ignore"):  # the caller checks the outputs
-        return model.network.apply(*network_inputs(model, encoded, apart=apart))
+        return model.network.apply(*network_inputs(model, encoded, separate_windows=separate_windows))
 
 
 def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArray:
@@ -111,14 +115,14 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
     parts = np.empty((len(lengths), network.pool.width), model.flat.dtype)
     log_weights = np.empty(len(lengths))
     for rows in _passes(lengths):
-        layout = Layout(lengths[rows], settings.attention_window, settings.causal, apart=True)
+        layout = Layout(lengths[rows], settings.attention_window, settings.causal, separate_windows=True)
         words = np.arange(layout.tokens) + np.repeat(starts[rows] - layout.starts, layout.lengths)
         token_features = None if ngram_features is None else ngram_features.token_features_of(ngrams[words])
         x = network.encode(word_vectors(model, ids[words]), layout, token_features)
         parts[rows] = network.pool.apply(x, layout)
         log_weights[rows] = network.pool.log_weights(x, layout)
     y = network.pool.merge(parts, log_weights, Layout(texts.windows_per_text))
-    return network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), text_features)
+    return network.decide(y, Layout(np.ones(len(y), np.int64), separate_windows=True), text_features)
 
 
 def word_vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:

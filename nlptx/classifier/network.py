@@ -12,7 +12,7 @@ from nlptx.classifier.encoder import Encoder
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
-from nlptx.nn import LOSSES, POOLS, ColumnMix, Dropout, Gradients, Layer, Layout, Linear
+from nlptx.nn import LOSSES, POOLS, Dropout, Gradients, Layer, Layout, Linear, WeightedSum
 from nlptx.settings import NetworkSettings
 
 
@@ -62,11 +62,11 @@ class Network(Layer):
         self.dropout = Dropout(settings.dropout)
         self.head = Linear(self.pool.width, self.loss.outputs, rng)
         self.token_projection: Linear | None = None
-        self.text_projection: Linear | ColumnMix | None = None
+        self.text_projection: Linear | WeightedSum | None = None
         if token_feature_width:
             self.token_projection = Linear(token_feature_width, components, rng, bias=False)  # U
         if text_feature_width and (self.loss.independent or per_class):
-            self.text_projection = ColumnMix(text_feature_width // classes, classes)  # W
+            self.text_projection = WeightedSum(text_feature_width // classes, classes)  # W
         elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
             # If the network has two outputs, each linear model has a single output. Half of this value is added to the

@@ -40,7 +40,7 @@ def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows:
             for parts in _window_without_each(text, next_ngrams, span)
         ]
     )
-    return model.network.decide(y, Layout(np.ones(len(y), np.int64), apart=True), text_features)
+    return model.network.decide(y, Layout(np.ones(len(y), np.int64), separate_windows=True), text_features)
 
 
 class Parts(NamedTuple):
@@ -82,7 +82,9 @@ class ReadText:
             ngrams: (n, T, order) indices of the n-grams that end at each word.
         """
         settings, features = self.model.settings, self.model.ngram_features
-        layout = Layout(np.full(len(ids), ids.shape[1]), settings.attention_window, settings.causal, apart=True)
+        layout = Layout(
+            np.full(len(ids), ids.shape[1]), settings.attention_window, settings.causal, separate_windows=True
+        )
         found = ngrams.reshape(layout.tokens, ngrams.shape[2])
         token_features = None if features is None else features.token_features_of(found)
         return word_vectors(self.model, ids.ravel()), layout, token_features

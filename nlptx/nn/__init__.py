@@ -28,7 +28,6 @@ stacked in one array; there, T is the number of tokens in a window.
 from nlptx.nn.activations import ACTIVATIONS
 from nlptx.nn.attention import MultiHeadAttention, PlainAttention
 from nlptx.nn.block import EncoderBlock
-from nlptx.nn.column_mix import ColumnMix
 from nlptx.nn.dropout import Dropout
 from nlptx.nn.feedforward import FeedForward
 from nlptx.nn.layer import Gradients, Layer, Parameter, flatten
@@ -38,13 +37,13 @@ from nlptx.nn.losses import LOSSES, BinaryCrossEntropy, CrossEntropy, Loss, Squa
 from nlptx.nn.norm import LayerNorm
 from nlptx.nn.pooling import POOLS
 from nlptx.nn.positions import LearnedPositions, SinusoidalPositions
+from nlptx.nn.weighted_sum import WeightedSum
 
 __all__ = [
     "ACTIVATIONS",
     "LOSSES",
     "POOLS",
     "BinaryCrossEntropy",
-    "ColumnMix",
     "CrossEntropy",
     "Dropout",
     "EncoderBlock",
@@ -61,5 +60,6 @@ __all__ = [
     "PlainAttention",
     "SinusoidalPositions",
     "SquaredError",
+    "WeightedSum",
     "flatten",
 ]

@@ -26,9 +26,9 @@ class Layout:
         lengths: (B,) number of tokens in each text, all at least 1.
         window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to the tokens before it.
-        apart: whether matrix products are computed for each window separately. A BLAS library may sum in an order that
-            depends on the matrix size, so the last bits of the result for a text could depend on the other texts in the
-            batch. Separate products prevent this.
+        separate_windows: whether matrix products are computed for each window separately. A BLAS library may sum in an
+            order that depends on the matrix size, so the last bits of the result for a text could depend on the other
+            texts in the batch. Separate products prevent this.
 
     Attributes:
         starts: (B,) first row of each text.
@@ -38,13 +38,13 @@ class Layout:
     """
 
     def __init__(
-        self, lengths: NDArray[np.integer], window: int = 1 << 30, causal: bool = False, apart: bool = False
+        self, lengths: NDArray[np.integer], window: int = 1 << 30, causal: bool = False, separate_windows: bool = False
     ) -> None:
         self.lengths = np.asarray(lengths, np.int64)
         self.starts = np.cumsum(self.lengths) - self.lengths
         self.tokens = int(self.lengths.sum())
         self.causal = causal
-        self.apart = apart
+        self.separate_windows = separate_windows
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
@@ -76,11 +76,11 @@ class Layout:
     @cached_property
     def pooled(self) -> Layout:
         """The layout of the batch after pooling, which leaves one row per text."""
-        return Layout(np.ones_like(self.lengths), apart=self.apart)
+        return Layout(np.ones_like(self.lengths), separate_windows=self.separate_windows)
 
     def product(self, x: NDArray, matrix: NDArray) -> NDArray:
-        """Return the product of ``x`` (N, I) and ``matrix`` (I, O); with ``apart``, computed one window at a time."""
-        if not self.apart:
+        """Return the product of ``x`` (N, I) and ``matrix`` (I, O), one window at a time with ``separate_windows``."""
+        if not self.separate_windows:
             return x @ matrix  # (N, O)
         y = np.empty((len(x), matrix.shape[1]), np.result_type(x, matrix))  # (N, O)
         for x_stack, y_stack in zip(self.stacks(x), self.stacks(y), strict=True):

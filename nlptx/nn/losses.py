@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nlptx.nn.activations import sigmoid
 
 # Minimum distance of a probability from 0 and 1 when its log-odds are computed.
-_NEARLY_0 = 1e-6
+_MIN_PROBABILITY = 1e-6
 
 
 class Loss:
@@ -148,7 +148,7 @@ class BinaryCrossEntropy(Loss):
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         # clipped because the log-odds of a class that applies to all texts, or to none, would be infinite
-        p = np.clip(probabilities, _NEARLY_0, 1 - _NEARLY_0)
+        p = np.clip(probabilities, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
         return np.log(p / (1 - p))
 
     def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:

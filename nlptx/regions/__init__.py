@@ -5,9 +5,9 @@ need SciPy, which is slow to import.
 """
 
 from nlptx.regions.classifier import RegionClassifier
+from nlptx.regions.leave_one_out import outputs_without_each
 from nlptx.regions.ngrams import RegionNgrams
 from nlptx.regions.serialization import read_region_classifier, region_arrays
-from nlptx.regions.without_each import outputs_without_each
 
 __all__ = [
     "RegionClassifier",

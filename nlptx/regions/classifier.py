@@ -52,12 +52,12 @@ class Regions(NamedTuple):
         bags: (N, BAG) indices of the words in the bag of each region; the index of an unknown word, or of a word that
             is left out, is not below W.
         vectors: (N, R) vectors v of the regions.
-        numbers: (B,) number of regions of each text, at least 1.
+        counts: (B,) number of regions of each text, at least 1.
     """
 
     bags: NDArray[np.int32]
     vectors: NDArray
-    numbers: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 class Responses(NamedTuple):
@@ -119,7 +119,7 @@ class RegionClassifier:
         t = regions.vectors @ self.vector_weights
         for words in regions.bags.T:
             t += rows_of(self.word_weights, words)
-        maxima, winners = strongest(t, regions.numbers)
+        maxima, winners = strongest(t, regions.counts)
         maxima += self.bias
         directions, scale = self._directions(maxima)
         dropped, mask = Dropout(dropout).forward(directions, None, rng)
@@ -145,8 +145,8 @@ class RegionClassifier:
     def outputs_of(self, maxima: NDArray) -> NDArray:
         """Return the outputs (B, outputs), given the largest responses to each text, (B, F), without the bias."""
         directions, _ = self._directions(maxima + self.bias)
-        apart = Layout(np.ones(len(directions), np.int64), apart=True)
-        return apart.product(directions, self.output_weights) + self.output_bias
+        layout = Layout(np.ones(len(directions), np.int64), separate_windows=True)
+        return layout.product(directions, self.output_weights) + self.output_bias
 
     def _maxima(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return the largest response of each filter to each text, (B, F). See :meth:`responses`."""
@@ -171,7 +171,7 @@ class RegionClassifier:
             found: (N, ORDER) indices of the n-grams that end at each word of the texts, from :meth:`RegionNgrams.find`.
             lengths: (B,) number of words in each text.
         """
-        layout = Layout(lengths, apart=True)
+        layout = Layout(lengths, separate_windows=True)
         t = layout.product(self._unit_vectors(found, lengths), self.vector_weights)
         t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
         return t

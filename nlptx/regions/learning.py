@@ -29,7 +29,7 @@ from nlptx.runtime.workers import Workers
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50
-# Special value of ``until``, for which ``_Team.take_steps`` returns the parameters instead of taking steps.
+# Special value of ``until``, for which ``_GroupTrainers.take_steps`` returns the parameters instead of taking steps.
 _RESULT = -1
 # Fractions of the filters and of the words in the bags that are left out of a training step.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
@@ -53,7 +53,7 @@ def fit_region_classifier(
     filters: int,
     rngs: Sequence[np.random.Generator],
     workers: Workers,
-    go_on: Callable[[float], bool] = lambda fraction: True,
+    should_continue: Callable[[float], bool] = lambda fraction: True,
 ) -> RegionClassifier | None:
     """Train a region classifier on labelled texts.
 
@@ -66,26 +66,28 @@ def fit_region_classifier(
         rngs: source of randomness for each group. The groups differ only in their random numbers.
         workers: pool of threads or processes. All of them compute regions; at most one per group trains filters. The
             size of the pool does not change the result.
-        go_on: callback that receives the completed fraction, before the first step and between steps. If it returns
-            False, training stops.
+        should_continue: callback that receives the completed fraction, before the first step and between steps. If it
+            returns False, training stops.
 
     Returns:
         The classifier, or None if training was stopped.
     """
-    if not go_on(0):  # storing the regions takes some seconds
+    if not should_continue(0):  # storing the regions takes some seconds
         return None
     classifiers = [_initial(ngrams, table, filters, loss.outputs, rng) for rng in rngs]
     regions = StoredRegions(classifiers[0], data.texts, workers)
-    team = _Team([_Learner(data, regions, loss, *pair) for pair in zip(classifiers, rngs, strict=True)])
-    steps = team.learners[0].total_steps
-    with workers.at_most(len(rngs)) as own:
-        team.jobs = own.jobs
+    trainers = _GroupTrainers(
+        [_GroupTrainer(data, regions, loss, *pair) for pair in zip(classifiers, rngs, strict=True)]
+    )
+    steps = trainers.of_groups[0].total_steps
+    with workers.at_most(len(rngs)) as pool:
+        trainers.jobs = pool.jobs
         for start in range(0, steps, _STEPS_PER_REPORT):
-            if not go_on(start / steps):
+            if not should_continue(start / steps):
                 return None
-            own.run_all(team.take_steps, min(start + _STEPS_PER_REPORT, steps))
-        found = [part for parts in own.run_all(team.take_steps, _RESULT) for part in parts]
-    in_order = sorted(found, key=lambda part: part[0])
+            pool.run_all(trainers.take_steps, min(start + _STEPS_PER_REPORT, steps))
+        found = [group for groups in pool.run_all(trainers.take_steps, _RESULT) for group in groups]
+    in_order = sorted(found, key=lambda group: group[0])
     return _joined([RegionClassifier(ngrams, table, **arrays, groups=1) for _, arrays in in_order])
 
 
@@ -104,20 +106,24 @@ class TrainingTexts:
     weights: NDArray[np.float32] | None = None
 
 
-class _Team:
-    """Several learners, divided among the ranks of :class:`nlptx.runtime.workers.Workers`."""
+class _GroupTrainers:
+    """The trainers of all groups, divided among the ranks of :class:`nlptx.runtime.workers.Workers`."""
 
-    def __init__(self, learners: list[_Learner]) -> None:
-        self.learners = learners
+    def __init__(self, of_groups: list[_GroupTrainer]) -> None:
+        self.of_groups = of_groups
         self.jobs = 1
 
     def take_steps(self, until: int, rank: int) -> list[tuple[int, dict[str, NDArray]]]:
-        """Train the learners of a rank up to step ``until``. If ``until`` is _RESULT, return their parameters."""
-        own = range(rank, len(self.learners), self.jobs)
+        """Train the groups of a rank up to step ``until``. If ``until`` is _RESULT, return their parameters.
+
+        Returns:
+            For each group of the rank, its number and its parameters by name; empty unless ``until`` is _RESULT.
+        """
+        groups = range(rank, len(self.of_groups), self.jobs)
         if until == _RESULT:
-            return [(number, self.learners[number].parameters()) for number in own]
-        for number in own:
-            self.learners[number].take_steps(until)
+            return [(group, self.of_groups[group].parameters()) for group in groups]
+        for group in groups:
+            self.of_groups[group].take_steps(until)
         return []
 
 
@@ -147,16 +153,16 @@ def _initial(
     return RegionClassifier(ngrams, table, words, vector_weights, none, output_weights, np.zeros(outputs, np.float32))
 
 
-def _some(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
+def _sample_regions(counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
     """Choose the regions to train on (N,), given the number of regions of each text (B,).
 
     All regions of a text are chosen, or about _MAX_REGIONS of them if there are more. The probability that no region
     of a text is chosen is negligible.
     """
-    return rng.random(numbers.sum()) < np.repeat(_MAX_REGIONS / numbers, numbers)
+    return rng.random(counts.sum()) < np.repeat(_MAX_REGIONS / counts, counts)
 
 
-class _Learner:
+class _GroupTrainer:
     """Trains the filters of one group, and updates the parameters of their classifier in place."""
 
     def __init__(
@@ -190,13 +196,13 @@ class _Learner:
             if number == 0:
                 self._order = rng.permutation(len(data.texts))
             chosen = np.sort(self._order[number * self._batch : (number + 1) * self._batch])
-            regions = self._regions.take(chosen, _some(self._regions.lengths[chosen], rng))
+            regions = self._regions.take(chosen, _sample_regions(self._regions.lengths[chosen], rng))
             regions.bags[rng.random(regions.bags.shape, np.float32) < _WORD_DROPOUT] = len(self._classifier.table)
-            found = self._classifier.forward(regions, _DROPOUT, rng)
-            _, dz = self._loss.value_and_gradient(found.outputs, data.targets[chosen])
+            responses = self._classifier.forward(regions, _DROPOUT, rng)
+            _, dz = self._loss.value_and_gradient(responses.outputs, data.targets[chosen])
             if data.weights is not None:
                 dz *= data.weights[chosen, None]
-            self._update(*self._classifier.backward(dz, found), len(chosen), 1 - self._steps / self.total_steps)
+            self._update(*self._classifier.backward(dz, responses), len(chosen), 1 - self._steps / self.total_steps)
 
     def _update(self, gradients: dict[str, NDArray], words: WordGradient, texts: int, rate: float) -> None:
         """Update the parameters.
@@ -216,5 +222,5 @@ class _Learner:
             v += (1 - _BETA2) * (gradient * gradient - v)
             size = np.sqrt(v / (1 - _BETA2**self._steps)) + _EPSILON
             self._dense[name] -= (_RATES[name] * rate / (1 - _BETA1**self._steps)) * m / size
-        self._squares[words.places] += words.values**2
-        self._words[words.places] -= _WORD_RATE * rate * words.values / np.sqrt(self._squares[words.places])
+        self._squares[words.indices] += words.values**2
+        self._words[words.indices] -= _WORD_RATE * rate * words.values / np.sqrt(self._squares[words.indices])

@@ -107,8 +107,8 @@ class RegionNgrams:
             found: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
-        spaced, places = with_gaps(found[:, 0], lengths, REACH, len(self.keys))
-        return np.stack([spaced[places + offset] for offset in range(BAG)], axis=1)
+        spaced, positions = with_gaps(found[:, 0], lengths, REACH, len(self.keys))
+        return np.stack([spaced[positions + offset] for offset in range(BAG)], axis=1)
 
     def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return, for each position, the sum of the rows of ``table`` that belong to the words of the bag, (N, K).
@@ -141,10 +141,10 @@ def _without_rarest(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple
     return keys, counts
 
 
-def _most_frequent(counts: NDArray[np.int64], least: int, most: int) -> NDArray[np.intp]:
-    """Return the sorted indices of the largest counts: at most ``most`` of them, and none below ``least``."""
-    order = np.argsort(-counts, kind="stable")[:most]
-    return np.sort(order[counts[order] >= least])
+def _most_frequent(counts: NDArray[np.int64], min_count: int, max_results: int) -> NDArray[np.intp]:
+    """Return the sorted indices of the ``max_results`` largest counts, without counts below ``min_count``."""
+    order = np.argsort(-counts, kind="stable")[:max_results]
+    return np.sort(order[counts[order] >= min_count])
 
 
 def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
@@ -154,7 +154,7 @@ def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]
     region, so it is left out. Indices that are not below len(table), and positions outside the text, add nothing. The
     sums do not depend on other texts, not even in the last bit.
     """
-    spaced, places = with_gaps(found, lengths, REACH, len(table))  # (P, columns of found)
+    spaced, positions = with_gaps(found, lengths, REACH, len(table))  # (P, columns of found)
     result = np.zeros((len(spaced), table.shape[1]), table.dtype)
     rows = rows_of(table, spaced[:, 0])  # (P, K), sums over the n-grams that end at a position and fit into the region
     for n, offset in enumerate(offsets):
@@ -162,7 +162,7 @@ def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]
             rows += rows_of(table, spaced[:, n])
         first, after = max(-offset, 0), len(spaced) - max(offset, 0)
         result[first:after] += rows[first + offset : after + offset]
-    return result[places]
+    return result[positions]
 
 
 def rows_of(table: NDArray, indices: NDArray[np.int32]) -> NDArray:

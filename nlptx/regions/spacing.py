@@ -23,10 +23,10 @@ def with_gaps(
     Returns:
         The array with gaps, and the index (N,) of each word's entry in this array.
     """
-    places = np.arange(len(values)) + gap * np.repeat(np.arange(1, len(lengths) + 1), lengths)
+    positions = np.arange(len(values)) + gap * np.repeat(np.arange(1, len(lengths) + 1), lengths)
     spaced = np.full((len(values) + gap * (len(lengths) + 1), *values.shape[1:]), fill, values.dtype)
-    spaced[places] = values
-    return spaced, places
+    spaced[positions] = values
+    return spaced, positions
 
 
 def in_groups(texts: Sequence[NDArray[np.integer]], words: int) -> Iterator[list[NDArray[np.integer]]]:

@@ -68,8 +68,8 @@ class StoredRegions:
             chosen = kept[-len(others.bags) :]
             bags = np.concatenate([bags, others.bags[chosen]])
             vectors = np.concatenate([vectors, others.vectors[chosen]])
-        numbers = np.add.reduceat(kept, np.cumsum(lengths) - lengths, dtype=np.int64)
-        return Regions(bags, vectors.astype(np.float32), numbers)
+        counts = np.add.reduceat(kept, np.cumsum(lengths) - lengths, dtype=np.int64)
+        return Regions(bags, vectors.astype(np.float32), counts)
 
     def _computed(self, texts: list[NDArray[np.integer]]) -> Regions:
         regions = self._classifier.regions_of(texts)

@@ -82,10 +82,10 @@ def fit_vectors(
     of_words[contexts, :-1] = of_contexts
     of_words[:-1, -1] = 1  # summing this column counts the words in the context
     sums = _sums(texts, ngrams, of_words, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
-    numbers = sums[:, -1:]
+    context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
-    table = sums[:, :-1] / np.maximum(numbers, 1) - (mean[:-1] / max(mean[-1], 1)).astype(np.float32)
-    table *= numbers / (numbers + _SHRINKAGE)
+    table = sums[:, :-1] / np.maximum(context_sizes, 1) - (mean[:-1] / max(mean[-1], 1)).astype(np.float32)
+    table *= context_sizes / (context_sizes + _SHRINKAGE)
     square = float(np.mean(np.square(table[: ngrams.single], dtype=np.float64).sum(axis=1)))
     return table / np.float32(np.sqrt(square) or 1)
 
@@ -106,27 +106,27 @@ def _components(
 
     def work(group: list[NDArray[np.integer]]) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
         lengths = np.array([len(ids) for ids in group])
-        ids, places = with_gaps(np.concatenate(group), lengths, FAR, len(counts))
-        places = places[row[ids[places]] < len(frequent)]
-        near = np.stack([ids[places + sign * d] for d in range(NEAR, FAR + 1) for sign in (-1, 1)], axis=1)
-        rows = row[ids[places]]
+        ids, positions = with_gaps(np.concatenate(group), lengths, FAR, len(counts))
+        positions = positions[row[ids[positions]] < len(frequent)]
+        near = np.stack([ids[positions + sign * d] for d in range(NEAR, FAR + 1) for sign in (-1, 1)], axis=1)
+        rows = row[ids[positions]]
         of_rows = _ones(rows[:, None], len(frequent)).T.tocsr()
-        numbers = np.bincount(rows, (near < len(counts)).sum(axis=1), len(frequent)).astype(np.float64)
-        return of_rows @ _ones(column[near], len(contexts)), numbers
+        context_sizes = np.bincount(rows, (near < len(counts)).sum(axis=1), len(frequent)).astype(np.float64)
+        return of_rows @ _ones(column[near], len(contexts)), context_sizes
 
-    x, numbers = np.zeros((len(frequent), len(contexts)), np.float32), np.zeros(len(frequent))
+    x, context_sizes = np.zeros((len(frequent), len(contexts)), np.float32), np.zeros(len(frequent))
     done = 0
     total = sum(map(len, texts))
-    for part, of_part in workers.map(work, in_groups(texts, _COUNTED_TOGETHER)):
+    for part, part_sizes in workers.map(work, in_groups(texts, _COUNTED_TOGETHER)):
         rows = np.repeat(np.arange(len(frequent)), np.diff(part.indptr))
         x[rows, part.indices] += part.data
-        numbers += of_part
+        context_sizes += part_sizes
         done += _COUNTED_TOGETHER
         report(min(done / total, 1))
-    mean = x.sum(axis=0, dtype=np.float64) / max(numbers.sum(), 1)
-    x /= np.maximum(numbers, 1).astype(np.float32)[:, None]
+    mean = x.sum(axis=0, dtype=np.float64) / max(context_sizes.sum(), 1)
+    x /= np.maximum(context_sizes, 1).astype(np.float32)[:, None]
     x -= mean.astype(np.float32)
-    x *= np.sqrt(numbers).astype(np.float32)[:, None]
+    x *= np.sqrt(context_sizes).astype(np.float32)[:, None]
     x *= weights.astype(np.float32)
     gram = x.T @ x
     pairs = power_iteration(
@@ -160,21 +160,21 @@ def _sums(
         lengths = np.array([len(ids) for ids in group])
         words = np.concatenate(group)
         found = ngrams.find(words, lengths)
-        ids, places = with_gaps(words, lengths, FAR + ORDER, unknown)
+        ids, positions = with_gaps(words, lengths, FAR + ORDER, unknown)
         runs = _sums_of_runs(of_words[ids])
-        after = runs[places + NEAR]
+        after = runs[positions + NEAR]
         parts = []
         for n in range(ORDER):  # n-grams of n + 1 words
             distinct, rows = _grouped(found[:, n], len(ngrams))
-            parts.append((distinct, rows @ (after + runs[places - n - FAR])))
+            parts.append((distinct, rows @ (after + runs[positions - n - FAR])))
         return parts
 
     sums = np.zeros((len(ngrams), of_words.shape[1]), np.float32)
     groups = in_groups(texts, _SUMMED_TOGETHER)
     groups = counted(groups, lambda done: report(min(done * _SUMMED_TOGETHER / total, 1)), every=64)
     for parts in workers.map(work, groups):
-        for distinct, of_part in parts:
-            sums[distinct] += of_part
+        for distinct, part_sums in parts:
+            sums[distinct] += part_sums
     return sums
 
 

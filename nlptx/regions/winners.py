@@ -12,11 +12,11 @@ class WordGradient(NamedTuple):
     """The nonzero derivatives of the loss with respect to the word weights.
 
     Args:
-        places: (K,) distinct indices into the flattened word weights (W F,).
+        indices: (K,) distinct indices into the flattened word weights (W F,).
         values: (K,) derivatives with respect to these word weights.
     """
 
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     values: NDArray
 
 
@@ -81,9 +81,9 @@ def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: NDArray[np.int3
     entries = bags[winners[text, column]]
     known = entries < words
     counts = known.sum(axis=1)
-    places = entries[known].astype(np.int64) * dm.shape[1] + np.repeat(column, counts)
+    indices = entries[known].astype(np.int64) * dm.shape[1] + np.repeat(column, counts)
     values = np.repeat(dm[text, column], counts)
-    order = np.argsort(places, kind="stable")
-    places, values = places[order], values[order]
-    first = np.flatnonzero(np.diff(places, prepend=-1))
-    return WordGradient(places[first], np.add.reduceat(values, first) if len(first) else values)
+    order = np.argsort(indices, kind="stable")
+    indices, values = indices[order], values[order]
+    first = np.flatnonzero(np.diff(indices, prepend=-1))
+    return WordGradient(indices[first], np.add.reduceat(values, first) if len(first) else values)

@@ -18,7 +18,7 @@ from nlptx.classifier.region_view import RegionView
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.adaptation import Correction
 from nlptx.ngrams.extension import with_outputs
-from nlptx.nn import ColumnMix
+from nlptx.nn import WeightedSum
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 
@@ -111,7 +111,7 @@ def extend_ngrams(
     known, projection = before.ngram_features, before.network.text_projection
     if known is not None and projection is not None:
         weight = projection.weight.value
-        if isinstance(projection, ColumnMix):
+        if isinstance(projection, WeightedSum):
             weight = np.concatenate([np.diag(row) for row in weight])
         old = weight * _network_factor(before) @ to_scores(before.network.loss)  # (M E0, E0)
         models = 1 if known.latent is None else 2
@@ -176,7 +176,7 @@ def set_weights(
         moved = (bias * _network_factor(before) + log_priors(before)) @ through
         # A balanced model adds the log-priors to its outputs itself, but the correction was fitted without this step.
         new.bias.value[...] = (moved - scale.mean @ of_pooled + correction.bias) @ to_outputs - log_priors(model)
-    if isinstance(model.network.text_projection, ColumnMix):
+    if isinstance(model.network.text_projection, WeightedSum):
         model.network.text_projection.weight.value[...] = 1
     elif model.network.text_projection is not None:
         weight = model.network.text_projection.weight.value

@@ -107,7 +107,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
         lambda fraction: context.report("vectors of n-grams", fraction),
     )
 
-    def go_on(fraction: float) -> bool:
+    def should_continue(fraction: float) -> bool:
         context.report("region filters", fraction)
         return not context.stop_requested()
 
@@ -119,7 +119,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
         filters,
         [generator(context.seed, Stream.REGIONS, group) for group in range(_GROUPS)],
         context.workers,
-        go_on,
+        should_continue,
     )
     return None if classifier is None else replace(classifier, word_weights=rounded(classifier.word_weights))
 

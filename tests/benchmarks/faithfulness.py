@@ -98,7 +98,7 @@ def gradient_times_input(text: Text) -> Scores:
     among its occurrences and their words.
     """
     model, network = text.model, text.model.network
-    x, layout, token_features, text_features = network_inputs(model, [text.ids], apart=True)
+    x, layout, token_features, text_features = network_inputs(model, [text.ids], separate_windows=True)
     _, cache = network.forward(x, layout, None, token_features, text_features)
     dy = np.full((1, len(text.probabilities)), -1.0, x.dtype)
     dy[0, text.label] = 1

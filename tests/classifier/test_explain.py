@@ -40,7 +40,7 @@ def outputs_of(model, windows, features):
     parts, weights = [], []
     for ids, token_features in windows:
         if len(ids):
-            layout = Layout(np.array([len(ids)]), WINDOW, apart=True)
+            layout = Layout(np.array([len(ids)]), WINDOW, separate_windows=True)
             x = network.encode(model.table[ids], layout, token_features)
             parts.append(network.pool.apply(x, layout))
             weights.append(network.pool.log_weights(x, layout))

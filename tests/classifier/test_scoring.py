@@ -95,7 +95,7 @@ def test_separate_and_joint_products_differ_only_by_rounding(name):
     model = model_of(name)
     encoded = [ids for ids in map(model.encode, random_texts(40)) if len(ids)]
     together = inference.network_outputs(model, encoded)
-    assert_allclose(inference.network_outputs(model, encoded, apart=True), together, rtol=1e-4, atol=1e-5)
+    assert_allclose(inference.network_outputs(model, encoded, separate_windows=True), together, rtol=1e-4, atol=1e-5)
 
 
 def test_explain_and_predict_give_the_same_probabilities():

@@ -21,7 +21,6 @@ from nlptx.classifier.network import Network
 from nlptx.nn import (
     ACTIVATIONS,
     POOLS,
-    ColumnMix,
     Dropout,
     EncoderBlock,
     FeedForward,
@@ -34,6 +33,7 @@ from nlptx.nn import (
     MultiHeadAttention,
     PlainAttention,
     SinusoidalPositions,
+    WeightedSum,
 )
 from nlptx.nn.block import Residual
 from nlptx.settings import NetworkSettings
@@ -94,7 +94,7 @@ SMALL_NETWORK = NetworkSettings(
 CASES = [
     Case("linear", lambda rng: Linear(WIDTH, 3, rng)),
     Case("linear without bias", lambda rng: Linear(WIDTH, 3, rng, bias=False)),
-    Case("column mix", lambda rng: ColumnMix(2, WIDTH // 2)),
+    Case("weighted sum", lambda rng: WeightedSum(2, WIDTH // 2)),
     *(Case(name, lambda rng, make=make: make()) for name, make in ACTIVATIONS.items()),
     Case("layer norm", lambda rng: LayerNorm(WIDTH)),
     Case("layer norm without gain", lambda rng: LayerNorm(WIDTH, gain=False)),

@@ -10,9 +10,9 @@ from nlptx.regions import (
     RegionClassifier,
     RegionNgrams,
     learning,
+    leave_one_out,
     outputs_without_each,
     winners,
-    without_each,
 )
 from nlptx.regions import classifier as module
 from nlptx.regions import ngrams as ngram_module
@@ -104,7 +104,7 @@ def test_gradients(loss, dropout, groups):
     found = forward()
     gradients, of_words = classifier.backward(loss.value_and_gradient(found.outputs, targets)[1], found)
     dense = np.zeros(classifier.word_weights.size)
-    dense[of_words.places] = of_words.values
+    dense[of_words.indices] = of_words.values
     gradients["word_weights"] = dense.reshape(classifier.word_weights.shape)
     assert set(gradients) == {"word_weights", "vector_weights", "bias", "output_weights", "output_bias"}
     check_gradients(total, {name: (getattr(classifier, name), value) for name, value in gradients.items()})
@@ -123,7 +123,7 @@ def test_of_equal_regions_the_first_one_wins():
 
 @pytest.mark.parametrize("together", [3, 256])
 def test_without_each_word(monkeypatch, together):
-    monkeypatch.setattr(without_each, "_WORDS_AT_A_TIME", together)
+    monkeypatch.setattr(leave_one_out, "_WORDS_AT_A_TIME", together)
     classifier = a_classifier()
     for ids in some_texts(30, seed=6):
         if len(ids) > 1:
@@ -143,13 +143,13 @@ def order_task(count, seed):
     return texts, targets
 
 
-def learned(texts, targets, weights=None, go_on=lambda fraction: True, groups=1, jobs=1):
+def learned(texts, targets, weights=None, should_continue=lambda fraction: True, groups=1, jobs=1):
     ngrams, _ = RegionNgrams.count(texts, WORDS, WORDS, 1000)
     table = np.random.default_rng(0).standard_normal((len(ngrams), 16), np.float32)
     rngs = [np.random.default_rng(group) for group in range(groups)]
     data = TrainingTexts(texts, targets, weights)
     with Workers(jobs, processes=jobs == 2) as workers:
-        return fit_region_classifier(data, CrossEntropy(2), ngrams, table, 16, rngs, workers, go_on)
+        return fit_region_classifier(data, CrossEntropy(2), ngrams, table, 16, rngs, workers, should_continue)
 
 
 def test_learns_what_a_bag_of_words_cannot(monkeypatch):
@@ -161,7 +161,7 @@ def test_learns_what_a_bag_of_words_cannot(monkeypatch):
 
 def test_of_a_long_text_only_some_regions_are_used_at_a_time():
     numbers = np.array([1, 128, 20_000, 7])
-    kept = np.split(learning._some(numbers, np.random.default_rng(0)), np.cumsum(numbers)[:-1])
+    kept = np.split(learning._sample_regions(numbers, np.random.default_rng(0)), np.cumsum(numbers)[:-1])
     assert [part.all() for part in kept] == [True, True, False, True]
     assert 80 < kept[2].sum() < 180
 
@@ -178,11 +178,11 @@ def test_training_can_be_stopped(monkeypatch):
     monkeypatch.setattr(learning, "_STEPS_PER_REPORT", 1)
     fractions = []
 
-    def go_on(fraction):
+    def should_continue(fraction):
         fractions.append(fraction)
         return fraction < 0.5
 
-    assert learned(*order_task(40, 0), go_on=go_on) is None
+    assert learned(*order_task(40, 0), should_continue=should_continue) is None
     assert fractions[0] == 0
     assert fractions == sorted(fractions)
 

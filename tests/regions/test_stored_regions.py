@@ -26,7 +26,7 @@ def a_classifier():
 def assert_same(regions, expected):
     assert_array_equal(regions.bags, expected.bags)
     assert_array_equal(regions.vectors, expected.vectors.astype(np.float16).astype(np.float32))
-    assert_array_equal(regions.numbers, expected.numbers)
+    assert_array_equal(regions.counts, expected.counts)
     assert regions.vectors.dtype == np.float32
 
 
@@ -49,7 +49,7 @@ def test_take(monkeypatch, max_bytes, jobs):
     numbers = [part.sum() for part in np.split(kept, np.cumsum(stored.lengths[chosen])[:-1])]
     assert_same(
         stored.take(chosen, kept),
-        expected._replace(bags=expected.bags[kept], vectors=expected.vectors[kept], numbers=numbers),
+        expected._replace(bags=expected.bags[kept], vectors=expected.vectors[kept], counts=numbers),
     )
 
 

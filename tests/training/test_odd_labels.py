@@ -15,7 +15,7 @@ from nlptx.errors import CorruptError, DataError, LabelError
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.metrics import log_loss
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
-from nlptx.nn import ColumnMix, Gradients
+from nlptx.nn import Gradients, WeightedSum
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import TrainSettings
 from nlptx.training import dataset, ngram_features
@@ -235,7 +235,7 @@ def test_ngram_features_are_sparse_for_more_than_twenty_labels(count, sparse, tm
     texts, _ = make_reviews(63)
     model, notes = fit(texts, [f"l{row % count}" for row in range(63)], epochs=1, valid_share=0.4)
     assert isinstance(model.ngram_features, SparseNgramFeatures) == sparse
-    assert isinstance(model.network.text_projection, ColumnMix) == sparse
+    assert isinstance(model.network.text_projection, WeightedSum) == sparse
     assert notes == []
     model.save(tmp_path / "m.npz")
     assert np.array_equal(Model.load(tmp_path / "m.npz").predict_proba(texts, 1), model.predict_proba(texts, 1))

@@ -12,7 +12,7 @@ from nlptx.nn.layer import Gradients, Layer, Parameter
 from nlptx.nn.layout import Layout
 
 
-class ColumnMix(Layer):
+class WeightedSum(Layer):
     """Add up M blocks of C columns, with a weight for each block and column: y_nc = sum_m w_mc x_nmc.
 
     x is (N, M C), with the blocks side by side; W is (M, C), and y is (N, C). Initially, y is the mean of the blocks.
