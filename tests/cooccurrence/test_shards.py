@@ -160,7 +160,7 @@ def test_standard_input_and_output(folder):
     assert run("merge", "-", "-o", "-", stdin=part).stdout == (folder / "cooccur.npz").read_bytes()
 
 
-def test_parts_have_names_of_their_own(folder, tmp_path, monkeypatch):
+def test_the_default_output_names_differ_between_parts(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for number in (1, 2):
         call("cooccur", folder / "train.tsv", "--shard", f"{number}/2", "-q")
@@ -213,7 +213,7 @@ def test_info_names_the_command(folder):
         ),
     ],
 )
-def test_refusals(folder, words, code, says):
+def test_wrong_or_incompatible_parts_are_refused(folder, words, code, says):
     refused(*words, code=code, says=says, cwd=folder)
 
 

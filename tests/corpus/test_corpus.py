@@ -151,7 +151,7 @@ def test_an_explicit_format_overrides_the_suffix(tmp_path):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_files_in_a_folder_that_could_be_read_but_are_not_earn_a_note(tmp_path, packed):
+def test_files_in_a_folder_that_could_be_read_but_are_not_cause_a_note(tmp_path, packed):
     folder = tmp_path / "reviews"
     for name in ("pos/a.txt", "pos/b.csv", "pos/c.txt.gz", ".hidden.csv", "README.md", "neg/d.txt", "neg/e"):
         write(folder / name, "a\n")
@@ -168,7 +168,7 @@ def test_files_in_a_folder_that_could_be_read_but_are_not_earn_a_note(tmp_path, 
     assert notes == [f"{path}: 3 files (neg/e, ...) were not read, {advice}"]
 
 
-def test_only_selected_splits_earn_a_note_and_so_does_each_folder(tmp_path):
+def test_only_selected_splits_cause_a_note_and_so_does_each_folder(tmp_path):
     for name in ("a/train/pos/a.txt", "a/train/b.csv", "a/test/c.csv", "b/train/pos/a.txt", "b/train/b.csv"):
         write(tmp_path / name, "a\n")
     notes: list[str] = []
@@ -218,7 +218,7 @@ def test_the_error_for_a_folder_without_texts_says_what_to_do(tmp_path, name, ad
     assert ("in split train" in caught.value.message) == name.startswith("test")
 
 
-def test_a_folder_with_texts_alone_earns_no_note(tmp_path):
+def test_a_folder_with_only_texts_causes_no_note(tmp_path):
     write(tmp_path / "a.txt", "a\n")
     write(tmp_path / "picture.png", "a\n")
     notes: list[str] = []

@@ -316,7 +316,7 @@ def test_a_file_that_is_not_an_archive_is_an_error(tmp_path, name, content):
     refused(path, str(path))
 
 
-def test_links_in_an_archive_are_not_read_and_earn_a_note(tmp_path):
+def test_links_in_an_archive_are_not_read_and_cause_a_note(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, "pos/1.txt", b"good")

@@ -74,7 +74,7 @@ def test_labels_of_every_text_or_of_none_have_only_a_bias():
     assert_allclose(models.bias[:2], [np.log(20.5 / 0.5), np.log(0.5 / 20.5)], rtol=1e-6)
 
 
-def test_models_survive_the_way_to_another_process():
+def test_models_are_restored_from_their_bytes():
     texts, targets = make_texts(20)
     models = fit_labels(matrix(texts), sp.csr_matrix(targets, dtype=float), 1)
     restored = LabelModels.from_bytes(models.to_bytes(), models.products.shape)

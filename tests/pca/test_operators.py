@@ -77,7 +77,7 @@ def test_transposed_equals_the_dense_transpose(standardize):
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize):
+def test_second_moments_are_x_transposed_x_over_n_and_not_x_x_transposed(standardize):
     # An asymmetric matrix is used, because X'X and XX' are equal if X is symmetric and not standardised.
     dense = sparse(7, 7, seed=3).toarray()
     assert not np.allclose(dense, dense.T)
@@ -87,14 +87,14 @@ def test_covariance_is_x_transposed_x_over_n_and_not_x_x_transposed(standardize)
     assert not np.allclose(actual, X @ X.T / 7)
 
 
-def test_covariance_divides_by_the_number_of_rows():
+def test_second_moments_are_divided_by_the_number_of_rows():
     matrix = sparse(4, 9)
     X = standardized(matrix.toarray())
     assert np.allclose(RowOperator.of(matrix, True, np.float64).moments(np.eye(9)), X.T @ X / 4)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_trace_equals_the_trace_of_the_covariance(standardize):
+def test_trace_equals_the_trace_of_the_second_moments(standardize):
     rows = RowOperator.of(sparse(6, 9), standardize, np.float64)
     assert rows.trace == pytest.approx(np.trace(rows.moments(np.eye(9))))
 

@@ -121,9 +121,9 @@ def test_of_equal_regions_the_first_one_wins():
     assert not np.isin(winners, [3, 4]).any()  # equal to the region at position 2, which comes first
 
 
-@pytest.mark.parametrize("together", [3, 256])
-def test_without_each_word(monkeypatch, together):
-    monkeypatch.setattr(leave_one_out, "_WORDS_AT_A_TIME", together)
+@pytest.mark.parametrize("words_at_a_time", [3, 256])
+def test_outputs_without_each_word_are_those_of_the_shorter_texts(monkeypatch, words_at_a_time):
+    monkeypatch.setattr(leave_one_out, "_WORDS_AT_A_TIME", words_at_a_time)
     classifier = a_classifier()
     for ids in some_texts(30, seed=6):
         if len(ids) > 1:

@@ -33,7 +33,7 @@ def assert_same(regions, expected):
 # One region takes 20 bytes: three int32 indices and four float16 numbers.
 @pytest.mark.parametrize("max_bytes", [0, 20 * 30, 1 << 20])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_take(monkeypatch, max_bytes, jobs):
+def test_stored_regions_equal_those_computed_from_the_texts(monkeypatch, max_bytes, jobs):
     monkeypatch.setattr(stored_regions, "MAX_BYTES", max_bytes)
     monkeypatch.setattr(stored_regions, "_WORDS_PER_GROUP", 8)
     classifier, texts = a_classifier(), some_texts()

@@ -11,12 +11,12 @@ from nlptx.sampling.splits import assign_folds, stratified_split
 RNG = np.random.default_rng
 
 
-def test_copies_follow_the_first_text_with_these_words():
+def test_copies_have_the_index_of_the_first_equal_text():
     texts = [np.array(ids, np.int32) for ids in ([1, 2], [3], [1, 2], [], [], [1, 2, 3], *([n] for n in range(9, 30)))]
     assert first_copies(texts)[:6].tolist() == [0, 1, 0, 3, 4, 5]
 
 
-def test_a_text_that_occurs_very_often_is_no_copy():
+def test_texts_that_occur_very_often_are_not_treated_as_copies():
     assert_array_equal(first_copies([b"yes"] * 11 + [bytes([n]) for n in range(189)]), np.arange(200))
     assert first_copies([b"yes"] * 10 + [bytes([n]) for n in range(190)])[:10].tolist() == [0] * 10
     assert_array_equal(first_copies([b"a", b"b", b"a", b"b"]), np.arange(4))

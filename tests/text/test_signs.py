@@ -154,7 +154,7 @@ def test_a_hashtag_is_its_words():
     check("#1 C# &#", "#", "1", "c", "#", "&", "#")
 
 
-def test_a_name_is_only_a_mark_but_an_address_stays():
+def test_an_at_name_becomes_a_mark_and_an_email_address_stays():
     check("thanks @some_one!", "thanks", "@", "!")
     check("me@example", "me", "@", "example")
 
@@ -188,7 +188,7 @@ def test_apostrophes_of_all_kinds_form_contractions(mark):
     check(f"don{mark}t", "do", "n't")
 
 
-def test_typographic_punctuation_is_plain():
+def test_typographic_punctuation_becomes_ascii():
     assert TOKENIZE("“so…”") == TOKENIZE('"so..."')
 
 
