@@ -99,11 +99,13 @@ class NgramFeatures(PickledWithoutCache):
             needs_token_features: whether token features are needed. If not, the array of token features has no columns.
         """
         lengths = np.array([len(ids) for ids in texts])
-        found = self.find(np.concatenate(texts), lengths)
+        ngram_indices = self.find(np.concatenate(texts), lengths)
         token_features = (
-            self.token_features_of(found) if needs_token_features else np.zeros((len(found), 0), np.float32)
+            self.token_features_of(ngram_indices)
+            if needs_token_features
+            else np.zeros((len(ngram_indices), 0), np.float32)
         )
-        return token_features, self.text_features_of(found, lengths)
+        return token_features, self.text_features_of(ngram_indices, lengths)
 
     def find(self, ids: NDArray[np.integer], lengths: Lengths) -> NDArray[np.int32]:
         """Return the indices (N, order) in ``keys`` of the n-grams that end at each word; G for unknown n-grams.
@@ -118,39 +120,41 @@ class NgramFeatures(PickledWithoutCache):
         """Return the weights, (n, M * E), of n-grams. They are given as indices into ``keys``, (n,)."""
         return self.slopes[grams]
 
-    def token_features_of(self, found: NDArray[np.integer]) -> NDArray[np.float32]:
+    def token_features_of(self, ngram_indices: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the ratios (N, order E) of the n-grams that :meth:`find` returned; 0 for unknown n-grams."""
-        unknown = found == len(self.keys)
+        unknown = ngram_indices == len(self.keys)
         if unknown.all():
-            return np.zeros((len(found), self.order * self.width), np.float32)
-        ratios = self.ratios[np.where(unknown, 0, found)]
+            return np.zeros((len(ngram_indices), self.order * self.width), np.float32)
+        ratios = self.ratios[np.where(unknown, 0, ngram_indices)]
         ratios[unknown] = 0
-        return ratios.reshape(len(found), self.order * self.width)
+        return ratios.reshape(len(ngram_indices), self.order * self.width)
 
-    def distinct(self, found: NDArray[np.integer], lengths: Lengths) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def distinct(
+        self, ngram_indices: NDArray[np.integer], lengths: Lengths
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the text and the index in ``keys`` of each distinct known n-gram of each text.
 
         The arguments are those of :meth:`text_features_of`.
         """
         text = np.repeat(np.arange(len(lengths)), lengths)[:, None]
-        known = found < len(self.keys)
-        grams = (text * len(self.keys) + found)[known]
+        known = ngram_indices < len(self.keys)
+        grams = (text * len(self.keys) + ngram_indices)[known]
         grams = grams[radix_argsort(grams)]
         text, gram = np.divmod(grams[np.diff(grams, prepend=-1) > 0], max(len(self.keys), 1))
         return text, gram
 
     def text_features_of(
-        self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
+        self, ngram_indices: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:
         """Return the outputs (B, M E) of the linear models.
 
         Args:
-            found: indices of n-grams: either (N, order) for all positions of the texts, as returned by :meth:`find`, or
-                (N, 1) for only the distinct n-grams of each text.
-            lengths: (B,) number of rows of ``found`` that belong to each text.
+            ngram_indices: indices of n-grams, from :meth:`find`: (N, order) for all positions of the texts, or (N, 1) for
+                only the distinct n-grams of each text.
+            lengths: (B,) number of rows of ``ngram_indices`` that belong to each text.
             words: (B,) number of words in each text; by default, they equal ``lengths``.
         """
-        text, gram = self.distinct(found, lengths)
+        text, gram = self.distinct(ngram_indices, lengths)
 
         def sums(values: NDArray) -> NDArray:
             return np.bincount(text, values, len(lengths))

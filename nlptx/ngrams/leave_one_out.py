@@ -27,7 +27,7 @@ class FeaturesWithoutEach(NamedTuple):
 
 
 def features_without_each(
-    features: NgramFeatures, ids: NDArray[np.integer], found: NDArray[np.integer]
+    features: NgramFeatures, ids: NDArray[np.integer], ngram_indices: NDArray[np.integer]
 ) -> FeaturesWithoutEach:
     """Return the n-gram features that a text would have if each of its words in turn were left out.
 
@@ -37,11 +37,11 @@ def features_without_each(
     Args:
         features: the n-gram features of the model.
         ids: (T,) word ids of the text, at least two.
-        found: (T, order) indices of the n-grams of the text, from :meth:`NgramFeatures.find`.
+        ngram_indices: (T, order) indices of the n-grams of the text, from :meth:`NgramFeatures.find`.
     """
     next_ngrams = _next_ngrams(features, ids)
-    word, ngram, change = _changes(features, found, next_ngrams)
-    _, present = features.distinct(found, [len(ids)])
+    word, ngram, change = _changes(features, ngram_indices, next_ngrams)
+    _, present = features.distinct(ngram_indices, [len(ids)])
 
     used, places = np.unique(np.concatenate([present, ngram]), return_inverse=True)
     present, ngram = np.split(places, [len(present)])
@@ -73,7 +73,7 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
 
 
 def _changes(
-    features: NgramFeatures, found: NDArray[np.integer], next_ngrams: NDArray[np.int64]
+    features: NgramFeatures, ngram_indices: NDArray[np.integer], next_ngrams: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return which n-grams appear or disappear when a word is left out.
 
@@ -81,14 +81,14 @@ def _changes(
         Three arrays with one entry per left-out word and n-gram: the index of the word, the index of the n-gram, and
         the change of its presence, from -1 to 1.
     """
-    known, length = len(features.keys), len(found)
+    known, length = len(features.keys), len(ngram_indices)
     words, ngrams, steps = [], [], []
     for distance in range(features.order):
         for size in range(distance + 1, features.order + 1):
             # The n-gram of `size` words that ends `distance` words after the left-out word includes that word, so the
             # n-gram disappears too.
             words.append(np.arange(length - distance))
-            ngrams.append(found[distance:, size - 1].astype(np.int64))
+            ngrams.append(ngram_indices[distance:, size - 1].astype(np.int64))
             steps.append(np.full(length - distance, -1))
             if distance:  # after the word is left out, another n-gram of this size ends at the same position
                 words.append(np.arange(length))
@@ -99,7 +99,7 @@ def _changes(
     pairs, number = np.unique(word[kept] * known + ngram[kept], return_inverse=True)
     net = np.bincount(number, step[kept], len(pairs))  # change in the number of occurrences
     word, ngram = np.divmod(pairs, max(known, 1))
-    distinct, occurrences = np.unique(np.append(found[found < known], known), return_counts=True)
+    distinct, occurrences = np.unique(np.append(ngram_indices[ngram_indices < known], known), return_counts=True)
     index = np.searchsorted(distinct, ngram)
     before = np.where(distinct[index] == ngram, occurrences[index], 0)
     return word, ngram, np.where(before > 0, np.minimum(net, 0) / np.maximum(before, 1), net > 0)

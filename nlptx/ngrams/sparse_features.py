@@ -45,9 +45,9 @@ class SparseNgramFeatures(NgramFeatures):
         return slopes
 
     def text_features_of(
-        self, found: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
+        self, ngram_indices: NDArray[np.integer], lengths: Lengths, words: Lengths | None = None
     ) -> NDArray[np.float32]:
-        text, gram = self.distinct(found, lengths)
+        text, gram = self.distinct(ngram_indices, lengths)
         counts = self.starts[gram + 1] - self.starts[gram]
         ends = np.cumsum(counts)
         # Indices in `slopes` of the weights of all these n-grams, one n-gram after another.

@@ -111,8 +111,8 @@ class RegionClassifier:
     def regions_of(self, texts: Sequence[NDArray[np.integer]]) -> Regions:
         """Return the regions of texts. Each text is given as word ids (T,), T >= 1."""
         lengths = np.array([len(ids) for ids in texts])
-        found = self.ngrams.find(np.concatenate(texts), lengths)
-        return Regions(self.ngrams.bags(found, lengths), self._unit_vectors(found, lengths), lengths)
+        ngram_indices = self.ngrams.find(np.concatenate(texts), lengths)
+        return Regions(self.ngrams.bags(ngram_indices, lengths), self._unit_vectors(ngram_indices, lengths), lengths)
 
     def forward(self, regions: Regions, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Responses:
         """Compute the outputs for texts, given their regions, and what ``backward`` needs."""
@@ -134,12 +134,12 @@ class RegionClassifier:
         lengths = np.array([len(ids) for ids in texts])
         order = np.argsort(lengths, kind="stable")  # texts of equal length are processed together, which is faster
         lengths = lengths[order]
-        found = self.ngrams.find(np.concatenate([texts[text] for text in order.tolist()]), lengths)
+        ngram_indices = self.ngrams.find(np.concatenate([texts[text] for text in order.tolist()]), lengths)
         maxima = np.empty((len(texts), len(self.bias)), self.table.dtype)
         ends = np.cumsum(lengths)
         for group in slices_up_to(lengths, _CHUNK):
             rows = slice(int(ends[group.start] - lengths[group.start]), int(ends[group.stop - 1]))
-            maxima[order[group]] = self._maxima(found[rows], lengths[group])
+            maxima[order[group]] = self._maxima(ngram_indices[rows], lengths[group])
         return self.outputs_of(maxima)
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
@@ -148,37 +148,38 @@ class RegionClassifier:
         layout = Layout(np.ones(len(directions), np.int64), separate_windows=True)
         return layout.product(directions, self.output_weights) + self.output_bias
 
-    def _maxima(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+    def _maxima(self, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return the largest response of each filter to each text, (B, F). See :meth:`responses`."""
         if len(lengths) == 1:
-            return np.max([part.max(axis=0) for part in self.responses_in_parts(found)], axis=0, keepdims=True)
-        responses = self.responses(found, lengths)
+            return np.max([part.max(axis=0) for part in self.responses_in_parts(ngram_indices)], axis=0, keepdims=True)
+        responses = self.responses(ngram_indices, lengths)
         return np.concatenate([of_texts.max(axis=1) for of_texts in Layout(lengths).stacks(responses)])
 
-    def responses_in_parts(self, found: NDArray[np.int32]) -> Iterator[NDArray]:
+    def responses_in_parts(self, ngram_indices: NDArray[np.int32]) -> Iterator[NDArray]:
         """Yield the responses t (T, F) to one text, given its n-grams (T, ORDER), for _CHUNK positions at a time."""
-        for first in range(0, len(found), _CHUNK):
+        for first in range(0, len(ngram_indices), _CHUNK):
             start = max(first - REACH, 0)
-            near = found[start : first + _CHUNK + REACH]
+            near = ngram_indices[start : first + _CHUNK + REACH]
             yield self.responses(near, np.array([len(near)]))[first - start :][:_CHUNK]
 
-    def responses(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+    def responses(self, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return the responses t (N, F) at all positions.
 
         The responses to a text do not depend on other texts, not even in the last bit.
 
         Args:
-            found: (N, ORDER) indices of the n-grams that end at each word of the texts, from :meth:`RegionNgrams.find`.
+            ngram_indices: (N, ORDER) indices of the n-grams that end at each word of the texts, from
+                :meth:`RegionNgrams.find`.
             lengths: (B,) number of words in each text.
         """
         layout = Layout(lengths, separate_windows=True)
-        t = layout.product(self._unit_vectors(found, lengths), self.vector_weights)
-        t += self.ngrams.sums_of_bags(self.word_weights, found, lengths)
+        t = layout.product(self._unit_vectors(ngram_indices, lengths), self.vector_weights)
+        t += self.ngrams.sums_of_bags(self.word_weights, ngram_indices, lengths)
         return t
 
-    def _unit_vectors(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+    def _unit_vectors(self, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return the vectors v (N, R) of the regions. The arguments are those of :meth:`responses`."""
-        vectors = self.ngrams.sums_around(self.table, found, lengths)
+        vectors = self.ngrams.sums_around(self.table, ngram_indices, lengths)
         vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
         return vectors
 

@@ -21,8 +21,8 @@ _WORDS_AT_A_TIME = 256
 def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
     """Return the outputs (T, outputs): row t is for the text without word t. The text has T words, at least two."""
     count = len(ids)
-    found = classifier.ngrams.find(ids, np.array([count]))
-    responses = np.concatenate(list(classifier.responses_in_parts(found)))  # (T, F)
+    ngram_indices = classifier.ngrams.find(ids, np.array([count]))
+    responses = np.concatenate(list(classifier.responses_in_parts(ngram_indices)))  # (T, F)
     lowest = np.full((1, responses.shape[1]), -np.inf, responses.dtype)
     before = np.concatenate([lowest, np.maximum.accumulate(responses)])  # row t: maxima of rows 0 to t - 1
     after = np.concatenate([np.maximum.accumulate(responses[::-1])[::-1], lowest])  # row t: maxima of row t and later
@@ -31,8 +31,8 @@ def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer])
         left_out = np.arange(first, min(first + _WORDS_AT_A_TIME, count))
         parts = [_around(ids, t) for t in left_out.tolist()]
         lengths = np.array([len(part) for part, _ in parts])
-        found = classifier.ngrams.find(np.concatenate([part for part, _ in parts]), lengths)
-        of_parts = split_by_lengths(classifier.responses(found, lengths), lengths)
+        ngram_indices = classifier.ngrams.find(np.concatenate([part for part, _ in parts]), lengths)
+        of_parts = split_by_lengths(classifier.responses(ngram_indices, lengths), lengths)
         maxima[left_out] = [t[changed].max(axis=0) for t, (_, changed) in zip(of_parts, parts, strict=True)]
     words = np.arange(count)
     np.maximum(maxima, before[np.maximum(words - REACH, 0)], out=maxima)

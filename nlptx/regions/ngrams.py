@@ -54,7 +54,7 @@ class RegionNgrams:
     ) -> tuple[RegionNgrams, NDArray[np.int64]]:
         """Return the most frequent n-grams of texts, and the number of occurrences (V,) of each word.
 
-        If too many longer n-grams have been found after a group of texts, the rarest of them are forgotten. The counts
+        If too many longer n-grams have been found after a group of texts, the rarest of them are dropped. The counts
         of rare n-grams in a large corpus are therefore too low by a few.
 
         Args:
@@ -66,9 +66,11 @@ class RegionNgrams:
         """
 
         def work(group: list[NDArray[np.integer]]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-            found = ngram_keys(np.concatenate(group), ORDER, words, [len(ids) for ids in group])
-            longer = found[:, 1:]
-            return np.bincount(found[:, 0] - 1, minlength=words), *np.unique(longer[longer >= 0], return_counts=True)
+            group_keys = ngram_keys(np.concatenate(group), ORDER, words, [len(ids) for ids in group])
+            longer = group_keys[:, 1:]
+            return np.bincount(group_keys[:, 0] - 1, minlength=words), *np.unique(
+                longer[longer >= 0], return_counts=True
+            )
 
         counts = np.zeros(words, np.int64)
         keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -100,37 +102,37 @@ class RegionNgrams:
         """
         return self._index.find(ids, lengths)
 
-    def bags(self, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
+    def bags(self, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the indices (N, BAG) of the words in the bag at each position; an unknown word has an index >= W.
 
         Args:
-            found: (N, ORDER) indices from :meth:`find`.
+            ngram_indices: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
-        spaced, positions = with_gaps(found[:, 0], lengths, REACH, len(self.keys))
+        spaced, positions = with_gaps(ngram_indices[:, 0], lengths, REACH, len(self.keys))
         return np.stack([spaced[positions + offset] for offset in range(BAG)], axis=1)
 
-    def sums_of_bags(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+    def sums_of_bags(self, table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return, for each position, the sum of the rows of ``table`` that belong to the words of the bag, (N, K).
 
         Args:
             table: (W, K) one row per known word.
-            found: (N, ORDER) indices from :meth:`find`.
+            ngram_indices: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
-        return _sums(table, found[:, :1], lengths, range(BAG))
+        return _sums(table, ngram_indices[:, :1], lengths, range(BAG))
 
-    def sums_around(self, table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+    def sums_around(self, table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return, for each position, the sum of the rows of ``table`` that belong to the n-grams of the region, (N, K).
 
         These n-grams consist of words that are at most AROUND words before or after the position.
 
         Args:
             table: (G, K) one row per known n-gram.
-            found: (N, ORDER) indices from :meth:`find`.
+            ngram_indices: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
-        return _sums(table, found, lengths, range(-AROUND, AROUND + 1))
+        return _sums(table, ngram_indices, lengths, range(-AROUND, AROUND + 1))
 
 
 def _without_rarest(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -147,14 +149,14 @@ def _most_frequent(counts: NDArray[np.int64], min_count: int, max_results: int) 
     return np.sort(order[counts[order] >= min_count])
 
 
-def _sums(table: NDArray, found: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
-    """Return (N, K): for each position p, the sum of ``table[found[p + offset, n]]`` over the offsets and all n.
+def _sums(table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
+    """Return (N, K): for each position p, the sum of ``table[ngram_indices[p + offset, n]]`` over all offsets and n.
 
-    An n-gram in column n of ``found`` has n + 1 words. If it ends at one of the first n offsets, it begins before the
-    region, so it is left out. Indices that are not below len(table), and positions outside the text, add nothing. The
-    sums do not depend on other texts, not even in the last bit.
+    An n-gram in column n of ``ngram_indices`` has n + 1 words. If it ends at one of the first n offsets, it begins
+    before the region, so it is left out. Indices that are not below len(table), and positions outside the text, add
+    nothing. The sums do not depend on other texts, not even in the last bit.
     """
-    spaced, positions = with_gaps(found, lengths, REACH, len(table))  # (P, columns of found)
+    spaced, positions = with_gaps(ngram_indices, lengths, REACH, len(table))  # (P, columns of ngram_indices)
     result = np.zeros((len(spaced), table.shape[1]), table.dtype)
     rows = rows_of(table, spaced[:, 0])  # (P, K), sums over the n-grams that end at a position and fit into the region
     for n, offset in enumerate(offsets):

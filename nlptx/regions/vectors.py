@@ -159,13 +159,13 @@ def _sums(
     def work(group: list[NDArray[np.integer]]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         lengths = np.array([len(ids) for ids in group])
         words = np.concatenate(group)
-        found = ngrams.find(words, lengths)
+        ngram_indices = ngrams.find(words, lengths)
         ids, positions = with_gaps(words, lengths, FAR + ORDER, unknown)
         runs = _sums_of_runs(of_words[ids])
         after = runs[positions + NEAR]
         parts = []
         for n in range(ORDER):  # n-grams of n + 1 words
-            distinct, rows = _grouped(found[:, n], len(ngrams))
+            distinct, rows = _grouped(ngram_indices[:, n], len(ngrams))
             parts.append((distinct, rows @ (after + runs[positions - n - FAR])))
         return parts
 
@@ -195,17 +195,17 @@ def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return result
 
 
-def _grouped(found: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
-    """Return the distinct indices below ``known`` in ``found`` (N,), and a matrix that sums the rows with each index.
+def _grouped(indices: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
+    """Return the distinct ``indices`` (N,) below ``known``, and a matrix that sums the rows with each of these indices.
 
     The matrix is (distinct, N); its product with an array of N rows is the sum of the rows for each distinct index.
     """
-    order = np.argsort(found, kind="stable")
-    order = order[: int(np.searchsorted(found[order], known))]
-    values = found[order]
+    order = np.argsort(indices, kind="stable")
+    order = order[: int(np.searchsorted(indices[order], known))]
+    values = indices[order]
     first = np.flatnonzero(np.diff(values, prepend=-1))
     starts = np.append(first, len(values))
-    rows = sp.csr_matrix((np.ones(len(values), np.float32), order, starts), shape=(len(first), len(found)))
+    rows = sp.csr_matrix((np.ones(len(values), np.float32), order, starts), shape=(len(first), len(indices)))
     return values[first], rows
 
 
