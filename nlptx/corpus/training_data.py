@@ -113,9 +113,7 @@ def read_training_data(
     validation: TrainingTexts | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled, "unlabelled"):
-        more_options = replace(
-            _options_for_split(names, options, (_UNLABELLED,)), label_separator=None, use_labels=False
-        )
+        more_options = replace(_split_options(names, options, (_UNLABELLED,)), label_separator=None, use_labels=False)
         more = Corpus(names, more_options, on_note, noted)
 
         def more_texts() -> Iterator[str]:
@@ -134,7 +132,7 @@ def read_training_data(
         "reading": non_default_options(_options_for_counting(options), TRAINING_SPLITS),
     }
     if names := _names(valid, "valid"):
-        held_out = Corpus(names, _options_for_split(names, options, (_HELD_OUT,)), on_note, noted)
+        held_out = Corpus(names, _split_options(names, options, (_HELD_OUT,)), on_note, noted)
         validation = _read_sorted(held_out, on_document, budget, read)
         cells += validation.labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
@@ -153,7 +151,7 @@ def _options_for_counting(options: ReadOptions) -> ReadOptions:
     return replace(options, skip_bad=False, label_map={}, weight_column=None, label_separator=None, exclude=None)
 
 
-def _options_for_split(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
+def _split_options(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
     These texts have no weights. The delimiter of the training data does not apply to plain-text inputs.

@@ -149,8 +149,8 @@ class NgramFeatures(PickledWithoutCache):
         """Return the outputs (B, M E) of the linear models.
 
         Args:
-            ngram_indices: indices of n-grams, from :meth:`find`: (N, order) for all positions of the texts, or (N, 1) for
-                only the distinct n-grams of each text.
+            ngram_indices: indices of n-grams, as returned by :meth:`find`: (N, order) for all positions of the texts,
+                or (N, 1) for only the distinct n-grams of each text.
             lengths: (B,) number of rows of ``ngram_indices`` that belong to each text.
             words: (B,) number of words in each text; by default, they equal ``lengths``.
         """
