@@ -59,9 +59,9 @@ class RaggedArray(Sequence[NDArray[Any]]):
         """
         entries = budget.spilled_array(dtype, budget.share)
         lengths = [np.zeros(0, np.int32)]
-        for part, of_part in parts:
+        for part, part_lengths in parts:
             entries.append(part)
-            lengths.append(of_part.astype(np.int32))
+            lengths.append(part_lengths.astype(np.int32))
         every = np.concatenate(lengths)
         return cls(entries if entries.is_in_file else entries.array(), np.cumsum(every) - every, every)
 

@@ -79,7 +79,7 @@ def _strengths(
     """
     column = positions_in(words, size)
     weights = np.ones(len(targets)) if text_weights is None else text_weights
-    of_texts = sp.diags(weights) @ label_matrix(targets, classes)  # (texts, C)
+    weighted_labels = sp.diags(weights) @ label_matrix(targets, classes)  # (texts, C)
     in_class, text_counts = np.zeros((len(words), classes)), np.zeros(len(words))
     row = 0
     for group in in_groups(texts, _WORDS_PER_GROUP):
@@ -91,10 +91,10 @@ def _strengths(
             (np.ones(len(pairs)), np.divmod(pairs, max(len(words), 1))), shape=(len(group), len(words))
         )
         rows = slice(row, row + len(group))
-        in_class += (present.T @ of_texts[rows]).toarray()
+        in_class += (present.T @ weighted_labels[rows]).toarray()
         text_counts += present.T @ weights[rows]
         row += len(group)
-    rest, total = text_counts[:, None] - in_class, np.asarray(of_texts.sum(axis=0)).ravel()
+    rest, total = text_counts[:, None] - in_class, np.asarray(weighted_labels.sum(axis=0)).ravel()
     ratio = np.log((in_class + 1) / (total + 2)) - np.log((rest + 1) / (weights.sum() - total + 2))
     error = np.sqrt(1 / (in_class + 1) + 1 / (rest + 1))
     return np.sqrt((np.maximum(np.abs(ratio) - error, 0) ** 2).mean(axis=1))

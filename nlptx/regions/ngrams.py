@@ -74,8 +74,8 @@ class RegionNgrams:
 
         counts = np.zeros(words, np.int64)
         keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        for of_words, *more in workers.map(work, in_groups(texts, _WORDS_PER_GROUP)):
-            counts += of_words
+        for word_counts, *more in workers.map(work, in_groups(texts, _WORDS_PER_GROUP)):
+            counts += word_counts
             every = union_of_sorted(keys, more[0])
             keys, totals = _without_rarest(every, counts_of(every, keys, totals) + counts_of(every, *more))
         frequent = _most_frequent(counts, _MIN_WORD_COUNT, max_words)

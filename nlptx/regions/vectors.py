@@ -75,13 +75,13 @@ def fit_vectors(
     if not len(contexts):
         return np.zeros((len(ngrams), 1), np.float32)
     sample = texts[::_STEP] if counts.sum() > _MANY_WORDS else texts
-    of_contexts = _components(
+    context_vectors = _components(
         sample, counts, contexts, weights[contexts], components, rng, workers, lambda x: report(x / 4)
     )
-    of_words = np.zeros((len(weights) + 1, of_contexts.shape[1] + 1), np.float32)
-    of_words[contexts, :-1] = of_contexts
-    of_words[:-1, -1] = 1  # summing this column counts the words in the context
-    sums = _sums(texts, ngrams, of_words, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
+    word_vectors = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
+    word_vectors[contexts, :-1] = context_vectors
+    word_vectors[:-1, -1] = 1  # summing this column counts the words in the context
+    sums = _sums(texts, ngrams, word_vectors, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
     table = sums[:, :-1] / np.maximum(context_sizes, 1) - (mean[:-1] / max(mean[-1], 1)).astype(np.float32)
@@ -145,23 +145,23 @@ def _components(
 def _sums(
     texts: Sequence[NDArray[np.integer]],
     ngrams: RegionNgrams,
-    of_words: NDArray[np.float32],
+    word_vectors: NDArray[np.float32],
     total: int,
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return, for each n-gram, the sum of the vectors ``of_words`` (V + 1, K) of its context words, (G, K).
+    """Return, for each n-gram, the sum of the vectors ``word_vectors`` (V + 1, K) of its context words, (G, K).
 
     ``total`` is the number of words in the texts, for progress reports.
     """
-    unknown = len(of_words) - 1
+    unknown = len(word_vectors) - 1
 
     def work(group: list[NDArray[np.integer]]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         lengths = np.array([len(ids) for ids in group])
         words = np.concatenate(group)
         ngram_indices = ngrams.find(words, lengths)
         ids, positions = with_gaps(words, lengths, FAR + ORDER, unknown)
-        runs = _sums_of_runs(of_words[ids])
+        runs = _sums_of_runs(word_vectors[ids])
         after = runs[positions + NEAR]
         parts = []
         for n in range(ORDER):  # n-grams of n + 1 words
@@ -169,7 +169,7 @@ def _sums(
             parts.append((distinct, rows @ (after + runs[positions - n - FAR])))
         return parts
 
-    sums = np.zeros((len(ngrams), of_words.shape[1]), np.float32)
+    sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
     groups = in_groups(texts, _SUMMED_TOGETHER)
     groups = counted(groups, lambda done: report(min(done * _SUMMED_TOGETHER / total, 1)), every=64)
     for parts in workers.map(work, groups):

@@ -76,11 +76,11 @@ def assign_folds(
     order = order[np.argsort(_most_frequent_label(run, targets)[order], kind="stable")]
     fold = np.empty(len(order), np.int64)
     fold[order] = np.arange(len(order)) % parts
-    of_text = fold[run]
+    text_fold = fold[run]
     for rows in _rows_of_labels(targets):
-        if np.bincount(of_text[rows], minlength=parts).max() > max(1, _MAX_EXCESS * len(rows) / parts):
-            of_text[rows] = rng.permutation(parts)[np.arange(len(rows)) * parts // len(rows)]
-    return of_text
+        if np.bincount(text_fold[rows], minlength=parts).max() > max(1, _MAX_EXCESS * len(rows) / parts):
+            text_fold[rows] = rng.permutation(parts)[np.arange(len(rows)) * parts // len(rows)]
+    return text_fold
 
 
 def _rows_of_labels(targets: NDArray) -> list[NDArray[np.intp]]:
