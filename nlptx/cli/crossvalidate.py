@@ -157,7 +157,7 @@ def crossvalidate(
                 write_crossvalidation_page(report, result, documents, options.data, this_command("report.html"))
                 common.reporter.note(f"report -> {report}")
         except (KeyboardInterrupt, Terminated) as error:
-            if journal.is_there and journal.path is not None:
+            if journal.can_resume and journal.path is not None:
                 kept = f"{done} of {total} folds are finished; --resume continues from {journal.path.name}"
                 error.add_note(StopNote(kept))
             raise

@@ -49,5 +49,5 @@ def resume_hint(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     path = checkpoint.path
     # The checkpoint is read after the data, so at this point its file may exist although it has not been read yet.
-    is_there = path and (checkpoint.is_there or (checkpoint.resume and path.exists()))
-    return f"--resume continues from {path.name}" if path and is_there else ""
+    exists = path and (checkpoint.can_resume or (checkpoint.resume and path.exists()))
+    return f"--resume continues from {path.name}" if path and exists else ""

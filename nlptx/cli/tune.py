@@ -139,7 +139,7 @@ def tune(
                     on_best=lambda trial: meter(None, _describe(trial, name), keep=True),
                 )
         except (KeyboardInterrupt, Terminated) as error:
-            if journal.is_there and journal.path is not None:
+            if journal.can_resume and journal.path is not None:
                 error.add_note(StopNote(f"--resume continues from {journal.path.name}"))
             raise
         write_settings(output, non_default(result.best.values) | _data_options(), _comments(result))

@@ -86,7 +86,7 @@ class Journal:
             self._failed = True
 
     @property
-    def is_there(self) -> bool:
+    def can_resume(self) -> bool:
         """Whether there is a file to resume from."""
         return self.path is not None and self.path.exists() and bool(self.records or self.resume)
 

@@ -1,4 +1,4 @@
-"""Chooses between region filters and distillation, and the length of crops, unless the settings do.
+"""Resolves the automatic settings: chooses region filters or distillation, and the length of random crops.
 
 Both also learn from texts without labels. If there are enough labelled texts, region filters (:mod:`nlptx.regions`)
 improve the model more; with fewer, distillation (:mod:`nlptx.training.distillation`) improves it more and takes less
@@ -17,7 +17,7 @@ from nlptx.training.labelled_texts import LabelledTexts
 _MIN_TEXTS, _MAX_LABELS = 2000, 20
 # Number of region filters, and number of distillation epochs, that are chosen automatically.
 _FILTERS, _EPOCHS = 64, 1
-# Number of words of a crop, with region filters and enough labelled texts, and otherwise.
+# Number of words in a crop: with region filters and enough labelled texts, and in all other cases.
 _SHORT_CROP, _CROP = 32, 64
 
 

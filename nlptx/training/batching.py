@@ -42,14 +42,14 @@ class Microbatch:
     weights: NDArray[np.float32] | None = None
 
 
-def random_order(count: int, batch: int, rng: np.random.Generator, done: int = 0) -> Iterator[NDArray[np.int64]]:
-    """Yield the indices of each batch of a shuffled epoch, except the first ``done`` batches."""
+def shuffled_batches(count: int, batch: int, rng: np.random.Generator, skip: int = 0) -> Iterator[NDArray[np.int64]]:
+    """Shuffle ``count`` examples, and yield the indices of each batch, except the first ``skip`` batches."""
     order = rng.permutation(count)
-    for start in range(done * batch, count, batch):
+    for start in range(skip * batch, count, batch):
         yield order[start : start + batch]
 
 
-def vary(
+def augment(
     texts: list[NDArray[np.int32]],
     ngram_features: list[TextFeatures] | None,
     settings: TrainSettings,
@@ -82,11 +82,11 @@ def crop(
 def drop_words(
     texts: list[NDArray[np.int32]],
     ngram_features: list[TextFeatures] | None,
-    share: float,
+    probability: float,
     rng: np.random.Generator,
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Drop each word and its n-gram features with probability ``share``, but keep at least one word per text."""
-    kept = [_kept_words(len(ids), share, rng) for ids in texts]
+    """Drop each word and its n-gram features with the given probability, but keep at least one word per text."""
+    kept = [_kept_words(len(ids), probability, rng) for ids in texts]
     return _take_words(texts, ngram_features, kept)
 
 
@@ -138,7 +138,7 @@ def _count_microbatches(tokens: int) -> int:
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 
-def _kept_words(length: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the positions of the words to keep; at least one word is kept."""
-    kept = np.flatnonzero(rng.random(length, np.float32) >= share)
+def _kept_words(length: int, probability: float, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the positions of the words to keep, at least one, if each is dropped with the given probability."""
+    kept = np.flatnonzero(rng.random(length, np.float32) >= probability)
     return kept if len(kept) else np.zeros(1, np.intp)

@@ -70,7 +70,7 @@ class Checkpoint:
         self.path = path_beside(self.output)
         self.minutes, self.resume = minutes, resume
         self.on_note = on_note
-        self.is_there = False  # whether there is a checkpoint of this training run
+        self.can_resume = False  # whether the file is a checkpoint of this training run
         self._fingerprint: Fingerprint | None = None
         self._found: Artifact | None = None
         self._written = time.monotonic()
@@ -107,7 +107,7 @@ class Checkpoint:
         exists = self.path.exists()
         if exists and self.resume:
             self._found = _read(str(self.path), self._fingerprint)
-            self.is_there = True
+            self.can_resume = True
             where = self._found.details
             self.on_note(f"resuming from {self.path.name}: epoch {where['epoch']}, step {where['step']}")
         elif self.resume:
@@ -128,10 +128,10 @@ class Checkpoint:
         if self._found is None or self._found.details["phase"] != phase.name:
             return
         found, self._found = self._found, None
-        with _advice():
+        with _advice_to_start_over():
             build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
 
-    def offer(self, state: Callable[[], State], epoch_done: bool = False) -> None:
+    def save_if_due(self, state: Callable[[], State], epoch_done: bool = False) -> None:
         """Write a checkpoint if one is due. Only then is the function ``state`` called."""
         if self.path is None:
             return
@@ -155,7 +155,7 @@ class Checkpoint:
         }
         try:
             write(str(self.path), Artifact(KIND, run.settings, state.arrays, None, details, run.seed, run.version))
-            self.is_there = True
+            self.can_resume = True
         except OutputError as error:
             if not self._failed:
                 self.on_note(f"training continues without a checkpoint, because none could be written: {error}")
@@ -165,14 +165,14 @@ class Checkpoint:
 
     def discard(self) -> None:
         """Remove the checkpoint file if it belongs to this training run."""
-        if self.is_there:
+        if self.can_resume:
             self.remove()
 
     def remove(self) -> None:
         """Remove the checkpoint file. A failure causes only a note, because the training itself has succeeded."""
         if self.path is None:
             return
-        self.is_there = False
+        self.can_resume = False
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:
@@ -188,7 +188,7 @@ def path_beside(output: str | None) -> Path | None:
 
 
 def _read(path: str, fingerprint: Fingerprint) -> Artifact:
-    with _advice():
+    with _advice_to_start_over():
         found = read(path, KIND)
         saved = build(found, _fingerprint_of, path)
     differences = fingerprint.differences(saved)
@@ -211,7 +211,8 @@ def _fingerprint_of(found: Artifact) -> Fingerprint:
 
 
 @contextmanager
-def _advice() -> Iterator[None]:
+def _advice_to_start_over() -> Iterator[None]:
+    """Replace the hint of an ArtifactError that is raised in the ``with`` block."""
     try:
         yield
     except ArtifactError as error:

@@ -22,7 +22,7 @@ from nlptx.training.targets import Targets, count_labels, strata
 
 # Maximum number of labels listed in a message.
 _MAX_NAMED = 5
-# Maximum fraction of the validation texts that may be training texts too without a note.
+# A note is printed if a larger fraction of the validation texts are also training texts.
 _MAX_COPIES = 0.01
 
 
@@ -122,8 +122,8 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
-        least = settings.new_word_min_count
-        hint = f"Use more texts, or set `new_word_min_count=1` (now {least}, so words must occur {least} times)."
+        minimum = settings.new_word_min_count
+        hint = f"Use more texts, or set `new_word_min_count=1` (now {minimum}, so words must occur {minimum} times)."
         if encoded.vectors.any():
             hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
         raise DataError("no training text contains a known word", hint=hint)

@@ -18,7 +18,7 @@ from nlptx.nn import Gradients
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batching import Microbatch, cut_microbatches, vary
+from nlptx.training.batching import Microbatch, augment, cut_microbatches
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import loss_and_gradients
@@ -92,7 +92,7 @@ class Distillation(UnsupervisedTrainer):
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
         rng = generator(self.context.seed, Stream.DISTILLATION_WORDS, step)
-        texts, _ = vary([self.train.ids[i] for i in chosen], None, self.settings, rng)
+        texts, _ = augment([self.train.ids[i] for i in chosen], None, self.settings, rng)
         return cut_microbatches(texts, self.soft[chosen]), len(chosen)
 
     def objective(

@@ -48,20 +48,20 @@ class Fingerprint:
         }
         return cls(settings.to_dict(), seed, digests)
 
-    def differences(self, there: Fingerprint) -> list[str]:
-        """Return descriptions of the differences between this training run and another."""
+    def differences(self, other: Fingerprint) -> list[str]:
+        """Return descriptions of the differences between this training run and another, earlier one."""
         found = []
-        if there.version != self.version:
-            found.append(f"nlptx was {there.version} and is now {self.version}")
+        if other.version != self.version:
+            found.append(f"nlptx was {other.version} and is now {self.version}")
         found += [
-            f"`{name}` was {there.settings.get(name)} and is now {self.settings.get(name)}"
-            for name in sorted(self.settings.keys() | there.settings.keys())
-            if self.settings.get(name) != there.settings.get(name)
+            f"`{name}` was {other.settings.get(name)} and is now {self.settings.get(name)}"
+            for name in sorted(self.settings.keys() | other.settings.keys())
+            if self.settings.get(name) != other.settings.get(name)
         ]
-        if there.seed != self.seed:
-            found.append(f"`seed` was {there.seed} and is now {self.seed}")
+        if other.seed != self.seed:
+            found.append(f"`seed` was {other.seed} and is now {self.seed}")
         found += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
-                 if self.digests[name] != there.digests.get(name, "")]  # fmt: skip
+                 if self.digests[name] != other.digests.get(name, "")]  # fmt: skip
         return found
 
 

@@ -30,15 +30,15 @@ from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
 from nlptx.training.held_out import measure_held_out
 from nlptx.training.initialization import initial_model
-from nlptx.training.label_set_settings import fitting_loss, initial_label_sets
+from nlptx.training.label_set_settings import initial_label_sets, resolve_loss
 from nlptx.training.labelled_texts import LabelledTexts
-from nlptx.training.labels import check_several
+from nlptx.training.labels import check_at_least_two
 from nlptx.training.linear_combination import combine_linear_models, start_from_linear_models
 from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
 from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
-from nlptx.training.regions import add_regions, without_regions
+from nlptx.training.regions import add_regions, without_new_regions
 from nlptx.training.start import start_from
 from nlptx.training.start_settings import settings_from
 from nlptx.training.supervised import SupervisedTrainer
@@ -138,14 +138,14 @@ def fit(
     # Numbers too small for a float become 0, even if the caller wants an error.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget:
         given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator, budget)
-        settings = fitting_loss(settings or TrainSettings(), given.separator, start)
+        settings = resolve_loss(settings or TrainSettings(), given.separator, start)
         if not given.texts:
             raise DataError("there are no training texts")
-        check_several(given.all_labels)
+        check_at_least_two(given.all_labels)
         check_lexicon_use(given, settings, start)
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
-            start, settings = without_regions(start, settings, on_note)
+            start, settings = without_new_regions(start, settings, on_note)
         if isinstance(vectors, OwnEmbeddings):
             vectors, settings = vectors.make(given, settings, seed, workers, on_progress, on_note)
         has = {"has_unlabelled": bool(given.unlabelled), "has_valid": given.valid is not None}

@@ -71,9 +71,9 @@ class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
     Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
-    same rank. A worker therefore adds several microbatches to one accumulator before it turns to the next, which uses
-    the processor cache well. The accumulators are summed in a fixed order, and their number is fixed too, so the sums
-    do not depend on the number of workers.
+    same rank. A worker therefore adds several microbatches to one accumulator before it turns to the next, which makes
+    good use of the processor cache. The accumulators are summed in a fixed order, and their number is fixed too, so the
+    sums do not depend on the number of workers.
 
     Args:
         world_size: number of ranks.

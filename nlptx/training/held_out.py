@@ -1,4 +1,4 @@
-"""What is measured on the held-out texts after training."""
+"""Measurements on the held-out texts after training."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def has_epochs(history: dict[str, Any]) -> bool:
-    """Return whether a network was trained. Otherwise, the only record is not that of an epoch."""
+    """Return whether a network was trained. Otherwise, the history has one record, which describes no epoch."""
     return bool(history.get("curve") or history.get("steps"))
 
 

@@ -17,8 +17,8 @@ _LOSS = "binary-cross-entropy"
 _THRESHOLD = 0.5
 
 
-def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | None) -> TrainSettings:
-    """Return the settings with a loss that suits the number of labels per text, instead of ``loss=auto``.
+def resolve_loss(settings: TrainSettings, separator: str | None, start: Model | None) -> TrainSettings:
+    """Return the settings, with ``loss=auto`` replaced by a loss that suits the number of labels per text.
 
     Args:
         settings: training settings given by the caller.
@@ -56,5 +56,5 @@ def fitting_loss(settings: TrainSettings, separator: str | None, start: Model | 
 
 
 def initial_label_sets(separator: str | None, labels: int) -> LabelSets | None:
-    """Return how an untrained model chooses the labels of a text; None if every text has exactly one label."""
+    """Return the decision rule of an untrained multi-label model, or None for a single-label model."""
     return None if separator is None else LabelSets(separator, np.full(labels, _THRESHOLD))

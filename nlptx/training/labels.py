@@ -49,7 +49,7 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
     >>> order_labels(["1", "5", "10"])[1]
     [-1.0, -0.111..., 1.0]
     """
-    distinct = check_several(labels)
+    distinct = check_at_least_two(labels)
     numbers = _numbers(distinct)
     if numbers is not None:
         distinct.sort(key=lambda label: numbers[label])
@@ -66,7 +66,7 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
     return distinct, None
 
 
-def check_several(labels: Iterable[str]) -> list[str]:
+def check_at_least_two(labels: Iterable[str]) -> list[str]:
     """Return the distinct labels in code-point order. Raise LabelError if there are fewer than two."""
     distinct = sorted(set(labels))
     if len(distinct) < 2:

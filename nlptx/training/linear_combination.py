@@ -1,4 +1,4 @@
-"""Adds the outputs of the linear n-gram models, with fitted weights.
+"""Combines the outputs of the linear n-gram models in a weighted sum, whose weights are fitted.
 
 With the outputs x_nmc of model m for text n and class c, the outputs of the classifier are
 
@@ -34,16 +34,16 @@ from nlptx.training.without_epochs import history_without_epochs
 # Number of folds in which the n-gram features are fitted. For large training sets, two folds are fast, and accurate
 # enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
 # texts are too weak.
-_FOLDS, _FOLDS_OF_FEW, _FEW_TEXTS = 2, 5, 10_000
-# With fewer texts than this number, training a network starts from the fitted weights.
-_FEW_TEXTS_OF_NETWORK = 2000
+_FOLDS, _FOLDS_FOR_FEW, _FEW_TEXTS = 2, 5, 10_000
+# With fewer texts than this number, the training of a network starts from the fitted weights instead of random ones.
+_MIN_TEXTS_FOR_RANDOM_START = 2000
 # Number of texts whose outputs are in memory at the same time.
 _TOGETHER = 1 << 17
 
 
 def number_of_folds(texts: int) -> int:
     """Return the number of folds in which the n-gram features of the training texts are fitted."""
-    return _FOLDS if texts > _FEW_TEXTS else _FOLDS_OF_FEW
+    return _FOLDS if texts > _FEW_TEXTS else _FOLDS_FOR_FEW
 
 
 def combine_linear_models(model: Model, data: Dataset, context: TrainingContext) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def start_from_linear_models(model: Model, train: Examples) -> None:
 
     Do nothing if there are many texts, if there are no n-gram features, or if the outputs have no bias.
     """
-    few = len(train.texts()) < _FEW_TEXTS_OF_NETWORK
+    few = len(train.texts()) < _MIN_TEXTS_FOR_RANDOM_START
     if few and train.ngram_features is not None and model.network.head.bias is not None:
         _fit(model, train, class_weights_of(model, train))
         model.network.head.weight.value[...] = 0

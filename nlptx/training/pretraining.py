@@ -22,8 +22,8 @@ from nlptx.training.unsupervised import UnsupervisedTrainer
 _POSITIONS = 512
 
 
-class NextWord(Layer):
-    """The encoder, followed by a linear layer with one output per word of the vocabulary.
+class LanguageModel(Layer):
+    """The encoder as a causal language model: a linear layer computes one output per word of the vocabulary.
 
     Args:
         encoder: the encoder of the classifier itself, not a copy.
@@ -109,9 +109,9 @@ class Pretraining(UnsupervisedTrainer):
     def __init__(self, model: Model, train: Examples, context: TrainingContext) -> None:
         encoder = model.network.encoder
         rng = generator(context.seed, Stream.NEXT_WORD_WEIGHTS)
-        self.task = NextWord(encoder, encoder.width, len(model.vocabulary), rng)
-        flat = flatten(self.task, model.flat.dtype, shared_zeros)
-        super().__init__(model, flat, self.task, train, model.settings.pretrain, context)
+        self.language_model = LanguageModel(encoder, encoder.width, len(model.vocabulary), rng)
+        flat = flatten(self.language_model, model.flat.dtype, shared_zeros)
+        super().__init__(model, flat, self.language_model, train, model.settings.pretrain, context)
 
     def run(self) -> None:
         """Train, then move the encoder parameters back to the parameter vector of the classifier."""
@@ -128,7 +128,7 @@ class Pretraining(UnsupervisedTrainer):
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
         x = self.model.table[microbatch.ids]
-        loss, correct, _, dx = self.task.loss_and_gradient(
+        loss, correct, _, dx = self.language_model.loss_and_gradient(
             x, microbatch.ids, self._layout(microbatch), grads, rng, count
         )
         return loss, correct, dx

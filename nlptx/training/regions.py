@@ -70,10 +70,10 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
     model.history["regions"] = record if members is None else record | _measures(model, members, data.valid, weights)
 
 
-def without_regions(
+def without_new_regions(
     start: Model, settings: TrainSettings, on_note: Callable[[str], None]
 ) -> tuple[Model, TrainSettings]:
-    """Return the model to start from, and settings with which no region filters are trained.
+    """Return the model to start from, and settings with which no new region filters are trained.
 
     If the model has no n-gram features, its region filters are left out, because training adds their outputs to the
     n-gram features.
@@ -91,7 +91,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
     """Return a region classifier trained on the labelled texts, or None if training was stopped."""
     train, words = data.train.texts(), len(model.vocabulary)
     weights = _loss_weights(model, train)
-    sources = _some(data.unlabelled if len(data.unlabelled) else train)
+    sources = _sample(data.unlabelled if len(data.unlabelled) else train)
     context.report("vectors of n-grams", 0)
     filters = model.settings.region_filters
     max_words = min(_WORDS_PER_FILTER * filters, _MAX_NGRAM_WORDS)
@@ -124,7 +124,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
     return None if classifier is None else replace(classifier, word_weights=rounded(classifier.word_weights))
 
 
-def _some(texts: Examples) -> RaggedArray:
+def _sample(texts: Examples) -> RaggedArray:
     """Return all texts, or every k-th text if there are too many."""
     step = max(1, -(-int(texts.ids.lengths.sum(dtype=np.int64)) // _MAX_WORDS))
     return texts.ids[::step]

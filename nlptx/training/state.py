@@ -54,7 +54,7 @@ def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
     return found
 
 
-def put_back(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> None:
+def restore_state(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> None:
     """Restore the attributes returned by :func:`collect`. Arrays are changed in place.
 
     Raises:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.nn import Gradients
 from nlptx.sampling.rng_streams import Stream, generator
-from nlptx.training.batching import Microbatch, cut_microbatches, vary
+from nlptx.training.batching import Microbatch, augment, cut_microbatches
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import VALID_BATCH, class_weights_of, loss_and_gradients, validate
@@ -26,8 +26,14 @@ _CURVE_POINTS = 20
 
 
 @dataclass
-class Best:
-    """The best weights so far, by validation loss."""
+class BestWeights:
+    """The best weights so far: those with the lowest validation loss or, without validation examples, the latest ones.
+
+    Args:
+        loss: the validation loss; infinite before the first epoch.
+        epoch: number of the epoch, from 1; 0 before the first one.
+        weights: copies of the arrays; empty before the first epoch.
+    """
 
     STATE: ClassVar = ("loss", "epoch", "weights")
 
@@ -66,7 +72,7 @@ class SupervisedTrainer(Trainer):
         self.class_weights = class_weights_of(model, train)
         self.sample_weights = None if train.weights is None else scaled_to_mean_one(train.weights)
         self.average = WeightAverage(self.weights, self.settings.weight_averaging)
-        self.best = Best()
+        self.best = BestWeights()
         self.pretraining = pretraining
         self.distillation = distillation
         self.validated: list[dict[str, Any]] = []
@@ -98,7 +104,7 @@ class SupervisedTrainer(Trainer):
         texts = [self.train.ids[i] for i in chosen]
         ngram_features = None if self.train.ngram_features is None else [self.train.ngram_features[i] for i in chosen]
         rng = generator(self.context.seed, Stream.WORDS, step)
-        texts, ngram_features = vary(texts, ngram_features, self.settings, rng)
+        texts, ngram_features = augment(texts, ngram_features, self.settings, rng)
         weights = None if self.sample_weights is None else self.sample_weights[chosen]
         return cut_microbatches(texts, self.train.targets[chosen], ngram_features, weights), len(chosen)
 
@@ -134,13 +140,13 @@ class SupervisedTrainer(Trainer):
                 raise self.diverged(self.step, f"the loss of the held-out texts is {valid_loss}")
             improved = not len(self.valid) or valid_loss < self.best.loss
             if improved:
-                self.best = Best(valid_loss, self.sums.epoch, [weight.copy() for weight in self.weights])
+                self.best = BestWeights(valid_loss, self.sums.epoch, [weight.copy() for weight in self.weights])
         if len(self.valid):
             record.update(valid_loss=round(valid_loss, 5), valid_accuracy=round(valid_accuracy, 5))
         self.validated.append(record)
         self.context.on_progress(self.progress(epoch_done=True, improved=improved))
 
-    def is_over(self) -> bool:
+    def should_stop(self) -> bool:
         """Return whether the validation loss has not improved for ``settings.patience`` epochs."""
         worse = self.sums.epoch - 1 - self.best.epoch
         return bool(self.settings.patience and len(self.valid) and worse >= self.settings.patience)

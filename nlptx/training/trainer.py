@@ -14,13 +14,13 @@ from nlptx.classifier.model import Model
 from nlptx.errors import CorruptError, DivergenceError
 from nlptx.nn import Gradients, Layer
 from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
-from nlptx.training.batching import ACCUMULATORS, Microbatch, random_order
+from nlptx.training.batching import ACCUMULATORS, Microbatch, shuffled_batches
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.gradients import Accumulators, BatchGradient, BatchGradients, clip
 from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rate
 from nlptx.training.progress import Clock, EpochProgress
-from nlptx.training.state import State, Stateful, collect, put_back
+from nlptx.training.state import State, Stateful, collect, restore_state
 
 # If the mean loss per decision (per text or, in multi-label classification, per label) in an epoch is larger than this,
 # training has diverged. For comparison, a uniform prediction over a million words has a loss of 14 nats.
@@ -62,8 +62,8 @@ class Trainer:
 
     name: ClassVar[str]  # name of the phase in progress reports and checkpoints
     title: ClassVar[str]  # name of the phase in messages
-    order: ClassVar[Stream]
-    dropout: ClassVar[Stream]
+    order: ClassVar[Stream]  # random numbers for the order of the examples
+    dropout: ClassVar[Stream]  # random numbers for dropout
     RECORDS: ClassVar[tuple[str, ...]]  # attributes to save in a checkpoint as lists of JSON values
     STATE: ClassVar = ("weights",)
 
@@ -113,7 +113,7 @@ class Trainer:
     def after_epoch(self, loss: float, accuracy: float) -> None:
         """Record an epoch, which may be incomplete, given its mean loss and accuracy."""
 
-    def is_over(self) -> bool:
+    def should_stop(self) -> bool:
         """Return whether to stop before the last epoch."""
         return False
 
@@ -139,18 +139,18 @@ class Trainer:
             return
         self.context.checkpoint.restore(self)
         with self.stepping():
-            self._take_epochs()
+            self._run_epochs()
 
-    def _take_epochs(self) -> None:
+    def _run_epochs(self) -> None:
         checkpoint = self.context.checkpoint
-        while self.sums.epoch <= self.epochs and not self.is_over():
+        while self.sums.epoch <= self.epochs and not self.should_stop():
             for chosen in self._batches_left():
                 if self.context.stop_requested():
                     checkpoint.save(self.state())
                     break
                 self.take_step(chosen)
                 self.context.on_progress(self.progress())
-                checkpoint.offer(self.state)
+                checkpoint.save_if_due(self.state)
             if self.sums.batches:
                 loss = self.sums.loss / self.sums.count
                 if loss > _DIVERGED_LOSS * self.model.network.loss.decisions and not self.context.interrupted:
@@ -159,11 +159,11 @@ class Trainer:
             if self.context.interrupted:
                 return
             self.sums = Sums(self.sums.epoch + 1)
-            checkpoint.offer(self.state, epoch_done=True)
+            checkpoint.save_if_due(self.state, epoch_done=True)
 
     def _batches_left(self) -> Iterator[NDArray[np.int64]]:
         rng = generator(self.context.seed, self.order, self.sums.epoch)
-        return random_order(len(self.train), self.settings.batch, rng, self.sums.batches)
+        return shuffled_batches(len(self.train), self.settings.batch, rng, self.sums.batches)
 
     @contextmanager
     def stepping(self) -> Iterator[None]:
@@ -241,7 +241,7 @@ class Trainer:
 
     def restore(self, arrays: dict[str, NDArray], records: dict[str, Any]) -> None:
         """Restore a state that was stored in a checkpoint. Raises CorruptError if the state does not match."""
-        put_back(self.parts(), arrays)
+        restore_state(self.parts(), arrays)
         if not (1 <= self.sums.epoch <= self.epochs + 1 and 0 <= self.sums.batches <= self.per_epoch):
             raise CorruptError(f"it records an invalid position: epoch {self.sums.epoch}, batch {self.sums.batches}")
         for name in self.RECORDS:

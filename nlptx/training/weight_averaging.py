@@ -34,7 +34,7 @@ class WeightAverage:
         self.decay = decay
         self.averages = [shared_copy(weight) for weight in weights] if decay else []
         self.steps = 0
-        self.taken = 0
+        self.taken = 0  # value of ``steps`` at the last update
 
     def step(self) -> None:
         """Update the average after a step.

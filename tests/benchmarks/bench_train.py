@@ -128,7 +128,7 @@ def our_epoch(
     from nlptx.io.ragged_array import RaggedArray
     from nlptx.runtime.workers import Workers
     from nlptx.text.vocabulary import Vocabulary
-    from nlptx.training.batching import random_order
+    from nlptx.training.batching import shuffled_batches
     from nlptx.training.checkpoint import Checkpoint
     from nlptx.training.context import TrainingContext
     from nlptx.training.dataset import Examples
@@ -148,7 +148,7 @@ def our_epoch(
     stack.enter_context(training.stepping())
 
     def epoch() -> None:
-        for chosen in random_order(len(texts), BATCH, rng):
+        for chosen in shuffled_batches(len(texts), BATCH, rng):
             training.take_step(chosen)
 
     return epoch

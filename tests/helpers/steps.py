@@ -7,7 +7,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import split
 from nlptx.training.encoding import encode
 from nlptx.training.initialization import initial_model
-from nlptx.training.label_set_settings import fitting_loss
+from nlptx.training.label_set_settings import resolve_loss
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.ngram_features import add_ngram_features
 
@@ -18,7 +18,7 @@ def make_context(seed=1, jobs=1, on_progress=lambda progress: None, stop=lambda:
 
 def untrained(texts, labels, embeddings, settings=None, unlabelled=(), jobs=1):
     """Return the initial model of :func:`nlptx.fit`, before training, and the data to train it on."""
-    settings, context = fitting_loss(settings or TrainSettings(), None, None), make_context(jobs=jobs)
+    settings, context = resolve_loss(settings or TrainSettings(), None, None), make_context(jobs=jobs)
     encoded = encode(LabelledTexts.of(texts, labels, None, unlabelled), embeddings, settings, context)
     data, ngram_features = add_ngram_features(split(encoded, settings, context), encoded, settings, context)
     start = (encoded.vocabulary, encoded.vectors, encoded.labels, encoded.values, encoded.priors)

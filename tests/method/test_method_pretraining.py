@@ -14,7 +14,7 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training import pretraining
 from nlptx.training.initialization import initial_model
-from nlptx.training.pretraining import NextWord
+from nlptx.training.pretraining import LanguageModel
 from nlptx.training.progress import EpochProgress
 
 
@@ -79,7 +79,7 @@ def next_word():
     settings = TrainSettings(attention_window=4, width=0, blocks=2, norm="post", ngrams=0, loss="cross-entropy")
     table = np.random.default_rng(1).normal(size=(9, 8))
     model = initial_model(None, table, ["a", "b"], None, np.ones(2) / 2, settings, 1)
-    task = NextWord(model.network.encoder, 8, 9, np.random.default_rng(2))
+    task = LanguageModel(model.network.encoder, 8, 9, np.random.default_rng(2))
     flat = flatten(task, np.float64)
     flat += np.random.default_rng(3).normal(0, 0.3, flat.shape)
     ids = np.random.default_rng(4).integers(9, size=12).astype(np.int32)

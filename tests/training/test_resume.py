@@ -73,7 +73,7 @@ def test_stopping_at_any_step_and_resuming_yields_the_same_bytes(tmp_path):
     for step in (0, 4, 8, 9, 18, 23, STEPS - 1):  # including the first and the last step of an epoch
         stopped, checkpoint = fit(tmp_path, StopAt(step), resume=False)
         assert stopped.history["interrupted"]
-        assert checkpoint.is_there
+        assert checkpoint.can_resume
         model, _ = fit(tmp_path)
         assert same(model, SETTINGS, tmp_path), step
 
@@ -199,7 +199,7 @@ def test_a_checkpoint_that_cannot_be_written_causes_a_note_and_training_continue
     notes = []
     model, checkpoint = fit(tmp_path, notes=notes, resume=False)
     assert same(model, SETTINGS, tmp_path)
-    assert not checkpoint.is_there
+    assert not checkpoint.can_resume
     assert len([note for note in notes if "the disk is full" in note]) == 1
 
 
