@@ -37,7 +37,7 @@ def print_training_plan(
 
     Args:
         training_data: the training data that was read.
-        embeddings: word vectors, or settings for making them, as for :func:`nlptx.fit`.
+        embeddings: word vectors, or an object that makes them, as for :func:`nlptx.fit`.
         start: existing model from which training starts, or None.
         settings: training settings.
         seed: training seed.

@@ -17,7 +17,7 @@ from nlptx.settings import CountSettings, PcaSettings, Settings
 if TYPE_CHECKING:
     from nlptx.cooccurrence.stored_matrix import StoredCooccurrence
     from nlptx.embeddings.embeddings import Embeddings
-    from nlptx.training.own_embeddings import OwnEmbeddings
+    from nlptx.training.embedding_builder import EmbeddingBuilder
 
 # Options of ``cooccur`` and ``pca``, besides their settings, that ``train`` uses when it makes word vectors itself.
 _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
@@ -48,16 +48,17 @@ class EarlierStages:
         for stage, used in _USED.items():
             note_ignored(context, reporter, stage, {*used, *(item.name for item in fields(SECTIONS[stage]))})
 
-    def embeddings(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> OwnEmbeddings:
-        """Return the settings for making word vectors. If word vectors will be made, print a note.
+    def builder(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> EmbeddingBuilder:
+        """Return an object that makes word vectors with the settings of both stages. Print a note that it will do so.
 
         Args:
-            epochs: number of training epochs; if it is 0, there is no network, and no word vectors are made.
+            epochs: number of training epochs; if it is 0, there is no network, so no word vectors are made, and no note
+                is printed.
             more_texts: texts to count in addition to the training texts.
             record: information about the corpus, to be stored with the word vectors.
         """
+        from nlptx.training.embedding_builder import EmbeddingBuilder
         from nlptx.training.encoding import WORD_MEMORY
-        from nlptx.training.own_embeddings import OwnEmbeddings
 
         cooccur = CountSettings(**_values(CountSettings, self._cooccur))
         pca = PcaSettings(**_values(PcaSettings, self._pca))
@@ -76,7 +77,7 @@ class EarlierStages:
         )
         word_memory = WORD_MEMORY if sources["memory"] is ParameterSource.DEFAULT else None
         seed_given = self._pca.get_parameter_source("seed") is not ParameterSource.DEFAULT
-        return OwnEmbeddings(
+        return EmbeddingBuilder(
             cooccur,
             pca,
             self._pca.params["seed"] if seed_given else None,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nlptx.corpus.document import Document
     from nlptx.embeddings.embeddings import Embeddings
     from nlptx.experiments.experiment import Experiment, Recipe
-    from nlptx.training.own_embeddings import OwnEmbeddings
+    from nlptx.training.embedding_builder import EmbeddingBuilder
 
 Function = Callable[..., Any]
 
@@ -140,11 +140,11 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
             on_note=common.reporter.note,
             keep_documents=True,
         )
-    vector_source: Embeddings | OwnEmbeddings | None = vectors
+    vector_source: Embeddings | EmbeddingBuilder | None = vectors
     if earlier_stages:
         # The sizes of the counts and vectors differ little between folds, so they are not printed.
-        vector_settings = earlier_stages.embeddings(options.settings.epochs, training_data.left_out, {})
-        vector_source = replace(vector_settings, on_result=lambda result: None)
+        builder = earlier_stages.builder(options.settings.epochs, training_data.left_out, {})
+        vector_source = replace(builder, on_result=lambda result: None)
     used_rows = [row for row, document in enumerate(training_data.documents) if document.weight]
     if not used_rows:
         raise DataError("there are no training texts", where=options.data[0])

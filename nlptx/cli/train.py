@@ -176,7 +176,7 @@ def train(
                     budget=budget,
                 )
             vector_source = (
-                earlier_stages.embeddings(settings.epochs, training_data.left_out, training_data.corpus)
+                earlier_stages.builder(settings.epochs, training_data.left_out, training_data.corpus)
                 if earlier_stages
                 else vectors
             )
@@ -185,9 +185,9 @@ def train(
 
                 print_training_plan(training_data, vector_source, model_before, settings, seed, memory, cluster, common)
                 return
-            here = nullcontext(Workers(common.jobs, processes=True))
-            chosen = here if cluster.address is None else cluster.workers(output, [], common)
-            with chosen as workers, common.reporter.meter("training") as meter:
+            local = nullcontext(Workers(common.jobs, processes=True))
+            pool = local if cluster.address is None else cluster.workers(output, [], common)
+            with pool as workers, common.reporter.meter("training") as meter:
                 model = fit(
                     training_data.texts,
                     training_data.labels,

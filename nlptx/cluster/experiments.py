@@ -16,8 +16,8 @@ from nlptx.experiments.fold import run_fold
 from nlptx.experiments.halving import RunSteps
 from nlptx.experiments.step import Step, run_step
 from nlptx.runtime.workers import Workers
+from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.feature_cache import FeatureCache
-from nlptx.training.own_embeddings import OwnEmbeddings
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def steps_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, se
 
 def _portable(recipe: Recipe) -> Recipe:
     """Return a recipe that can be pickled and used on other machines."""
-    if not isinstance(recipe.vectors, OwnEmbeddings):
+    if not isinstance(recipe.vectors, EmbeddingBuilder):
         return recipe
     return replace(recipe, vectors=replace(recipe.vectors, on_result=_ignore, tmp_dir=None))
 

@@ -21,8 +21,8 @@ from nlptx.estimator.parameters import Parameters, to_plain
 from nlptx.estimator.several_labels import SMALLEST, SMALLEST_VALUE, decision_values, in_order
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
+from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.fit import fit
-from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.sample_weights import list_weights
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class TextClassifier(MetadataRequests, Parameters):
             return {"embeddings": self.embeddings, "cooccur": self.cooccur, "pca": self.pca}
         cooccur = CountSettings() if self.cooccur is None else self.cooccur
         pca = PcaSettings() if self.pca is None else self.pca
-        return {"embeddings": OwnEmbeddings(cooccur, pca, more_texts=given.left_out, record=given.corpus)}
+        return {"embeddings": EmbeddingBuilder(cooccur, pca, more_texts=given.left_out, record=given.corpus)}
 
     def predict(self, X: Iterable[str]) -> NDArray | list[list[str]]:
         """Return the predicted label of each text, as an array (texts,) with the dtype of ``classes_``.

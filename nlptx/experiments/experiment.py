@@ -19,9 +19,9 @@ from nlptx.sampling.copies import first_copies
 from nlptx.sampling.splits import stratified_split
 from nlptx.sampling.stratified_folds import grouped_folds, sample_groups, stratified_folds
 from nlptx.settings import TrainSettings
+from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.fingerprint import Fingerprint, digest_artifact, digest_rows
 from nlptx.training.labels import check_usable, order_labels
-from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.targets import strata
 
 
@@ -31,20 +31,20 @@ class Recipe:
 
     Args:
         train: training settings.
-        vectors: word vectors, or settings for making them from the training texts of each fold and the unlabelled
+        vectors: word vectors, or an object that makes them from the training texts of each fold and the unlabelled
             texts; None if ``start`` is given.
         start: existing model from which training starts, or None.
     """
 
     train: TrainSettings = TrainSettings()
-    vectors: Embeddings | OwnEmbeddings | None = OwnEmbeddings()
+    vectors: Embeddings | EmbeddingBuilder | None = EmbeddingBuilder()
     start: Model | None = None
 
     def fingerprint(self) -> Fingerprint:
         """Return the fingerprint of the recipe. It includes neither the seed nor the texts."""
         settings = self.train.to_dict()
         digests = {"embeddings": "", "model to start from": ""}
-        if isinstance(self.vectors, OwnEmbeddings):
+        if isinstance(self.vectors, EmbeddingBuilder):
             stages = {"cooccur": self.vectors.cooccur, "pca": self.vectors.pca}
             settings |= {
                 f"{stage}.{name}": value for stage, of in stages.items() for name, value in of.to_dict().items()

@@ -17,8 +17,8 @@ from nlptx.ngrams.cross_fit import MANY_TEXTS
 from nlptx.ngrams.lsa import TEXTS_PER_COMPONENT
 from nlptx.settings import CountSettings
 from nlptx.text.tokenizer import Tokenizer
+from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
-from nlptx.training.own_embeddings import OwnEmbeddings
 
 # Name of a setting, as stage.setting -> function of its value. Values for which the function returns the same are
 # equivalent in all folds.
@@ -36,7 +36,7 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
     texts = len(experiment.texts) + len(experiment.unlabelled)
     max_components = 0 if len(experiment.label_names) > MAX_LABELS else texts // TEXTS_PER_COMPONENT
     effects: Effects = {"train.lsa_components": lambda value: min(value, max_components)}
-    if isinstance(vectors, OwnEmbeddings):
+    if isinstance(vectors, EmbeddingBuilder):
         tokenizer = Tokenizer(vectors.cooccur.tokenizer, vectors.cooccur.lowercase)
         counted = (experiment.texts, experiment.unlabelled, vectors.more_texts)
         effects["pca.components"] = partial(_components, counted, tokenizer, vectors.cooccur)
@@ -69,6 +69,6 @@ def _components(parts: Iterable[Iterable[str]], tokenizer: Tokenizer, settings: 
             frequent += counts[word] == settings.min_count
         if frequent >= components:
             break
-    # With fewer than two frequent words, all words are counted (see OwnEmbeddings).
+    # With fewer than two frequent words, all words are counted (see EmbeddingBuilder).
     words = frequent if frequent >= 2 else len(counts)
     return min(components, words, settings.max_words)

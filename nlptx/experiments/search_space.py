@@ -13,7 +13,7 @@ from nlptx.experiments.experiment import Recipe
 from nlptx.experiments.same_effect import Effects
 from nlptx.settings import NetworkSettings, Settings
 from nlptx.settings.without_network import UNUSED
-from nlptx.training.own_embeddings import OwnEmbeddings
+from nlptx.training.embedding_builder import EmbeddingBuilder
 
 # Settings, as stage.setting -> values to try. Settings in one tuple change together, because some of their combinations
 # are useful and others are not. For example, whitening (weight 0) works best with standardised rows.
@@ -83,7 +83,7 @@ class SearchSpace(NamedTuple):
             effects: functions that give the same result for values of a setting with the same effect; none by default.
         """
         excluded = set(fixed)
-        if not isinstance(recipe.vectors, OwnEmbeddings) or not recipe.train.epochs:
+        if not isinstance(recipe.vectors, EmbeddingBuilder) or not recipe.train.epochs:
             excluded |= {name for names in _CHOICES for name in names if not name.startswith("train.")}
         elif recipe.vectors.pca.transform != "ppmi":
             excluded.add("pca.smoothing")
@@ -197,7 +197,7 @@ class AdditiveModel:
 def values_of(recipe: Recipe) -> Values:
     """Return all settings of a recipe, as ``stage.setting`` -> value."""
     stages: dict[str, Settings] = {"train": recipe.train}
-    if isinstance(recipe.vectors, OwnEmbeddings):
+    if isinstance(recipe.vectors, EmbeddingBuilder):
         stages = {"cooccur": recipe.vectors.cooccur, "pca": recipe.vectors.pca, **stages}
     return {f"{stage}.{name}": value for stage, of in stages.items() for name, value in of.to_dict().items()}
 
@@ -213,7 +213,7 @@ def with_values(recipe: Recipe, values: Values) -> Recipe:
         stage, _, setting = name.partition(".")
         stages[stage][setting] = value
     vectors = recipe.vectors
-    if isinstance(vectors, OwnEmbeddings):
+    if isinstance(vectors, EmbeddingBuilder):
         cooccur, pca = replace(vectors.cooccur, **stages["cooccur"]), replace(vectors.pca, **stages["pca"])
         vectors = replace(vectors, cooccur=cooccur, pca=pca)
     return replace(recipe, train=replace(recipe.train, **stages["train"]), vectors=vectors)

@@ -25,6 +25,7 @@ from nlptx.training.checkpoint import Checkpoint
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, split
 from nlptx.training.distillation import distill
+from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.encoding import WORD_MEMORY, encode
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.fingerprint import Fingerprint
@@ -35,7 +36,6 @@ from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import check_at_least_two
 from nlptx.training.linear_combination import combine_linear_models, start_from_linear_models
 from nlptx.training.ngram_features import add_ngram_features, check_lexicon_use
-from nlptx.training.own_embeddings import OwnEmbeddings
 from nlptx.training.pretraining import pretrain
 from nlptx.training.progress import Progress
 from nlptx.training.regions import add_regions, without_new_regions
@@ -49,7 +49,7 @@ from nlptx.training.without_epochs import history_without_epochs
 def fit(
     texts: Iterable[str],
     labels: Iterable[Label] | Iterable[LabelSet],
-    embeddings: Embeddings | OwnEmbeddings | None = None,
+    embeddings: Embeddings | EmbeddingBuilder | None = None,
     settings: TrainSettings | None = None,
     *,
     start: Model | None = None,
@@ -146,8 +146,8 @@ def fit(
         if start is not None:
             settings, given = settings_from(start, settings), given.without_unlabelled(on_note)
             start, settings = without_new_regions(start, settings, on_note)
-        if isinstance(vectors, OwnEmbeddings):
-            vectors, settings = vectors.make(given, settings, seed, workers, on_progress, on_note)
+        if isinstance(vectors, EmbeddingBuilder):
+            vectors, settings = vectors.build(given, settings, seed, workers, on_progress, on_note)
         has = {"has_unlabelled": bool(given.unlabelled), "has_valid": given.valid is not None}
         for note in unused_notes(settings, from_model=start is not None, **has):
             on_note(note)
@@ -201,14 +201,14 @@ def fit(
 
 
 def _resolve_vectors(
-    embeddings: Embeddings | OwnEmbeddings | None,
+    embeddings: Embeddings | EmbeddingBuilder | None,
     start: Model | None,
     cooccur: CountSettings | None,
     pca: PcaSettings | None,
     memory: int,
     tmp_dir: FilePath | None,
-) -> Embeddings | OwnEmbeddings:
-    """Check that the arguments do not contradict each other. Return the word vectors, or settings for making them."""
+) -> Embeddings | EmbeddingBuilder:
+    """Check that the arguments do not contradict each other. Return the word vectors, or a builder for them."""
     if start is not None:
         check_type(start, Model, "start")
         if embeddings is not None:
@@ -216,11 +216,11 @@ def _resolve_vectors(
         embeddings = start.embeddings()
     if embeddings is None:
         settings = cooccur or CountSettings(), pca or PcaSettings()
-        return OwnEmbeddings(*settings, memory=memory, tmp_dir=tmp_dir, word_memory=WORD_MEMORY)
+        return EmbeddingBuilder(*settings, memory=memory, tmp_dir=tmp_dir, word_memory=WORD_MEMORY)
     if cooccur is not None or pca is not None:
         given = "`embeddings` are" if start is None else "`start` is"
         raise SettingsError(f"`cooccur` and `pca` are settings for making word vectors, but {given} given")
-    if not isinstance(embeddings, OwnEmbeddings):
+    if not isinstance(embeddings, EmbeddingBuilder):
         check_type(embeddings, Embeddings, "embeddings")
         if start is None:
             embeddings.check_has_vectors()

@@ -15,11 +15,11 @@ from nlptx.experiments.crossvalidation import cross_validate
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.runtime.workers import Workers
-from nlptx.training.own_embeddings import OwnEmbeddings
+from nlptx.training.embedding_builder import EmbeddingBuilder
 
 RECIPE = Recipe(
     TrainSettings(epochs=2, lr=0.01, warmup=0, heads=2, width=8, lsa_components=4),
-    OwnEmbeddings(pca=PcaSettings(components=6)),
+    EmbeddingBuilder(pca=PcaSettings(components=6)),
 )
 
 
@@ -95,7 +95,7 @@ def test_finished_folds_are_not_computed_again(tmp_path, monkeypatch, result):
         (experiment(shuffle=True), RECIPE, "`shuffle` was False and is now True"),
         (experiment(groups=["a"] * 59 + ["b"]), RECIPE, "the group column differs"),
         (experiment(), replace(RECIPE, train=replace(RECIPE.train, epochs=1)), "`epochs` was 2 and is now 1"),
-        (experiment(), replace(RECIPE, vectors=OwnEmbeddings()), "`pca.components` was 6 and is now 128"),
+        (experiment(), replace(RECIPE, vectors=EmbeddingBuilder()), "`pca.components` was 6 and is now 128"),
     ],
 )
 def test_a_journal_of_another_experiment_is_refused(tmp_path, texts, recipe, says):

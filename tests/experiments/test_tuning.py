@@ -19,7 +19,7 @@ from nlptx.experiments.search_space import AdditiveModel, SearchSpace, name_of, 
 from nlptx.experiments.settings_file import non_default, write_settings
 from nlptx.experiments.tuning import tune
 from nlptx.runtime.workers import Workers
-from nlptx.training.own_embeddings import OwnEmbeddings
+from nlptx.training.embedding_builder import EmbeddingBuilder
 
 FOLDS = 4
 ROWS = make_rows(("neg", "pos"), 40, seed=1)
@@ -200,7 +200,7 @@ def test_the_space_leaves_out_what_has_no_effect():
     found = {name for names in SearchSpace.of(given, ["train.epochs"]).groups for name in names}
     assert groups - found >= {"cooccur.window", "pca.components", "train.epochs"}
     assert "train.lr" in found
-    log = Recipe(vectors=OwnEmbeddings(pca=PcaSettings(transform="log")))
+    log = Recipe(vectors=EmbeddingBuilder(pca=PcaSettings(transform="log")))
     assert groups - {name for names in SearchSpace.of(log).groups for name in names} == {"pca.smoothing"}
     alone = {name for names in SearchSpace.of(Recipe(TrainSettings(epochs=0))).groups for name in names}
     assert alone == {"train.ngram_min_texts", "train.lsa_components", "train.valid_share"}
@@ -231,7 +231,7 @@ def test_every_value_is_valid():
 def test_the_settings_file_can_be_read(tmp_path):
     recipe = Recipe(
         TrainSettings(epochs=4, lr=5e-4, norm_gain=False, pool="max"),
-        OwnEmbeddings(CountSettings(window=5), PcaSettings(standardize=True)),
+        EmbeddingBuilder(CountSettings(window=5), PcaSettings(standardize=True)),
     )
     path = tmp_path / "tuned.toml"
     write_settings(path, non_default(values_of(recipe)), ["one", "two"])
@@ -298,7 +298,7 @@ def test_changes_that_often_help_are_tried_first(world):
 @pytest.mark.parametrize("min_texts", [0, 1])
 @pytest.mark.parametrize("transform", ["ppmi", "log"])
 def test_changes_without_effect_are_not_tried(world, min_texts, transform):
-    vectors = OwnEmbeddings(pca=PcaSettings(transform=transform))
+    vectors = EmbeddingBuilder(pca=PcaSettings(transform=transform))
     trials = search(world, recipe=Recipe(TrainSettings(ngram_min_texts=min_texts), vectors), rounds=12).trials
     assert len({name_of(trial.values) for trial in trials}) == len(trials)
     found = {name: {trial.values[name] for trial in trials} for name in trials[0].values}
@@ -332,7 +332,7 @@ def test_values_with_the_same_effect():
     # Because no word occurs five times, all words are counted.
     rare = Experiment([" ".join(words), " ".join(words).replace("word", "other")], ["x", "y"], folds=2)
     assert same(rare)["pca.components"] == {128: 128, 64: 64, 256: 256}
-    limited = Recipe(vectors=OwnEmbeddings(CountSettings(max_words=60)))
+    limited = Recipe(vectors=EmbeddingBuilder(CountSettings(max_words=60)))
     assert same(rare, limited)["pca.components"] == {128: 128, 64: 128, 256: 128}
     assert same(rare, Recipe(vectors=None)) == {}
 

@@ -29,8 +29,8 @@ from nlptx.training.progress import Progress
 
 
 @dataclass(frozen=True)
-class OwnEmbeddings:
-    """Settings for making word vectors from the training texts and the texts without labels.
+class EmbeddingBuilder:
+    """Makes word vectors from the training texts and the texts without labels.
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
     adjusted: there are at most as many components as words. If ``min_count`` has its default, and no two words that
@@ -63,7 +63,7 @@ class OwnEmbeddings:
         check_type(self.cooccur, CountSettings, "cooccur")
         check_type(self.pca, PcaSettings, "pca")
 
-    def make(
+    def build(
         self,
         given: LabelledTexts,
         settings: TrainSettings,
