@@ -19,7 +19,7 @@ from nlptx.cli.outputs import open_output
 from nlptx.cli.prediction_writer import OUTPUT_FORMATS, PredictionWriter, WriterOptions, different_columns_error
 from nlptx.cli.scoring_run import ScoredTexts, score_corpus
 from nlptx.cli.stage_run import peak_memory
-from nlptx.cluster.scoring import load_once
+from nlptx.cluster.scoring import load_cached
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.partition import Partition
@@ -58,7 +58,7 @@ class ScoreJob:
 
 
 @dataclass(frozen=True)
-class ScorePartition:
+class PartitionTask:
     """The task of scoring one partition; ``number`` is its position among all partitions."""
 
     number: int
@@ -113,7 +113,7 @@ def score_on_cluster(
         terminal = output == STDOUT and sys.stdout.isatty()
         path = None if model is None else os.path.abspath(model)
         job = ScoreJob(path, reading, writing, output_format, terminal, folder)
-        tasks = (ScorePartition(number, partition) for number, partition in enumerate(partitions))
+        tasks = (PartitionTask(number, partition) for number, partition in enumerate(partitions))
         paths = dict.fromkeys([*(partition.path for partition in partitions), *([path] if path else []), folder])
         with (
             open_output(output) as file,
@@ -134,14 +134,14 @@ def score_on_cluster(
     return result
 
 
-def score_partition(job: ScoreJob, task: ScorePartition) -> ScoredPartition:
+def score_partition(job: ScoreJob, task: PartitionTask) -> ScoredPartition:
     """Score a partition, and write the output rows to a file."""
     notes: list[str] = []
     corpus = Corpus([task.partition], job.reading, notes.append)
     path = os.path.join(job.folder, f"scores-{task.number:06}")
     with atomic_output(path, durable=False) as file, Workers(1) as workers:
         rows = PredictionWriter(
-            file, job.output_format, load_once(job.model), job.writing, live=False, terminal=job.terminal
+            file, job.output_format, load_cached(job.model), job.writing, live=False, terminal=job.terminal
         )
         with task.partition.errors_located():
             texts = score_corpus(corpus, rows.model, rows, workers)

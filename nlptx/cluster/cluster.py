@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from nlptx.cluster.connection import LOCAL, check_address, connected, loss_reported, lost
-from nlptx.cluster.worker import Requirements, UnsuitableWorkerError, blas, facts, run
+from nlptx.cluster.connection import LOCAL, check_address, connected, lost_connection, reporting_lost_connection
+from nlptx.cluster.worker import Requirements, UnsuitableWorkerError, blas, inspect_worker, run
 from nlptx.errors import NlptxError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Cluster:
         """Wait for the first worker, then check all connected workers."""
         with suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_TIMEOUT)
-        found = self._facts()
+        found = self._inspect_workers()
         if not found:
             raise NlptxError(
                 f"the scheduler at {self.address} has no workers",
@@ -110,10 +110,10 @@ class Cluster:
                 f" from those of a single machine: {'; '.join(sorted(kinds))}"
             )
 
-    def _facts(self) -> dict[str, tuple[UnsuitableWorkerError | None, str]]:
+    def _inspect_workers(self) -> dict[str, tuple[UnsuitableWorkerError | None, str]]:
         """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS library."""
-        with loss_reported(self.address):
-            answers = self._client.run(facts, self._requirements, on_error="return")
+        with reporting_lost_connection(self.address):
+            answers = self._client.run(inspect_worker, self._requirements, on_error="return")
         # If a worker ends before it answers, its answer is a connection error (an OSError), which is skipped.
         return {
             worker: (_cannot_run(worker, answer), "") if isinstance(answer, Exception) else answer
@@ -164,7 +164,7 @@ class Cluster:
         return self._per_worker * max(1, sum(self._threads.values()))
 
     def _count_threads(self) -> None:
-        with loss_reported(self.address):
+        with reporting_lost_connection(self.address):
             self._threads = {
                 worker: count for worker, count in self._client.nthreads().items() if worker not in self._unsuitable
             }
@@ -174,7 +174,7 @@ class Cluster:
         # With ``workers=None``, workers that join later can also take the task.
         allowed = list(self._threads) if self._unsuitable else None
         key = f"{getattr(work, '__name__', 'task')}-{next(_NUMBERS)}-{os.urandom(8).hex()}"
-        with loss_reported(self.address):
+        with reporting_lost_connection(self.address):
             future: Future = self._client.submit(
                 run, self._requirements, work, item, key=key, pure=False, workers=allowed
             )
@@ -187,12 +187,12 @@ class Cluster:
         while True:
             self._check_stop()
             try:
-                with loss_reported(self.address):
+                with reporting_lost_connection(self.address):
                     result: R = future.result(timeout=_CHECK_INTERVAL)
                 return result
             except TimeoutError:
                 if self._client.status != "running":
-                    raise lost(self.address) from None
+                    raise lost_connection(self.address) from None
                 error = future.exception() if future.status == "error" else None  # type: ignore[no-untyped-call]
                 if isinstance(error, TimeoutError):
                     raise  # the task raised this error, for example because a network file system did not answer
@@ -219,7 +219,7 @@ class Cluster:
                 ) from None
 
     def _refuse(self, error: UnsuitableWorkerError) -> None:
-        unsuitable = {worker for worker, (reason, _) in self._facts().items() if reason is not None}
+        unsuitable = {worker for worker, (reason, _) in self._inspect_workers().items() if reason is not None}
         if not unsuitable - self._unsuitable:
             return
         self._unsuitable |= unsuitable

@@ -86,7 +86,7 @@ def check_address(address: str) -> None:
 
 
 @contextmanager
-def loss_reported(address: str) -> Iterator[None]:
+def reporting_lost_connection(address: str) -> Iterator[None]:
     """If the connection is lost in the ``with`` block, convert the resulting errors to an NlptxError."""
     from concurrent.futures import CancelledError
 
@@ -98,7 +98,7 @@ def loss_reported(address: str) -> Iterator[None]:
         # The communication errors of dask.distributed are subclasses of OSError, but tasks may raise an OSError too.
         if isinstance(error, OSError) and not type(error).__module__.startswith("distributed"):
             raise
-        raise lost(address) from None
+        raise lost_connection(address) from None
 
 
 def _silence_logs() -> None:
@@ -108,7 +108,7 @@ def _silence_logs() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def lost(address: str) -> NlptxError:
+def lost_connection(address: str) -> NlptxError:
     """Return the error for a lost connection."""
     return NlptxError(
         f"the connection to the scheduler at {address} is lost; nothing was written", hint="Run the command again."

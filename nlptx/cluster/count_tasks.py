@@ -77,7 +77,7 @@ class CountJob:
 
 
 @dataclass(frozen=True)
-class Encode:
+class EncodeTask:
     """The task of encoding a partition as word ids. Task -1 only reads the whole corpus, to compute its digest."""
 
     number: int
@@ -88,8 +88,14 @@ class Encode:
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """The result of :class:`Encode`: number of documents, SHA-256 digest of their text, and notes about the input."""
+class EncodeResult:
+    """The result of :class:`EncodeTask`.
+
+    Args:
+        documents: number of documents.
+        sha256: digest of their text.
+        notes: notes about the input.
+    """
 
     documents: int
     sha256: str
@@ -97,7 +103,7 @@ class Encoded:
 
 
 @dataclass(frozen=True)
-class Sum:
+class SumTask:
     """The task of adding up several partial sums of one block of rows.
 
     The partial sums of level 0 are the counts of the partitions. A partial sum of any other level is the total of a few
@@ -134,14 +140,14 @@ def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
     return [slice(first, after) for first, after in pairwise(sorted({0, *cuts, len(total)}))]
 
 
-def encode_partition(job: CountJob, task: Encode) -> Encoded:
+def encode_partition(job: CountJob, task: EncodeTask) -> EncodeResult:
     """Encode a partition as word ids, and count its words by range. Task -1 only reads the whole corpus."""
     notes: list[str] = []
     corpus = Corpus(task.inputs, job.reading, notes.append)
     if task.number < 0:
         for _ in corpus.blocks():
             pass
-        return Encoded(corpus.documents, corpus.sha256)
+        return EncodeResult(corpus.documents, corpus.sha256)
     with task.inputs[0].errors_located(), MemoryBudget(job.memory) as budget, Workers(1) as workers:
         stream = read_stream(corpus.blocks(), job.settings, budget, workers)
         check_complete(stream)
@@ -153,7 +159,7 @@ def encode_partition(job: CountJob, task: Encode) -> Encoded:
         ranges[crc32(word) % job.ranges].append((word, count))
     for number, counts in enumerate(ranges):
         write_words(job.path("words", number, task.number), counts)
-    return Encoded(corpus.documents, corpus.sha256, notes)
+    return EncodeResult(corpus.documents, corpus.sha256, notes)
 
 
 def sum_words(job: CountJob, number: int) -> tuple[int, int]:
@@ -171,7 +177,7 @@ def sum_words(job: CountJob, number: int) -> tuple[int, int]:
     return sum(counts.values()), len(counts)
 
 
-def count_partition(job: CountJob, task: Encode) -> None:
+def count_partition(job: CountJob, task: EncodeTask) -> None:
     """Count the word pairs in a partition, and write their counts in blocks of rows."""
     path = job.path("tokens", task.number)
     vocabulary = job.vocabulary().vocabulary
@@ -191,7 +197,7 @@ def count_partition(job: CountJob, task: Encode) -> None:
             write_rows(job.path("pairs", 0, number, task.number), rows)
 
 
-def sum_rows(job: CountJob, task: Sum) -> None:
+def sum_rows(job: CountJob, task: SumTask) -> None:
     """Add up several partial sums of a block of rows, and write the result."""
     words = len(job.vocabulary().vocabulary)
     paths = [job.path("pairs", task.level, task.block, number) for number in range(task.first, task.after)]

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 from nlptx.artifacts.container import write
 from nlptx.cluster.count_tasks import (
     CountJob,
-    Encode,
-    Sum,
+    EncodeTask,
+    SumTask,
     count_partition,
     encode_partition,
     row_blocks,
@@ -84,8 +84,8 @@ def count_partitions(
 
     # To compute the digest, a single task must read the whole corpus in order. This task takes longest, so it starts
     # first.
-    whole = tuple(Partition(part.name, part.path) for part in partitions if part.start == 0)
-    encode = [Encode(-1, whole), *(Encode(number, (part,)) for number, part in enumerate(partitions))]
+    whole_corpus = tuple(Partition(part.name, part.path) for part in partitions if part.start == 0)
+    encode = [EncodeTask(-1, whole_corpus), *(EncodeTask(number, (part,)) for number, part in enumerate(partitions))]
     corpus, *encoded = run("encoding", encode_partition, encode)
     for note in dict.fromkeys(note for each in encoded for note in each.notes):
         on_note(note)
@@ -98,7 +98,7 @@ def count_partitions(
     while left > 1:
         starts = range(0, left, _FAN_IN)
         tasks = [
-            Sum(block, level, first, min(first + _FAN_IN, left), number)
+            SumTask(block, level, first, min(first + _FAN_IN, left), number)
             for number, first in enumerate(starts)
             for block in range(blocks)
         ]

@@ -21,7 +21,7 @@ from nlptx.training.feature_cache import FeatureCache
 
 
 @dataclass(frozen=True)
-class Fold:
+class FoldTask:
     """The task of training a model on all folds except one, and testing it on that fold."""
 
     seed: int
@@ -42,7 +42,7 @@ def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) ->
     shared = experiment, _portable(recipe)
 
     def run_folds(tasks: Sequence[tuple[int, int]]) -> Generator[tuple[dict[str, Any], list[str]]]:
-        yield from workers.map_shared(_fold, shared, (Fold(*task) for task in tasks))
+        yield from workers.map_shared(_fold, shared, (FoldTask(*task) for task in tasks))
 
     return run_folds
 
@@ -77,7 +77,7 @@ def _ignore(result: StoredCooccurrence | Embeddings) -> None:
     """Ignore the counts and the word vectors of a fold."""
 
 
-def _fold(shared: tuple[Experiment, Recipe], task: Fold) -> tuple[dict[str, Any], list[str]]:
+def _fold(shared: tuple[Experiment, Recipe], task: FoldTask) -> tuple[dict[str, Any], list[str]]:
     notes: list[str] = []
     result = run_fold(*shared, task.seed, task.fold, Workers(1), on_note=notes.append)
     return result.to_record(), notes

@@ -53,7 +53,7 @@ class PcaJob:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowRange:
     """The matrix rows ``first`` to ``after`` (exclusive) that a task processes."""
 
     first: int
@@ -108,9 +108,9 @@ def fit_on(
 def _operator(
     workers: ClusterWorkers, job: PcaJob, counts: StoredCooccurrence, on_step: Callable[[str, int, int], None]
 ) -> RowOperator:
-    ranges = [Rows(rows.start, rows.stop) for rows in even_slices(counts.matrix)]
+    ranges = [RowRange(rows.start, rows.stop) for rows in even_slices(counts.matrix)]
 
-    def run(step: str, work: Callable[[S, Rows], R], shared: S) -> Iterator[R]:
+    def run(step: str, work: Callable[[S, RowRange], R], shared: S) -> Iterator[R]:
         on_step(step, 0, len(ranges))
         for done, result in enumerate(workers.map_shared(work, shared, ranges), start=1):
             yield result
@@ -127,13 +127,13 @@ def _operator(
     return RowOperator(counts.matrix.shape, job.dtype, squares, slices, workers, symmetric)
 
 
-def _totals(job: PcaJob, rows: Rows) -> NDArray:
+def _totals(job: PcaJob, rows: RowRange) -> NDArray:
     """Return the sum of each matrix row in a range, (rows,)."""
     with MemoryBudget(job.memory) as budget:
         return totals_of(StoredCooccurrence.open(job.counts, budget).matrix[rows.first : rows.after])
 
 
-def _transform(shared: tuple[PcaJob, NDArray | None], rows: Rows) -> tuple[Slice, float]:
+def _transform(shared: tuple[PcaJob, NDArray | None], rows: RowRange) -> tuple[Slice, float]:
     """Transform and scale a range of rows. Return a slice, whose data is in a file, and the sum of its squares."""
     job, totals = shared
     range_, settings = slice(rows.first, rows.after), job.settings

@@ -14,7 +14,7 @@ from nlptx.runtime.workers import SERIAL
 
 
 @dataclass(frozen=True)
-class ScoreTexts:
+class ScoreTask:
     """The task of scoring texts.
 
     Args:
@@ -50,10 +50,10 @@ def score_texts(
         OutputError: an intermediate result cannot be written.
     """
 
-    def tasks() -> Iterator[ScoreTexts]:
+    def tasks() -> Iterator[ScoreTask]:
         for first in range(0, len(texts), BATCH):
             part = list(texts[first : first + BATCH])
-            yield ScoreTexts(first, len(part), Stored.write(workers.folder, "texts", part))
+            yield ScoreTask(first, len(part), Stored.write(workers.folder, "texts", part))
 
     done = 0
     for scored in workers.map_shared(_score, model, tasks()):
@@ -63,11 +63,11 @@ def score_texts(
 
 
 @lru_cache(maxsize=1)
-def load_once(path: str | None) -> Model:
+def load_cached(path: str | None) -> Model:
     """Load a model, and keep it in memory for the next tasks of this process."""
     return Model.load(path)
 
 
-def _score(model: str | None, task: ScoreTexts) -> list[Scored]:
+def _score(model: str | None, task: ScoreTask) -> list[Scored]:
     pairs = ((None, text) for text in task.texts.read())
-    return [row for batch in score(load_once(model), pairs, SERIAL) for _, row in batch]
+    return [row for batch in score(load_cached(model), pairs, SERIAL) for _, row in batch]

@@ -46,7 +46,7 @@ class Stored(Generic[T]):
         Args:
             folder: folder that all workers can access.
             name: first part of the file name.
-            value: the object, which pickle must be able to write.
+            value: the object, which must be picklable.
 
         Raises:
             OutputError: the file cannot be written.
@@ -85,7 +85,7 @@ class Stored(Generic[T]):
             _checked.add(self)
         return cast(T, _unpickle(content))
 
-    def read_once(self) -> T:
+    def read_cached(self) -> T:
         """Return the object, and keep it in memory for the next tasks of this process."""
         return cast(T, _kept(self))
 

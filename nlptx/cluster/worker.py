@@ -25,7 +25,7 @@ class UnsuitableWorkerError(NlptxError):
 
 
 @dataclass(frozen=True)
-class SeenFile:
+class RequiredFile:
     """A file or folder to which every worker must have access.
 
     Args:
@@ -39,7 +39,7 @@ class SeenFile:
     head: str
 
     @classmethod
-    def at(cls, path: str) -> SeenFile:
+    def at(cls, path: str) -> RequiredFile:
         """Describe a file or folder. Raise OSError if the file or folder cannot be read."""
         path = os.path.abspath(path)
         if os.path.isdir(path):
@@ -59,12 +59,12 @@ class Requirements:
     """
 
     versions: tuple[tuple[str, str], ...]
-    files: tuple[SeenFile, ...]
+    files: tuple[RequiredFile, ...]
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> Requirements:
         """Return the requirements for work on the files and folders at the given paths."""
-        return cls(versions(), tuple(SeenFile.at(path) for path in paths))
+        return cls(versions(), tuple(RequiredFile.at(path) for path in paths))
 
     def check(self) -> None:
         """Raise UnsuitableWorkerError, which names this machine, if the machine does not meet the requirements."""
@@ -77,7 +77,7 @@ class Requirements:
                 )
         for file in self.files:
             try:
-                seen = SeenFile.at(file.path)
+                seen = RequiredFile.at(file.path)
             except OSError as error:
                 raise UnsuitableWorkerError(
                     f"the worker on {host} cannot read it: {(error.strerror or str(error)).lower()}",
@@ -145,7 +145,7 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
         return_freed_memory()
 
 
-def facts(requirements: Requirements) -> tuple[UnsuitableWorkerError | None, str]:
+def inspect_worker(requirements: Requirements) -> tuple[UnsuitableWorkerError | None, str]:
     """Return the reason why this worker is unsuitable (None if it is suitable), and its BLAS library."""
     try:
         _checked(requirements)

@@ -23,7 +23,7 @@ from nlptx.cluster import cluster as module
 from nlptx.cluster import connection
 from nlptx.cluster.cluster import Cluster
 from nlptx.cluster.connection import check_address
-from nlptx.cluster.worker import Requirements, SeenFile, versions
+from nlptx.cluster.worker import RequiredFile, Requirements, versions
 from nlptx.errors import DataError, NlptxError, SettingsError
 
 pytestmark = [
@@ -225,7 +225,7 @@ def not_installed(requirements):
 
 
 def test_workers_without_nlptx_are_refused(connect, monkeypatch):
-    monkeypatch.setattr(module, "facts", not_installed)
+    monkeypatch.setattr(module, "inspect_worker", not_installed)
     with pytest.raises(NlptxError, match="cannot run nlptx: No module named 'nlptx'"), connect():
         pass
 
@@ -258,7 +258,7 @@ def test_a_file_that_a_worker_does_not_see(connect, tmp_path):
 def test_a_worker_that_joins_late_is_checked(connect, scheduler, monkeypatch, tmp_path):
     """The check at the start is left out, because it cannot see a worker that does not exist yet."""
     monkeypatch.setattr(Cluster, "_check_workers", lambda cluster: None)
-    needed = Requirements(versions(), (SeenFile(str(tmp_path / "missing.txt"), 1, ""),))
+    needed = Requirements(versions(), (RequiredFile(str(tmp_path / "missing.txt"), 1, ""),))
     with connect(requirements=needed) as cluster, pytest.raises(NlptxError, match="cannot read it"):
         # All workers are unsuitable, so none of them can run the task.
         list(cluster.map(square, range(3)))

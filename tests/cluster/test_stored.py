@@ -32,8 +32,8 @@ def assert_equal(actual):
 def test_an_object_is_read_as_it_was_written(tmp_path):
     stored = pickle.loads(pickle.dumps(Stored.write(str(tmp_path), "thing", VALUE)))
     assert_equal(stored.read())
-    assert_equal(stored.read_once())
-    assert stored.read_once() is stored.read_once()
+    assert_equal(stored.read_cached())
+    assert stored.read_cached() is stored.read_cached()
     assert_equal(stored.take())
     assert not list(tmp_path.iterdir())
 
@@ -47,7 +47,7 @@ def test_arrays_are_mapped_and_cannot_be_modified(tmp_path):
 
 def test_arrays_of_a_file_that_is_removed_are_copied(tmp_path):
     stored = Stored.write(str(tmp_path), "rows", VALUE)
-    for rows in (stored.read_once()["rows"], stored.take()["rows"]):
+    for rows in (stored.read_cached()["rows"], stored.take()["rows"]):
         rows.data[0] = 1
 
 
@@ -70,7 +70,7 @@ def test_damage_is_noticed(damage, message, tmp_path):
     stored = Stored.write(str(tmp_path), "thing", VALUE)
     [path] = tmp_path.iterdir()
     damage(path)
-    for read in (stored.read, stored.read_once, stored.take):
+    for read in (stored.read, stored.read_cached, stored.take):
         with pytest.raises(CorruptError, match=message) as raised:
             read()
         assert raised.value.where == str(path)
