@@ -84,36 +84,36 @@ def check(
     both = rows if against is None else rows.followed_by(against)
     texts = both.texts
     words = find_words(texts, workers, lambda done: on_progress("reading words", done / len(texts)))
-    own_words = words.take(np.arange(len(rows)))
+    data_words = words.take(np.arange(len(rows)))
     first = first_same(texts)
     distinct = np.flatnonzero((first == np.arange(len(texts))) & (words.lengths > 0))
     pairs = similar_pairs(
         words, distinct, similarity, workers, lambda fraction: on_progress("near-duplicates", fraction)
     )
     findings = [
-        *find_text_faults(rows, own_words),
+        *find_text_faults(rows, data_words),
         *find_copies(both, first, len(rows)),
         *find_near_copies(both, pairs, len(rows)),
     ]
     labelled = LabelledRows.of(rows)
     if len(labelled.indices):
         given = None if predict is None else predict(labelled.data(rows))
-        own = None
+        out_of_fold = None
         if cross_fit and not labelled.obstacle:
-            own = _cross_fit(rows, labelled, workers, seed, on_progress)
+            out_of_fold = _cross_fit(rows, labelled, workers, seed, on_progress)
         if given is not None:
-            findings.append(_by_predictions(rows, labelled, given, own))
-        elif own is not None:
-            findings.append(likely_wrong(labelled.targets, own, labelled.label_names, labelled.indices))
+            findings.append(_by_predictions(rows, labelled, given, out_of_fold))
+        elif out_of_fold is not None:
+            findings.append(likely_wrong(labelled.targets, out_of_fold, labelled.label_names, labelled.indices))
         else:
             on_note(f"likely wrong labels are not searched for: {labelled.obstacle}")
     found = {finding.kind: finding for finding in findings if len(finding)}
     ordered = [found[kind] for kind in KINDS if kind in found]
-    return Check(profile(rows, own_words.lengths), ordered, both, len(rows))
+    return Check(profile(rows, data_words.lengths), ordered, both, len(rows))
 
 
 def _by_predictions(
-    rows: Rows, labelled: LabelledRows, given: LabelledPredictions, own: NDArray[np.float64] | None
+    rows: Rows, labelled: LabelledRows, given: LabelledPredictions, out_of_fold: NDArray[np.float64] | None
 ) -> Finding:
     """Return the labels that are probably wrong, according to the given predictions and out-of-fold probabilities."""
     if given.probabilities is None:
@@ -133,13 +133,13 @@ def _by_predictions(
     probabilities = mean
     # If the model's labels differ from those in the data, even only in spelling, the out-of-fold probabilities are not
     # used.
-    if own is not None and given.label_names == labelled.label_names:
-        own = own[np.isin(labelled.indices, indices)]
-        probabilities = np.sqrt(mean * own)
+    if out_of_fold is not None and given.label_names == labelled.label_names:
+        out_of_fold = out_of_fold[np.isin(labelled.indices, indices)]
+        probabilities = np.sqrt(mean * out_of_fold)
         if labelled.targets.ndim == 1:
             probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         else:
-            probabilities /= probabilities + np.sqrt((1 - mean) * (1 - own)) + np.finfo(float).tiny
+            probabilities /= probabilities + np.sqrt((1 - mean) * (1 - out_of_fold)) + np.finfo(float).tiny
     return likely_wrong(given.targets[first], probabilities, given.label_names, indices)
 
 

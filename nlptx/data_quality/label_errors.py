@@ -35,14 +35,14 @@ def likely_wrong(
     """
     if targets.ndim == 2:
         return _wrong_sets(targets, probabilities, label_names, rows)
-    own = probabilities[np.arange(len(targets)), targets]
+    self_confidence = probabilities[np.arange(len(targets)), targets]
     examined = np.bincount(targets, minlength=len(label_names))[targets] >= MIN_TEXTS
     expected = int(np.sum((confident_class(targets, probabilities) != targets) & examined))
     best = probabilities.argmax(axis=1)
     found = np.flatnonzero((best != targets) & examined)
-    found = found[np.argsort(own[found], kind="stable")][:expected]
+    found = found[np.argsort(self_confidence[found], kind="stable")][:expected]
     suggested = [label_names[label] for label in best[found].tolist()]
-    return Finding("wrong-labels", rows[found], scores=1 - own[found], suggested=suggested)
+    return Finding("wrong-labels", rows[found], scores=1 - self_confidence[found], suggested=suggested)
 
 
 def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -56,11 +56,11 @@ def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float6
     """
     count, classes = probabilities.shape
     sizes = np.bincount(targets, minlength=classes)
-    own = probabilities[np.arange(count), targets]
-    thresholds = np.where(sizes, np.bincount(targets, own, classes) / np.maximum(sizes, 1), np.inf)
+    self_confidence = probabilities[np.arange(count), targets]
+    thresholds = np.where(sizes, np.bincount(targets, self_confidence, classes) / np.maximum(sizes, 1), np.inf)
     confident = np.where(probabilities >= thresholds, probabilities, -1.0)
     best = confident.argmax(axis=1)
-    better = probabilities[np.arange(count), best] > own
+    better = probabilities[np.arange(count), best] > self_confidence
     return np.where((confident.max(axis=1) >= 0) & better, best, targets)
 
 
@@ -71,11 +71,11 @@ def _wrong_sets(
     for label, (given, p) in enumerate(zip(targets.T, probabilities.T, strict=True)):
         if MIN_TEXTS <= given.sum() <= len(given) - MIN_TEXTS:
             wrong[:, label] = confident_class(given.astype(np.int64), np.stack([1 - p, p], axis=1)) != given
-    own = np.where(wrong, np.where(targets, probabilities, 1 - probabilities), 1.0).min(axis=1)
+    self_confidence = np.where(wrong, np.where(targets, probabilities, 1 - probabilities), 1.0).min(axis=1)
     found = np.flatnonzero(wrong.any(axis=1))
-    found = found[np.argsort(own[found], kind="stable")]
+    found = found[np.argsort(self_confidence[found], kind="stable")]
     suggested = [
         ";".join(name for name, has in zip(label_names, targets[row] ^ wrong[row], strict=True) if has)
         for row in found.tolist()
     ]
-    return Finding("wrong-labels", rows[found], scores=1 - own[found], suggested=suggested)
+    return Finding("wrong-labels", rows[found], scores=1 - self_confidence[found], suggested=suggested)

@@ -35,7 +35,8 @@ _WORDS = 1 << 20
 # Number of hash bits for counting shingles. A collision changes only the order of the elements. With too few bits, many
 # rare shingles would seem frequent, and too many pairs would be compared.
 _BITS = 25
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+# Odd multiplier of the hash function: 2^64 divided by the golden ratio (multiplicative hashing).
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SimilarPairs(NamedTuple):
@@ -71,10 +72,10 @@ def similar_pairs(
     counts = np.zeros(1 << _BITS, np.int32)
 
     def count(chunk: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return np.unique(_hashes(shingles(words, chunk)[0]), return_counts=True)
+        return np.unique(_buckets(shingles(words, chunk)[0]), return_counts=True)
 
-    for done, (hashes, times) in enumerate(workers.map(count, chunks), start=1):
-        counts[hashes] += times.astype(np.int32)
+    for done, (buckets, times) in enumerate(workers.map(count, chunks), start=1):
+        counts[buckets] += times.astype(np.int32)
         on_progress(0.2 * done / len(chunks))
     found: list[tuple[NDArray, NDArray, NDArray]] = []
     for done, prefixes in enumerate(
@@ -107,13 +108,15 @@ def _chunks(words: TextWords, rows: NDArray[np.int64]) -> list[NDArray[np.int64]
     return [chunk for chunk in np.split(rows, np.flatnonzero(np.diff(part)) + 1) if len(chunk)]
 
 
-def _mixed(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
-    mixed = keys.astype(np.uint64) * _ODD
-    return (mixed ^ (mixed >> np.uint64(29))) * _ODD
+def _hashes(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the 64-bit hash of each shingle."""
+    mixed = keys.astype(np.uint64) * _MULTIPLIER
+    return (mixed ^ (mixed >> np.uint64(29))) * _MULTIPLIER
 
 
-def _hashes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    return (_mixed(keys) >> np.uint64(64 - _BITS)).astype(np.int64)
+def _buckets(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the index of the counter of each shingle: the first _BITS bits of its hash."""
+    return (_hashes(keys) >> np.uint64(64 - _BITS)).astype(np.int64)
 
 
 def _prefixes(
@@ -124,8 +127,8 @@ def _prefixes(
     A shingle whose hash occurs only once is left out, because no other text contains it.
     """
     keys, text, sizes = distinct_shingles(words, rows)
-    seen = counts[_hashes(keys)]
-    minimum = np.minimum.reduceat(_mixed(keys), np.cumsum(sizes) - sizes)
+    seen = counts[_buckets(keys)]
+    minimum = np.minimum.reduceat(_hashes(keys), np.cumsum(sizes) - sizes)
     order = np.lexsort((keys, seen, text))
     lengths = sizes - np.ceil(threshold * sizes - 1e-9).astype(np.int64) + 1
     chosen = order[ranges(np.cumsum(sizes) - sizes, lengths)]

@@ -73,15 +73,15 @@ def fit_probabilities(
         classes: number of labels C.
         others: (B, G) n-gram rows of the other texts.
     """
-    several = targets.ndim == 2
+    multi_label = targets.ndim == 2
     if classes > _MANY_LABELS:
-        has = sp.csr_matrix(targets if several else targets[:, None] == np.arange(classes), dtype=np.float64)
+        has = sp.csr_matrix(targets if multi_label else targets[:, None] == np.arange(classes), dtype=np.float64)
         models = fit_labels(rows, has, _MIN_TEXTS)
         probabilities = sigmoid(((others @ models.products).toarray() + models.bias).astype(np.float64))
-        return probabilities if several else probabilities / probabilities.sum(axis=1, keepdims=True)
+        return probabilities if multi_label else probabilities / probabilities.sum(axis=1, keepdims=True)
     model = fit_ratio_model(rows, targets, classes, _MIN_TEXTS)
     outputs = np.asarray(others @ model.slopes + model.bias, np.float64)
-    if several:
+    if multi_label:
         return np.asarray(sigmoid(outputs))
     if classes == 2:
         return np.hstack([sigmoid(-outputs), sigmoid(outputs)])
@@ -114,10 +114,10 @@ def out_of_fold_probabilities(
     result = np.zeros((len(words), classes))
 
     def predict(number: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        outside = fold == number
-        return outside, fit_probabilities(rows[~outside], targets[~outside], classes, rows[outside])
+        held_out = fold == number
+        return held_out, fit_probabilities(rows[~held_out], targets[~held_out], classes, rows[held_out])
 
-    for done, (outside, probabilities) in enumerate(workers.map(predict, range(folds)), start=1):
-        result[outside] = probabilities
+    for done, (held_out, probabilities) in enumerate(workers.map(predict, range(folds)), start=1):
+        result[held_out] = probabilities
         on_progress(done / folds)
     return result

@@ -13,15 +13,17 @@ from nlptx.data_quality.rows import Rows
 from nlptx.data_quality.words import TextWords
 
 
-def _shown_as(encoding: str) -> str:
+def _continuation_as(encoding: str) -> str:
+    """Return the continuation bytes of UTF-8, decoded with another encoding."""
     return bytes(range(0x80, 0xC0)).decode(encoding, "ignore")
 
 
-# Characters that appear if the second, third or fourth byte of a UTF-8 character is wrongly decoded as Windows-1252 or
-# Latin-1.
-_NEXT = "[" + re.escape("".join(sorted({*_shown_as("cp1252"), *_shown_as("latin-1")}))) + "]"
+# Pattern of a character that appears if a continuation byte of UTF-8 is wrongly decoded as Windows-1252 or Latin-1.
+_CONTINUATION = "[" + re.escape("".join(sorted({*_continuation_as("cp1252"), *_continuation_as("latin-1")}))) + "]"
 _PATTERNS = {
-    "mojibake": re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}"),
+    "mojibake": re.compile(
+        f"[\u00c2-\u00df]{_CONTINUATION}|[\u00e0-\u00ef]{_CONTINUATION}{{2}}|[\u00f0-\u00f4]{_CONTINUATION}{{3}}"
+    ),
     "lost-characters": re.compile("\ufffd"),
     "control-characters": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
     "markup": re.compile(

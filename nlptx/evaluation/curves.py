@@ -25,14 +25,14 @@ class RankingCurves:
         area: area under the ROC curve (ROC-AUC), computed from all points, of which ``roc`` contains only some.
         average_precision: mean precision over all thresholds, weighted by the increase in recall at each
             threshold.
-        share: fraction of the texts that have the label, which is also the precision of random scores.
+        prevalence: fraction of the texts that have the label, which is also the precision of random scores.
     """
 
     roc: list[tuple[float, float]]
     precision_recall: list[tuple[float, float]]
     area: float
     average_precision: float
-    share: float
+    prevalence: float
 
 
 def ranking_curves(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> RankingCurves | None:

@@ -62,8 +62,8 @@ def read_predictions(
             out, and a note gives their number.
         needs_labels: whether multi-label data needs a column with the predicted labels. If False and there is none, the
             labels with a probability of at least 0.5 are the predicted ones.
-        found_labels: set to which the labels in the table are added, before the label map is applied. If it is given,
-            it is not checked whether the label map applies to any of them.
+        found_labels: set to which the labels in the table are added, before the label map is applied. The caller
+            is then responsible for the check that the label map applies to any label.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
@@ -128,8 +128,8 @@ def _labels_to_match(
 ) -> tuple[list[tuple[str, ...]], ...] | None:
     """Return the true labels in the table and in the data, mapped and in lower case, so that they can be compared.
 
-    Return None if they cannot be compared, because the label column of the table may contain predictions, or its labels
-    may be old or new ones.
+    Return None if they cannot be compared: because the label column of the table may contain predictions, or because
+    the label map may already have been applied to its labels.
     """
     column = predicted_column(documents, reading.label_column, labels_known=True)
     if column is None or matching_columns(reading.label_column, [column]):
@@ -178,8 +178,8 @@ def _true_and_predicted(
     if found <= {*chain(*true), *label_map.values()}:
         if found & label_map.keys():
             on_note(
-                f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace them; if they are"
-                " old ones, replace them in the file"
+                f"{path}: the predicted labels seem to be replaced already, so `label_map` is not applied to them; if"
+                " they are not, replace them in the file"
             )
         label_map = {}
     named = [None if labels is None else tuple(map_labels(labels, label_map)) for labels in predicted]

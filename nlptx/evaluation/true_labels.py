@@ -97,5 +97,5 @@ def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) ->
     )
 
 
-def _listed(names: Sequence[str], most: int) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+def _listed(names: Sequence[str], maximum: int) -> str:
+    return ", ".join(names[:maximum]) + (", ..." if len(names) > maximum else "")

@@ -88,7 +88,7 @@ def ranking_charts(
             percent_axis("recall"),
             percent_axis("precision"),
             recall,
-            level=first.share if single else None,
+            level=first.prevalence if single else None,
         ),
     ]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nlptx.corpus.document import Document
 from nlptx.evaluation.comparison import compare_predictions
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
-from nlptx.evaluation.mcnemar import mcnemar, texts_needed
+from nlptx.evaluation.significance import mcnemar, texts_needed
 
 _GROUP = 10
 

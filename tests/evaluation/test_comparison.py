@@ -10,7 +10,7 @@ from nlptx.evaluation.alignment import align
 from nlptx.evaluation.bootstrap import percentile_interval, resample
 from nlptx.evaluation.comparison import compare_predictions, group_numbers
 from nlptx.evaluation.labelled_predictions import NO_ANSWER, LabelledPredictions
-from nlptx.evaluation.mcnemar import mcnemar, sign_flip_test, texts_needed
+from nlptx.evaluation.significance import mcnemar, sign_flip_test, texts_needed
 from nlptx.evaluation.verdict import disagreements, only_first_correct, verdict
 from nlptx.metrics import evaluate, wilson_interval
 

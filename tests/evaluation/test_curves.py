@@ -24,7 +24,7 @@ def test_the_area_under_the_curve_is_the_auc_with_ties():
     assert curves.roc[0] == (0, 0)
     assert curves.roc[-1] == (1, 1)
     assert curves.precision_recall[-1] == (1, pytest.approx(positive.mean()))
-    assert curves.share == positive.mean()
+    assert curves.prevalence == positive.mean()
 
 
 def test_average_precision_equals_that_of_scikit_learn():

@@ -244,7 +244,7 @@ def test_the_label_map_does_not_replace_predictions_that_are_new_labels_already(
         np.testing.assert_allclose(found.probabilities, [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
     assert len(notes) == 2
     assert notes[0] == notes[1]
-    assert notes[0].startswith(f"{path}: the predicted labels are taken as new ones, so `label_map` does not replace")
+    assert notes[0].startswith(f"{path}: the predicted labels seem to be replaced already, so `label_map` is not")
     shift = ReadOptions(label_map={"1": "0", "2": "1", "3": "2"})
     path = written(tmp_path, "text,label,predicted\nx,1,0\ny,2,1\nz,3,1\n")
     assert read_predictions(path, shift).correct.tolist() == [True, True, False]
