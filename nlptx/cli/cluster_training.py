@@ -13,7 +13,7 @@ from nlptx.cli.options import CommonOptions
 from nlptx.corpus.training_data import TrainingTexts
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.fold import run_fold
-from nlptx.experiments.side_by_side import memory_of_run
+from nlptx.experiments.parallel_runs import memory_of_run
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS
 from nlptx.settings import TrainSettings

@@ -16,7 +16,7 @@ from nlptx.experiments.fold import FoldResult, run_fold
 from nlptx.experiments.intervals import Spread, corrected_interval
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
-from nlptx.experiments.side_by_side import side_by_side
+from nlptx.experiments.parallel_runs import parallel_runs
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.training.progress import Progress
@@ -131,17 +131,17 @@ def _run_folds(
     tasks: Sequence[tuple[int, int]],
 ) -> Generator[tuple[dict[str, Any], list[str]]]:
     """Train and test models with the workers of this machine; see :data:`RunFolds`."""
-    together = side_by_side(experiment, workers, len(tasks), on_note)
-    each = workers.at_most(workers.jobs // together)
+    runs = parallel_runs(experiment, workers, len(tasks), on_note)
+    workers_per_run = workers.at_most(workers.jobs // runs)
 
     def work(task: tuple[int, int]) -> tuple[dict[str, Any], list[str]]:
         # A worker process returns JSON values, because unpickling them runs no code from other modules.
         notes: list[str] = []
         # A worker process cannot show its progress.
-        show = on_progress if together == 1 else lambda progress: None
-        return run_fold(experiment, recipe, *task, each, show, notes.append).to_record(), notes
+        show = on_progress if runs == 1 else lambda progress: None
+        return run_fold(experiment, recipe, *task, workers_per_run, show, notes.append).to_record(), notes
 
-    with workers.at_most(together) as pool:
+    with workers.at_most(runs) as pool:
         yield from pool.map(work, tasks, isolated=True)
 
 

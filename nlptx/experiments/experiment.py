@@ -47,7 +47,9 @@ class Recipe:
         if isinstance(self.vectors, EmbeddingBuilder):
             stages = {"cooccur": self.vectors.cooccur, "pca": self.vectors.pca}
             settings |= {
-                f"{stage}.{name}": value for stage, of in stages.items() for name, value in of.to_dict().items()
+                f"{stage}.{name}": value
+                for stage, stage_settings in stages.items()
+                for name, value in stage_settings.to_dict().items()
             }
             settings["pca.seed"] = self.vectors.seed
             digests["data that was left out"] = digest_rows(self.vectors.more_texts)
@@ -165,7 +167,7 @@ class Experiment:
 
     def fingerprint(self, recipe: Recipe) -> Fingerprint:
         """Return a fingerprint of everything that determines the result of an experiment, except the seeds."""
-        of = recipe.fingerprint()
+        base = recipe.fingerprint()
         rows = [list(self.texts), ["\0".join(labels) for labels in self._sets]]
         digests = {
             "data": digest_rows(*rows),
@@ -176,5 +178,5 @@ class Experiment:
             "unlabelled data": digest_rows(self.unlabelled) if self.unlabelled else "",
             "lexicon": digest_rows(list(self.lexicon), list(map(repr, self.lexicon.values()))) if self.lexicon else "",
         }
-        settings = {**of.settings, "folds": self.folds, "shuffle": self.shuffle, "label_separator": self.separator}
-        return Fingerprint(settings, 0, digests | of.digests, __version__)
+        settings = {**base.settings, "folds": self.folds, "shuffle": self.shuffle, "label_separator": self.separator}
+        return Fingerprint(settings, 0, digests | base.digests, __version__)

@@ -14,8 +14,8 @@ from nlptx.errors import ArtifactError
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
+from nlptx.experiments.parallel_runs import parallel_runs
 from nlptx.experiments.search_space import SearchSpace, Values, differences, name_of
-from nlptx.experiments.side_by_side import side_by_side
 from nlptx.experiments.step import Step, run_step
 from nlptx.runtime.workers import Workers
 from nlptx.training.feature_cache import FeatureCache
@@ -95,13 +95,13 @@ class Search:
         """Time used so far, in seconds."""
         return self._before + self.clock() - self._started
 
-    def trial(self, values: Values) -> Trial:
-        """Add settings to the list of candidates."""
+    def add_trial(self, values: Values) -> Trial:
+        """Add settings to the list of candidates, and return the candidate."""
         changes = differences(values, self.trials[0].values) if self.trials else {}
         self.trials.append(Trial(values, changes))
         return self.trials[-1]
 
-    def round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
+    def run_round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
         """Try changes to the best settings. Return the best settings so far, or None if there is nothing left to try.
 
         Each round begins with a different fold; otherwise, settings that suit the first fold by chance would win.
@@ -114,17 +114,17 @@ class Search:
         tried = {name_of(trial.values) for trial in self.trials}
         found = space.usual(best.values, tried) if number == 0 else []
         found = found or space.neighbours(best.values, tried, observed, rng, _CANDIDATES)
-        candidates = [self.trial(values) for values in found]
+        candidates = [self.add_trial(values) for values in found]
         if not candidates:
             return None
         for folds, kept in zip(rungs(self.experiment.folds, number), (len(candidates) // 3, 1, 1), strict=False):
-            self.steps(candidates, folds)
+            self.evaluate(candidates, folds)
             gains = [(self._difference(trial, best), trial) for trial in candidates if not trial.failure]
             better = sorted((gain for gain in gains if gain[0] < 0), key=lambda gain: gain[0])
             candidates = [trial for _, trial in better[: max(1, kept)]]
         return candidates[0] if candidates else best
 
-    def steps(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
+    def evaluate(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
         """Evaluate candidates on the given folds. Each worker performs one step at a time, on its share of the cores.
 
         Raises:
@@ -157,8 +157,8 @@ class Search:
 
     def _run_steps(self, steps: Iterator[Step], count: int) -> Generator[dict[str, Any] | None]:
         """Perform steps with the workers of this machine; see :data:`RunSteps`."""
-        together = side_by_side(self.experiment, self.workers, count)
-        each = self.workers.at_most(self.workers.jobs // together)
+        runs = parallel_runs(self.experiment, self.workers, count)
+        workers_per_run = self.workers.at_most(self.workers.jobs // runs)
 
         def work(plain: tuple[Any, ...]) -> dict[str, Any] | None:
             step = Step(*plain)
@@ -166,10 +166,12 @@ class Search:
             if not self._in_time(step):
                 return None
             # A worker process cannot show its progress.
-            show = partial(self._show, step) if together == 1 else lambda progress: None
-            return run_step(self.experiment, self.recipe, self.seed, step, each, self.feature_cache, show, self.clock)
+            show = partial(self._show, step) if runs == 1 else lambda progress: None
+            return run_step(
+                self.experiment, self.recipe, self.seed, step, workers_per_run, self.feature_cache, show, self.clock
+            )
 
-        with self.workers.at_most(together) as pool:
+        with self.workers.at_most(runs) as pool:
             # A worker process receives plain values, because unpickling them runs no code from other modules.
             plain = ((step.values, step.fold, step.required, step.expected) for step in steps)
             yield from pool.map(work, plain, isolated=True)

@@ -199,7 +199,9 @@ def values_of(recipe: Recipe) -> Values:
     stages: dict[str, Settings] = {"train": recipe.train}
     if isinstance(recipe.vectors, EmbeddingBuilder):
         stages = {"cooccur": recipe.vectors.cooccur, "pca": recipe.vectors.pca, **stages}
-    return {f"{stage}.{name}": value for stage, of in stages.items() for name, value in of.to_dict().items()}
+    return {
+        f"{stage}.{name}": value for stage, settings in stages.items() for name, value in settings.to_dict().items()
+    }
 
 
 def with_values(recipe: Recipe, values: Values) -> Recipe:

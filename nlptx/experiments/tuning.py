@@ -10,9 +10,9 @@ round begins with a different fold.
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
 
-In each round, one candidate is a random change, and an additive model of the results so far selects the others from
-many random changes; see :class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested does not
-depend on this model.
+In each later round, the first candidate is a random change, and an additive model of the results so far selects the
+others from many random changes; see :class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested
+does not depend on this model.
 
 Source for successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.
@@ -126,11 +126,11 @@ def tune(
     with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
         cache = FeatureCache(folder)
         search = Search(experiment, recipe, seconds, measure, seed, workers, journal, show, clock, cache, run_steps)
-        best = search.trial(values_of(recipe))
+        best = search.add_trial(values_of(recipe))
         try:
-            search.steps([best], range(experiment.folds))
+            search.evaluate([best], range(experiment.folds))
             on_best(best)
-            while completed != rounds and (winner := search.round(space, best, completed)) is not None:
+            while completed != rounds and (winner := search.run_round(space, best, completed)) is not None:
                 completed += 1
                 if winner is not best:
                     best = winner

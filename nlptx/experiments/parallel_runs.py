@@ -17,7 +17,7 @@ _PER_CHARACTER = 40
 _REGIONS_PER_CHARACTER = 60
 
 
-def side_by_side(
+def parallel_runs(
     experiment: Experiment,
     workers: Workers,
     tasks: int,

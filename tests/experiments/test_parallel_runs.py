@@ -2,9 +2,9 @@
 
 import pytest
 
-from nlptx.experiments import side_by_side as module
+from nlptx.experiments import parallel_runs as module
 from nlptx.experiments.experiment import Experiment
-from nlptx.experiments.side_by_side import side_by_side
+from nlptx.experiments.parallel_runs import parallel_runs
 from nlptx.runtime import memory
 from nlptx.runtime.memory import available_memory
 from nlptx.runtime.workers import Workers
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(["x" * 25_000_000, "good"] * 2, ["a", "b"] * 2, folds=2)
 def test_the_number_of_folds_at_a_time(monkeypatch, gigabytes, jobs, tasks, expected):
     monkeypatch.setattr(module, "available_memory", lambda: None if gigabytes is None else gigabytes * 10**9)
     notes = []
-    assert side_by_side(EXPERIMENT, Workers(jobs), tasks, notes.append) == expected
+    assert parallel_runs(EXPERIMENT, Workers(jobs), tasks, notes.append) == expected
     assert bool(notes) == (expected < min(jobs, max(tasks, 1)))
     assert all("each may need 2.8 GB of memory" in note for note in notes)
 
