@@ -76,10 +76,10 @@ class CoverageCurve:
         return CoveragePoint(texts / len(self.confidence), confidence, float(self.accuracy[texts - 1]), texts)
 
     def threshold(self, point: CoveragePoint) -> str:
-        """Return a confidence, in decimal digits, that exactly the texts of a point reach.
+        """Return a confidence threshold, as a decimal number, that only the labelled texts of a point reach.
 
-        It is the confidence of the point, rounded down to four digits after the decimal point, or to as many more as
-        are needed to exclude the other texts.
+        The threshold is the confidence of the point, rounded down to four digits after the decimal point, or to as many
+        more as are needed to exclude the other texts.
         """
         below = float(self.confidence[point.texts]) if point.texts < len(self.confidence) else -math.inf
         for digits in range(_MIN_DIGITS, _MAX_DIGITS + 1):

@@ -15,7 +15,7 @@ from nlptx.artifacts.validation import read_history, read_tokenizer, read_vocabu
 from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
-from nlptx.classifier.network import feature_widths, unset_network
+from nlptx.classifier.network import feature_widths, uninitialized_network
 from nlptx.classifier.region_view import RegionView
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
@@ -132,7 +132,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     flat = require_array(artifact, "flat", "float32", (None,))
     priors = require_array(artifact, "priors", "float64", (len(artifact.details["labels"]),))
     if settings.loss not in LOSSES:
-        raise CorruptError(f"its settings contain the loss {settings.loss!r} instead of an actual one")
+        raise CorruptError(f"its loss is {settings.loss!r}; expected one of {', '.join(LOSSES)}")
     independent = LOSSES[settings.loss].independent
     if independent != ("label_separator" in artifact.details):
         needed, stored = ("multi", "single") if independent else ("single", "multi")
@@ -142,7 +142,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     if settings.class_weight == "balanced" and not priors.all():
         raise CorruptError("a label of a balanced model has a prior probability of 0")
     ngram_features = read_ngram_features(artifact, settings, len(vocabulary), len(priors))
-    network = unset_network(settings, table.shape[1], len(priors), feature_widths(ngram_features), len(flat))
+    network = uninitialized_network(settings, table.shape[1], len(priors), feature_widths(ngram_features), len(flat))
     parameters = flatten(network)
     parameters[:] = flat
     return {

@@ -144,8 +144,8 @@ class Network(Layer):
         return dx
 
 
-class _Unset:
-    """Stands in for a random generator if the weights come from a file. The arrays it returns take no memory."""
+class _NoGenerator:
+    """Replaces a random generator if the weights come from a file. The arrays that it returns take no memory."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
@@ -153,7 +153,7 @@ class _Unset:
     normal = uniform
 
 
-def unset_network(
+def uninitialized_network(
     settings: NetworkSettings, components: int, classes: int, feature_widths: FeatureWidths, parameters: int
 ) -> Network:
     """Build the network of a model file without setting its parameters.
@@ -176,7 +176,7 @@ def unset_network(
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights
     if not components or min_parameters > parameters:
         raise CorruptError(f"it has {parameters} parameters; its settings need at least {min_parameters}")
-    network = Network(settings, components, classes, cast("np.random.Generator", _Unset()), *feature_widths)
+    network = Network(settings, components, classes, cast("np.random.Generator", _NoGenerator()), *feature_widths)
     needed = sum(parameter.value.size for _, parameter in network.parameters())
     if needed != parameters:
         raise CorruptError(f"it has {parameters} parameters; its settings need {needed}")

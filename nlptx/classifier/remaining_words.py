@@ -1,4 +1,4 @@
-"""What a model reads of a text if some of its words are left out."""
+"""The words that a model reads if some words of a text are left out."""
 
 from __future__ import annotations
 

@@ -66,12 +66,12 @@ class TypicalSurprise:
             tokens: the tokens of the texts.
         """
         surprise = WordSurprise.of(vocabulary)
-        if surprise is None or not len(tokens.numbers):
+        if surprise is None or not len(tokens.indices):
             return None
         known, unknown = surprise.of_tokens(tokens), surprise.unknown(tokens.words)
-        counts = np.where(tokens.known >= 0, surprise.counts[tokens.known], 0)
+        counts = np.where(tokens.vocabulary_ids >= 0, surprise.counts[tokens.vocabulary_ids], 0)
         first = tokens.first_of_runs()
-        numbers, sizes = tokens.numbers[first], tokens.sums(first, np.int64)
+        numbers, sizes = tokens.indices[first], tokens.sums(first, np.int64)
         pairs = np.repeat(np.arange(len(sizes)), sizes) * len(counts) + numbers  # of text and word
         distinct, index, inside = np.unique(pairs, return_inverse=True, return_counts=True)
         words = distinct % len(counts)
@@ -166,10 +166,10 @@ class SurpriseMeter:
             return [(None, None)] * len(tokens.lengths)
         first = tokens.first_of_runs()
         lengths = tokens.sums(first, np.int64)
-        values = self._words.of_tokens(tokens)[tokens.numbers]
+        values = self._words.of_tokens(tokens)[tokens.indices]
         values *= first
         totals = tokens.sums(values)
         surprise = self._typical.standardize(totals / np.maximum(lengths, 1), np.maximum(lengths, 1))
-        has_known = tokens.sums((tokens.known >= 0)[tokens.numbers], np.int64) > 0
+        has_known = tokens.sums((tokens.vocabulary_ids >= 0)[tokens.indices], np.int64) > 0
         columns = surprise.tolist(), ((surprise > self._typical.threshold) | ~has_known).tolist(), lengths.tolist()
         return [(value, flag) if length else (None, None) for value, flag, length in zip(*columns, strict=True)]

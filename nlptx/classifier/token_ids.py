@@ -27,26 +27,26 @@ class TokenIds:
 
     Args:
         words: the distinct words, in UTF-8.
-        known: (W,) int32 vocabulary id of each distinct word; -1 for unknown words.
-        numbers: (N,) int32 index of each token in ``words``.
+        vocabulary_ids: (W,) int32 vocabulary id of each distinct word; -1 for unknown words.
+        indices: (N,) int32 index in ``words`` of each token.
         lengths: (B,) int64 number of tokens in each text.
     """
 
     words: list[bytes]
-    known: NDArray[np.int32]
-    numbers: NDArray[np.int32]
+    vocabulary_ids: NDArray[np.int32]
+    indices: NDArray[np.int32]
     lengths: NDArray[np.int64]
 
     def known_ids(self) -> list[NDArray[np.int32]]:
         """Return the ids of the known words of each text."""
-        ids = self.known[self.numbers]
+        ids = self.vocabulary_ids[self.indices]
         positions = np.flatnonzero(ids >= 0)
         ends = np.searchsorted(positions, np.cumsum(self.lengths))
         return split_by_lengths(ids[positions], np.diff(ends, prepend=0))
 
     def first_of_runs(self) -> NDArray[np.bool_]:
         """Return whether each token differs from the preceding token of its text, (N,)."""
-        first = np.diff(self.numbers, prepend=-1) != 0
+        first = np.diff(self.indices, prepend=-1) != 0
         first[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
         return first
 
@@ -70,8 +70,8 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
     # Words are marked in whole texts, because a negation can act across the parts of a text.
     chunk = marked(replace(chunk, lengths=lengths), scanner.tokenizer)
-    known = np.fromiter(map(vocabulary.ids_of_bytes.__getitem__, chunk.words), np.int32, len(chunk.words))
-    return TokenIds(chunk.words, known, chunk.ids, lengths)
+    vocabulary_ids = np.fromiter(map(vocabulary.ids_of_bytes.__getitem__, chunk.words), np.int32, len(chunk.words))
+    return TokenIds(chunk.words, vocabulary_ids, chunk.ids, lengths)
 
 
 def pieces(text: str, size: int = BLOCK) -> Iterator[str]:

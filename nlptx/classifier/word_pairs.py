@@ -103,13 +103,15 @@ def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 def _log_odds(model: Model, explanation: Explanation, removals: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
     """Return the log-odds (removals,) of the label for the text without each group of words in ``removals`` in turn."""
-    length, label, most = len(explanation.words), explanation.label, model.settings.max_tokens
+    length, label, limit = len(explanation.words), explanation.label, model.settings.max_tokens
     words = RemainingWords(model.vocabulary, explanation.tokens)
     step = max(_MAX_SCORED // 16 // length, 1)
     model = model.overflow_safe()
     with Workers(1):
         parts = [
-            model.probabilities([words.without(removed)[:most] for removed in removals[start : start + step]])[:, label]
+            model.probabilities([words.without(removed)[:limit] for removed in removals[start : start + step]])[
+                :, label
+            ]
             for start in range(0, len(removals), step)
         ]
     p = np.clip(np.concatenate(parts), _MARGIN, 1 - _MARGIN)

@@ -86,8 +86,8 @@ class WordSurprise:
 
     def of_tokens(self, tokens: TokenIds) -> NDArray[np.float64]:
         """Return the surprise s of each distinct word in ``tokens``, (W,), in nats."""
-        surprise = self.known[tokens.known]
-        new = np.flatnonzero(tokens.known < 0)
+        surprise = self.known[tokens.vocabulary_ids]
+        new = np.flatnonzero(tokens.vocabulary_ids < 0)
         surprise[new] = self.unknown([tokens.words[number] for number in new])
         return surprise
 

@@ -283,10 +283,10 @@ def test_the_loss_for_several_labels_needs_several_labels():
         nlptx.fit(*make_reviews(10), small_embeddings(), replace(SETTINGS, loss="binary-cross-entropy"))
 
 
-def test_a_model_without_an_actual_loss_is_damaged():
+def test_a_model_file_with_the_loss_auto_is_damaged():
     artifact = small_model().to_artifact()
     artifact.settings["loss"] = "auto"
-    with pytest.raises(CorruptError, match="its settings contain the loss 'auto' instead of an actual one"):
+    with pytest.raises(CorruptError, match="its loss is 'auto'; expected one of"):
         nlptx.Model.from_artifact(artifact)
 
 
