@@ -108,12 +108,10 @@ def _log_odds(model: Model, explanation: Explanation, removals: Sequence[tuple[i
     step = max(_MAX_SCORED // 16 // length, 1)
     model = model.overflow_safe()
     with Workers(1):
-        parts = [
-            model.probabilities([words.without(removed)[:limit] for removed in removals[start : start + step]])[
-                :, label
-            ]
-            for start in range(0, len(removals), step)
-        ]
+        parts = []
+        for start in range(0, len(removals), step):
+            texts = [words.without(removed)[:limit] for removed in removals[start : start + step]]
+            parts.append(model.probabilities(texts)[:, label])
     p = np.clip(np.concatenate(parts), _MARGIN, 1 - _MARGIN)
     result: NDArray[np.float64] = np.log(p) - np.log1p(-p)
     return result

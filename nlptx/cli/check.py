@@ -195,7 +195,10 @@ def check(
         with open_table(bad_rows, format_of_table(bad_rows), COLUMNS) as table:
             for row in listed:
                 table.write(row)
-        note(f"{bad_rows} lists {len(listed):,} rows; delete the lines of the rows to keep, then train with `exclude`")
+        note(
+            f"{bad_rows} lists {len(listed):,} rows; delete the lines of rows that you want to keep, then train with"
+            " `exclude`"
+        )
     if to_label is not None and suggested is not None:
         columns = (reading.text_column, reading.label_column)
         with open_table(to_label, format_of_table(to_label), columns) as table:

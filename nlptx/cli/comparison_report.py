@@ -103,7 +103,7 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
             )
             for text in texts
         ]
-        reporter.table(f"only {right} right, not {wrong}", ("label", "wrong prediction", "confidence", "text"), rows)
+        reporter.table(f"{right} right, {wrong} wrong", ("label", "wrong prediction", "confidence", "text"), rows)
 
 
 def write_disagreements(path: str, predictions: Sequence[LabelledPredictions], separator: str | None) -> None:

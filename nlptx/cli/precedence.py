@@ -19,7 +19,7 @@ OVERRIDES = "nlptx.overrides"
 _CHOSEN = "nlptx.chosen"
 # If a section of the --config file sets these options, they apply only to the command that has the name of the section.
 # Other commands that read the section, such as tune, ignore them.
-_OF_THE_STAGE_ALONE = ("output", "resume")
+_STAGE_ONLY = ("output", "resume")
 # Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
 _IGNORED = "nlptx.ignored"
 # Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file. (It also
@@ -40,7 +40,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for source in (CONFIGURED, OVERRIDES):
         values |= ctx.meta.get(source, {}).get(stage_of(ctx), {})
-    left_out = {*ignored(ctx), *(() if stage_of(ctx) == ctx.info_name else _OF_THE_STAGE_ALONE)}
+    left_out = {*ignored(ctx), *(() if stage_of(ctx) == ctx.info_name else _STAGE_ONLY)}
     return {name: value for name, value in values.items() if name not in left_out}
 
 

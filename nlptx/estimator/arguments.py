@@ -15,14 +15,14 @@ from nlptx.classifier.label_types import Label, find_label, label_name, list_lab
 from nlptx.classifier.model import Model
 from nlptx.corpus.text_metadata import describe_texts
 from nlptx.errors import InputTypeError, LabelError
-from nlptx.estimator.parameters import to_plain
-from nlptx.estimator.several_labels import (
+from nlptx.estimator.multi_label import (
     choose_separator,
     indicated_labels,
     indicator_array,
     is_indicator,
     list_sets,
 )
+from nlptx.estimator.parameters import to_plain
 from nlptx.text.arguments import check_iterable, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
@@ -73,14 +73,14 @@ class FitArguments:
         y = _reusable(y, "y")
         labels, array, separator = _labels_and_array(y)
         check_one_label_each(texts, labels, ("X", "y"))
-        free = list_texts(unlabelled, "unlabelled")
+        more_texts = list_texts(unlabelled, "unlabelled")
         held_out, held_out_cells = _validation(valid, separator, array)
         weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
         source, corpus = describe_texts(
             texts,
             _cells(y, labels, separator),
             weights,
-            free,
+            more_texts,
             held_out and (held_out[0], held_out_cells),
             separator,
         )
@@ -92,11 +92,11 @@ class FitArguments:
             array = array[kept] if separator is None else array
             weights = weights[kept]
         classes = _classes(array) if separator is None else array
-        return cls(texts, labels, weights, classes, free, held_out, left_out, source, corpus, separator)
+        return cls(texts, labels, weights, classes, more_texts, held_out, left_out, source, corpus, separator)
 
 
 def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
-    """Return the labels after the checks of :func:`list_labels`, those of NumPy's usual types as Python objects.
+    """Check the labels with :func:`list_labels`, and convert scalars of NumPy's usual types to Python objects.
 
     Other NumPy scalars, such as float32, are kept: as Python objects, they could have another name.
     """
@@ -136,7 +136,7 @@ def _reusable(y: Iterable[Any], name: str) -> Any:
 
 
 def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
-    """Return three values: the labels and the separator of :class:`FitArguments`, and between them an array.
+    """Return the labels, an array from which the classes are made, and the separator; see :class:`FitArguments`.
 
     The array contains the label of each text. Its dtype is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses
     it, unless this would change a label. For multi-label data, the array contains the distinct labels instead.

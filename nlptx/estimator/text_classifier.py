@@ -17,8 +17,8 @@ from nlptx.cli.training_progress import show
 from nlptx.errors import DataError, NotFittedError
 from nlptx.estimator.arguments import FitArguments, list_true_labels
 from nlptx.estimator.metadata_requests import MetadataRequests
+from nlptx.estimator.multi_label import SMALLEST, SMALLEST_VALUE, decision_values, reorder_columns
 from nlptx.estimator.parameters import Parameters, to_plain
-from nlptx.estimator.several_labels import SMALLEST, SMALLEST_VALUE, decision_values, in_order
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
 from nlptx.training.embedding_builder import EmbeddingBuilder
@@ -141,7 +141,7 @@ class TextClassifier(MetadataRequests, Parameters):
         if self.model_.label_sets is None:
             return np.array(self.model_.labels, self.classes_.dtype)[chosen]
         if self.classes_.dtype.kind == "i":
-            return in_order(chosen.astype(np.int64), self.model_.labels, self.classes_.tolist(), 0)
+            return reorder_columns(chosen.astype(np.int64), self.model_.labels, self.classes_.tolist(), 0)
         return [[str(self.model_.labels[number]) for number in row] for row in self.model_.decision.classes(chosen)]
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
@@ -212,7 +212,7 @@ class TextClassifier(MetadataRequests, Parameters):
         For a multi-label model, the column of a label that the model does not have contains ``fill``.
         """
         if self.model_.label_sets is not None:
-            return in_order(values, self.model_.labels, self.classes_.tolist(), fill)
+            return reorder_columns(values, self.model_.labels, self.classes_.tolist(), fill)
         return values[:, find_labels(self.classes_.tolist(), self.model_.labels)]
 
     def _fitted(self) -> Model:

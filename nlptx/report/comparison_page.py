@@ -108,7 +108,7 @@ def write_comparison_page(
         "diagrams": diagrams,
         "examples": _examples(predictions),
         "kinds": [
-            (f"{number}-{position}", f"only {right} right, not {wrong}")
+            (f"{number}-{position}", f"{right} right, {wrong} wrong")
             for number, pair in enumerate(comparison.pairs, start=1)
             for position, right, wrong in ((1, pair.first, pair.second), (2, pair.second, pair.first))
         ],

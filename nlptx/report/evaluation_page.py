@@ -103,7 +103,7 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "heading": f"{_percent(report.accuracy)} of {quantity(report.texts, 'text')} {verb} predicted correctly",
         "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
         "figures": _headline(report),
-        "notes": [*_answered(evaluation), *filter(None, [kept.unanswered_note]), *evaluation.notes],
+        "notes": [*_answered_notes(evaluation), *filter(None, [kept.unanswered_note]), *evaluation.notes],
         "unanswered": kept.unanswered,
         "labels": kept.label_names,
         "several": several,
@@ -157,7 +157,8 @@ def _calibration(evaluation: Evaluation, kept: LabelledPredictions) -> dict[str,
     return {"calibration": figures.reliability_charts(confidences), "calibration_note": note, "bins": bins}
 
 
-def _answered(evaluation: Evaluation) -> list[str]:
+def _answered_notes(evaluation: Evaluation) -> list[str]:
+    """Return a note if some texts get no label."""
     answered = evaluation.answered
     if answered is None or answered.all():
         return []

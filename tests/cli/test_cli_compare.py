@@ -67,7 +67,7 @@ def test_three_and_a_model(folder, tmp_path):
     result = run(*words, "--disagreements", tmp_path / "differ.csv", cwd=folder)
     assert "row minus column" in result.text
     assert "corrected" in result.text
-    assert "only good.jsonl right, not bad.csv" in result.text
+    assert "good.jsonl right, bad.csv wrong" in result.text
     with (tmp_path / "differ.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) >= 12

@@ -100,7 +100,7 @@ def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np
     return logit(p) - logit(label_sets.thresholds)
 
 
-def in_order(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any], fill: float) -> NDArray:
+def reorder_columns(values: NDArray, model_labels: Sequence[Any], classes: Sequence[Any], fill: float) -> NDArray:
     """Reorder columns from the order of the model labels to the order of ``classes``.
 
     Args:
