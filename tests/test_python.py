@@ -364,7 +364,7 @@ def test_numbers_are_checked(model):
         nlptx.TextClassifier(random_state=1)
 
 
-def test_numbers_too_small_for_a_float_are_no_errors():
+def test_numbers_too_small_for_a_float_are_not_errors():
     texts = ["a good film", "a bad film", "so good", "so bad", "really good acting", "really bad acting"]
     with np.errstate(all="raise"):
         counts = nlptx.count(texts * 6, jobs=1)

@@ -62,7 +62,7 @@ def test_a_table_that_is_named_twice_is_read_once(tmp_path):
     assert result.stderr.count("texts without an answer, which counts as wrong: 1 of 2") == 1
 
 
-def test_three_and_a_model(folder, tmp_path):
+def test_three_models_are_compared_with_the_first(folder, tmp_path):
     words = ("compare", "bad.csv", "good.jsonl", "bundled", "data.tsv", "--show", "2")
     result = run(*words, "--disagreements", tmp_path / "differ.csv", cwd=folder)
     assert "row minus column" in result.text
@@ -202,7 +202,7 @@ def test_predictions_from_a_pipe(folder, tmp_path):
     refused("compare", tmp_path / "pipe.csv", "bad.csv", code=2, says="a pipe can be read only once", cwd=folder)
 
 
-def test_refusals(folder, tmp_path):
+def test_unusable_inputs_are_refused(folder, tmp_path):
     refused("compare", "bad.csv", code=2, says="nothing to compare", cwd=folder)
     refused("compare", "bad.csv", "data.tsv", code=2, says="nothing to compare", cwd=folder)
     refused("compare", "bundled", "bundled", code=2, says="labelled data is needed", cwd=folder)

@@ -38,7 +38,7 @@ def test_uncertain_texts_come_first():
     assert set(found.labels) <= {("neg",), ("pos",)}
 
 
-def test_copies_labelled_texts_and_texts_without_known_words_are_no_candidates():
+def test_copies_labelled_texts_and_texts_without_known_words_are_not_candidates():
     texts, _ = suggested(["A  great film", "zzz qqq", "", "!!!", "great but awful", "Great but awful", "zzz qqq"])
     assert texts == ["great but awful"]
 
@@ -49,7 +49,7 @@ def test_rows_of_the_data_without_a_label_are_candidates():
     assert sorted(found.rows.tolist()) == [12, 13]
 
 
-def test_a_copy_of_a_labelled_text_is_no_candidate_although_it_comes_first():
+def test_a_copy_of_a_labelled_text_is_not_a_candidate_even_if_it_comes_first():
     labelled = [("great but awful", None), *LABELLED, ("great but awful", "pos")]
     texts, _ = suggested(["awful but great"], labelled=labelled)
     assert texts == ["awful but great"]

@@ -149,7 +149,7 @@ def test_the_sign_of_the_decision_function_is_the_prediction(class_weight):
         assert np.allclose(decision[:-1], np.log(p[:, 1] / p[:, 0]))
 
 
-def test_a_class_whose_texts_all_have_weight_0_is_no_class():
+def test_a_label_whose_texts_all_have_weight_0_is_not_a_class():
     weights = [1.0] * len(TEXTS) + [0.0]
     classifier = small().fit([*TEXTS, "another text"], [*LABELS, "other"], weights)
     assert classifier.classes_.tolist() == ["neg", "pos"]

@@ -20,7 +20,7 @@ from nlptx.ngrams.out_of_core_components import OutOfCoreComponents, WeightedRow
 from nlptx.ngrams.out_of_core_counts import class_counts, find_known
 from nlptx.ngrams.out_of_core_models import TextLoss, fit_on_components, fit_ratios
 from nlptx.runtime.workers import SERIAL, Workers
-from tests.helpers.elsewhere import Elsewhere
+from tests.helpers.isolated_workers import IsolatedWorkers
 
 RNG = np.random.default_rng(6)
 WORDS = 12
@@ -84,11 +84,11 @@ def test_sums_of_groups_of_blocks(groups, budget, monkeypatch):
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 40)
     monkeypatch.setattr(occurrence_blocks, "_GROUPS", groups)
     blocks, a = blocks_of(TEXTS, KEYS, budget), RNG.random((len(TEXTS), 2)).astype(np.float32)
-    number, elsewhere = len(list(blocks.map(lambda rows, block: None))), Elsewhere(2)
+    number, isolated = len(list(blocks.map(lambda rows, block: None))), IsolatedWorkers(2)
     found = blocks.sum(product_of, a, (len(KEYS), 2))
     assert_allclose(found, dense_presence(TEXTS, KEYS).T @ a, rtol=1e-5)
-    assert_array_equal(blocks.stored(elsewhere.store, elsewhere).sum(product_of, a, (len(KEYS), 2)), found)
-    assert elsewhere.tasks == -(-number // -(-number // groups))
+    assert_array_equal(blocks.stored(isolated.store, isolated).sum(product_of, a, (len(KEYS), 2)), found)
+    assert isolated.tasks == -(-number // -(-number // groups))
 
 
 def test_the_sum_of_no_texts_is_zero(budget):
@@ -300,9 +300,9 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
         return [array.tobytes() for array in [*found, of_texts.text_features()]]
 
     expected = arrays(SERIAL, None)
-    elsewhere = Elsewhere(2)
-    assert arrays(elsewhere, None) == expected
-    assert elsewhere.tasks > 10  # several tasks for the linear models, and more for the components
+    isolated = IsolatedWorkers(2)
+    assert arrays(isolated, None) == expected
+    assert isolated.tasks > 10  # several tasks for the linear models, and more for the components
     for jobs, memory in ((1, 1), (3, 1), (3, 1 << 30)):
         with Workers(jobs) as workers, MemoryBudget(memory) as budget:
             assert arrays(workers, budget) == expected

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.transform import is_symmetric, transform
 from nlptx.runtime.workers import Workers
-from tests.helpers.elsewhere import Elsewhere
+from tests.helpers.isolated_workers import IsolatedWorkers
 
 
 def sparse(rows, columns, seed=0, density=0.4):
@@ -129,13 +129,13 @@ def test_jobs_do_not_change_one_bit_of_a_large_product(jobs):
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_workers_without_shared_memory_change_no_bit(standardize):
-    block, elsewhere = np.random.default_rng(1).standard_normal((30, 4)), Elsewhere(2)
+    block, isolated = np.random.default_rng(1).standard_normal((30, 4)), IsolatedWorkers(2)
     matrix = sparse(30, 30)
     here = RowOperator.of(matrix, standardize, np.float64)
-    there = RowOperator.of(matrix, standardize, np.float64, elsewhere, elsewhere.store)
+    there = RowOperator.of(matrix, standardize, np.float64, isolated, isolated.store)
     for product in (RowOperator.forward, RowOperator.transposed, RowOperator.moments):
         assert product(there, block).tobytes() == product(here, block).tobytes()
-    assert elsewhere.tasks == 3 * 8
+    assert isolated.tasks == 3 * 8
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1), (2, 40)])

@@ -78,7 +78,7 @@ def test_links_lead_to_places_on_the_page_and_ids_are_unique(report):
     assert all(found.get("aria-label") or found.get("aria-labelledby") for found, _ in page.find("svg", role="img"))
 
 
-def test_words_are_colored_where_they_stand(report, work):
+def test_words_are_coloured_at_their_positions(report, work):
     page = page_of(report / "report.html")
     lines = [line.split("\t")[0] for line in (report / "data.tsv").read_text().splitlines()]
     texts = page.find("p", class_="text")

@@ -31,7 +31,7 @@ def test_contrast_of_black_and_white_is_21():
     assert contrast((0, 0, 0), (1, 1, 1)) == pytest.approx(21)
 
 
-def test_both_themes_have_the_same_colors():
+def test_both_themes_define_the_same_colours():
     assert set(palette.LIGHT) == set(palette.DARK)
 
 

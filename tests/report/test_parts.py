@@ -62,7 +62,7 @@ def test_a_coverage_curve_of_one_point_is_drawn_as_a_dot():
         assert coverage_chart(curve).series[0].kind == kind
 
 
-def test_words_are_found_where_they_stand():
+def test_words_are_found_at_their_positions():
     words = [("it", None), ("is", 0.1), ("n't", -0.5), ("good", 0.2), ("\U0001f642", 0.3), ("!", 0.0)]
     found = find_spans("It isn't GOOD :) !", words)
     assert found == [

@@ -103,7 +103,7 @@ def test_the_model_learns_the_labels_of_new_texts():
     ]
 
 
-def test_texts_of_disjoint_labels_are_separated_as_by_a_model_of_one_label():
+def test_a_multi_label_model_separates_texts_that_have_at_most_one_label():
     texts, sets = make_sets(200, most=1)
     model, _ = fit_sets(texts, sets)
     new_texts, new_sets = make_sets(60, seed=7, most=1)

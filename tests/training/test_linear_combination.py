@@ -121,8 +121,8 @@ def test_a_text_of_weight_two_moves_the_bias_like_two_texts():
     assert weighted.probabilities([weighted.encode("w1 w2")])[0, 1] > even.probabilities([even.encode("w1 w2")])[0, 1]
 
 
-def test_weights_of_twenty_are_twenty_texts_to_the_prior():
-    """Loss and prior of the weights a_m: a text with a weight of 20 counts as 20 texts."""
+def test_with_the_prior_a_text_of_weight_20_counts_as_20_texts():
+    """The prior of the weights a_m stays the same, and the loss of a text with a weight of 20 counts 20 times."""
     texts, labels = TEXTS[:12], LABELS[:12]
     settings = TrainSettings(epochs=0, lsa_components=0, valid_share=0.0)
     found = []

@@ -219,7 +219,7 @@ def test_weights_of_the_combination():
     good, useless = outputs(1.5), outputs(1e-9)
     a, b = combined_weights(np.stack([good, useless]), targets)
     assert_allclose(a, 1, atol=0.1)
-    assert b < 0.6  # useless outputs tell nothing about their weight, so the weight stays near its prior
+    assert b < 0.6  # useless outputs say nothing about their weight, so the weight stays near its prior
     a, b = combined_weights(np.stack([good, rng.standard_normal((len(targets), 2))]), targets)
     assert (a > 0.9, b < 0.1) == (True, True)
     few = slice(0, 3)

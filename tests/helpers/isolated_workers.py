@@ -6,7 +6,7 @@ from functools import partial
 from nlptx.runtime.workers import Workers
 
 
-class Elsewhere(Workers):
+class IsolatedWorkers(Workers):
     """Workers that pickle all data and results. ``tasks`` counts the tasks of :meth:`map_shared`."""
 
     tasks = 0
