@@ -50,8 +50,16 @@ def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str
     return f"on the {held_out} the model is worse than predictions that ignore the text: " + "; ".join(failures)
 
 
-def advice(settings: TrainSettings) -> str:
-    """Return advice on how to get a model that beats the baselines, given the settings of the model."""
-    if settings.epochs:
+def advice(settings: TrainSettings, *, is_trained: bool) -> str:
+    """Return advice on how to get a model that beats the baselines.
+
+    Args:
+        settings: the settings of the model.
+        is_trained: whether its network was trained. Even with epochs, it is not trained if training starts from a model
+            whose predictions the new texts do not improve.
+    """
+    if is_trained:
         return "Use more texts, increase `epochs`, check the labels, or lower `lr`."
-    return f"Use more texts, check the labels, or train a network (`epochs={TrainSettings.epochs}`)."
+    train_network = f"train a network (`epochs={TrainSettings.epochs}`)"
+    other = "train a new model, without `start`" if settings.epochs else train_network
+    return f"Use more texts, check the labels, or {other}."

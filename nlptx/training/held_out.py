@@ -7,6 +7,7 @@ from nlptx.training.baseline import advice, compare_with_baselines
 from nlptx.training.calibration import calibrate, measure_errors
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset
+from nlptx.training.history import has_epochs
 from nlptx.training.loss import outputs_of
 
 
@@ -17,4 +18,4 @@ def measure_held_out(model: Model, data: Dataset, context: TrainingContext) -> N
     model.held_out = measure_errors(model, outputs, data.valid)
     if warning := compare_with_baselines(model, data, outputs):
         model.history["warnings"] = [warning]
-        context.on_note(f"warning: {warning}. {advice(model.settings)}")
+        context.on_note(f"warning: {warning}. {advice(model.settings, is_trained=has_epochs(model.history))}")

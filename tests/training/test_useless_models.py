@@ -63,6 +63,17 @@ def test_without_a_network_the_warning_advises_to_train_one():
     assert notes[-1].endswith(". Use more texts, check the labels, or train a network (`epochs=3`).")
 
 
+def test_if_no_network_is_trained_after_start_the_warning_does_not_advise_more_epochs():
+    start, _ = fit(epochs=4, lr=0.01, warmup=0, ngrams=1, lsa_components=0)
+    texts, labels = make_reviews(24, seed=5)  # the model is right about these texts, so no correction helps
+    held_out, truth = make_reviews(40, seed=3)
+    notes = []
+    model = nlptx.fit(texts, labels, start=start, valid=(held_out, swapped(truth)), jobs=1, on_note=notes.append)
+    assert model.history["steps"] == 0
+    assert notes[-1].startswith("warning: on the 40 held-out texts the model is worse than predictions")
+    assert notes[-1].endswith(". Use more texts, check the labels, or train a new model, without `start`.")
+
+
 def test_the_warning_compares_with_the_most_frequent_label_and_the_label_frequencies():
     texts, labels = make_reviews(80)
     rows = [row for row, label in enumerate(labels) if label == "neg" or row % 8 == 1]  # 40 neg, 10 pos
