@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from nlptx.classifier.label_set_report import LabelSetReport
 from nlptx.corpus.corpus import digest
 from nlptx.corpus.document import Document
 from nlptx.evaluation.labelled_predictions import LabelledPredictions, evaluate_predictions
 from nlptx.experiments.crossvalidation import CrossValidation
 from nlptx.experiments.fold import FoldResult
 from nlptx.io.paths import FilePath
-from nlptx.report.evaluation_page import Evaluation, evaluation_context
+from nlptx.metrics import Report, calibration_noise_floor
+from nlptx.report.evaluation_page import Evaluation, evaluation_context, main_figures
 from nlptx.report.page import write_page
 from nlptx.training.labels import order_labels
 
 _KIND = "nlptx cross-validation report"
 # Measures whose mean over all folds the heading shows, by their name on the page of a single evaluation.
 _MEANS = {"accuracy": "accuracy", "all labels right": "accuracy", "macro-F1": "macro_f1", "log-loss": "log_loss"}
+# Measures that are computed from the predictions of all seeds together, as in ``nlptx compare``.
+_POOLED = ("micro-F1", "calibration error")
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,8 @@ def write_crossvalidation_page(
 
     Args:
         path: file to write; its name ends in .html or .htm.
-        result: results of all folds. With several seeds, everything except the means and the results of the folds shows
-            the predictions of the first seed.
+        result: results of all folds. With several seeds, everything except the main figures and the results of the
+            folds shows the predictions of the first seed.
         documents: the texts of the experiment.
         data: paths of the labelled data.
         command: command that makes the page; not shown if empty.
@@ -52,22 +56,23 @@ def write_crossvalidation_page(
     Raises:
         SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.write_page`.
     """
-    predictions = out_of_fold(result, documents)
-    seeds = sorted({fold.seed for fold in result.results})
-    all_seeds = f"There are {len(seeds)} seeds. The means and the results of the folds include all seeds."
+    seeds = list(dict.fromkeys(fold.seed for fold in result.results))
+    predictions, *others = [out_of_fold(result, documents, seed) for seed in seeds]
+    all_seeds = f"There are {len(seeds)} seeds. The main figures and the results of the folds include all seeds."
     notes = [f"{all_seeds} Everything else shows the predictions of the first seed."] * (len(seeds) > 1)
     report = evaluate_predictions(predictions)
     evaluation = Evaluation(predictions, report, data, digest(documents), notes=notes, command=command)
     context = evaluation_context(evaluation)
     context["folds"] = _folds(result)
     spread = result.spread()
-    for figure in context["figures"]:
+    pooled = main_figures(_report_of_all(predictions, others)) if others else context["figures"]
+    for figure, of_all in zip(context["figures"], pooled, strict=True):
         if (name := _MEANS.get(figure["name"])) is not None:
             each, title = spread[name], "accuracy" if name == "accuracy" else figure["name"]
             interval = f"95\u00a0% interval {_shown(name, each.low)} to {_shown(name, each.high)}"
             figure |= {"name": f"mean {title}", "value": _shown(name, each.mean), "note": interval}
-        elif figure["name"] in ("micro-F1", "calibration error") and len(seeds) > 1:
-            figure["note"] = f"only the first seed; {figure['note']}"
+        elif figure["name"] in _POOLED and others:
+            figure |= {"value": of_all["value"], "note": f"from the predictions of all seeds; {of_all['note']}"}
     context |= {
         "kind": _KIND,
         "title": f"{', '.join(data)}: {_KIND}",
@@ -78,10 +83,10 @@ def write_crossvalidation_page(
     write_page(path, "evaluate.html", **context)
 
 
-def out_of_fold(result: CrossValidation, documents: Sequence[Document]) -> LabelledPredictions:
-    """Return the first seed's predictions for all texts, each from a model that was trained without the text."""
+def out_of_fold(result: CrossValidation, documents: Sequence[Document], seed: int) -> LabelledPredictions:
+    """Return the predictions for all texts with a seed, each from a model that was trained without the text."""
     experiment = result.experiment
-    folds = [fold for fold in result.results if fold.seed == result.results[0].seed]
+    folds = [fold for fold in result.results if fold.seed == seed]
     order = np.argsort(np.concatenate([fold.rows for fold in folds]))
     return LabelledPredictions(
         source="models trained without the text",
@@ -93,6 +98,22 @@ def out_of_fold(result: CrossValidation, documents: Sequence[Document]) -> Label
         probabilities=np.concatenate([fold.probabilities for fold in folds])[order],
         confidence=np.concatenate([fold.confidence for fold in folds])[order],
     )
+
+
+def _report_of_all(first: LabelledPredictions, others: Sequence[LabelledPredictions]) -> Report | LabelSetReport:
+    """Return measures of the predictions of all seeds together."""
+    parts = [first, *others]
+    confidence = np.concatenate([part.confidence for part in parts])
+    together = replace(
+        first,
+        documents=[document for part in parts for document in part.documents],
+        targets=np.concatenate([part.targets for part in parts]),
+        predicted=np.concatenate([part.predicted for part in parts]),
+        probabilities=np.concatenate([part.probabilities for part in parts]),
+        confidence=confidence,
+    )
+    floor = calibration_noise_floor(confidence, repeats=len(parts))
+    return replace(evaluate_predictions(together), ece_floor=floor)
 
 
 def _folds(result: CrossValidation) -> Folds:

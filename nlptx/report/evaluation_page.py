@@ -102,7 +102,7 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "kind": name,
         "heading": f"{_percent(report.accuracy)} of {quantity(report.texts, 'text')} {verb} predicted correctly",
         "about": [("predictions of", kept.source), ("data", data), ("texts", f"{report.texts:,}")],
-        "figures": _headline(report),
+        "figures": main_figures(report),
         "notes": [*_answered_notes(evaluation), *filter(None, [kept.unanswered_note]), *evaluation.notes],
         "unanswered": kept.unanswered,
         "labels": kept.label_names,
@@ -168,7 +168,8 @@ def _answered_notes(evaluation: Evaluation) -> list[str]:
     ]
 
 
-def _headline(report: Report | LabelSetReport) -> list[dict[str, str]]:
+def main_figures(report: Report | LabelSetReport) -> list[dict[str, str]]:
+    """Return the measures at the top of the page, each with its name, its value and a note."""
     low, high = report.interval
     several = isinstance(report, LabelSetReport)
     floor = (

@@ -11,6 +11,9 @@ from html_page import Page
 from label_sets import make_sets, small_model, write_sets
 from sample_data import make_rows, write_tsv
 
+from nlptx.evaluation.prediction_file import read_predictions
+from nlptx.metrics import calibration_error
+
 EVIL = "<script>alert(1)</script>--></script>{{ 7*7 }}\"'&lt;\x1b\u2028"
 # Settings that make training quick.
 QUICK = ("--folds", "3", "--epochs", "1", "--heads", "2", "--ngrams", "0", "-q", "-j", "1")
@@ -70,7 +73,7 @@ def validated(work, tmp_path_factory):
     folder = tmp_path_factory.mktemp("validated")
     write_tsv(folder / "d.tsv", make_rows(("neg", "pos"), 60, seed=6))
     words = ("crossvalidate", folder / "d.tsv", "-e", work / "embeddings.npz", *QUICK, "--seeds", "2", "--json")
-    found = call(*words, "--report", folder / "r.html").json
+    found = call(*words, "--report", folder / "r.html", "--predictions", folder / "folds.csv").json
     return folder / "r.html", found
 
 
@@ -89,7 +92,11 @@ def test_the_cross_validation_has_folds_and_figures_out_of_fold(validated):
     ):
         assert f"mean {name}{value}" in tiles
     assert f"mean log-loss{found['log_loss']:.4f}" in tiles
-    assert "only the first seed; a perfectly calibrated model" in tiles
+    together = read_predictions(str(path.with_name("folds.csv")))
+    error = calibration_error(together.confidence, together.correct)
+    of_first = calibration_error(together.confidence[:60], together.correct[:60])
+    assert f"{100 * error:.2f}" != f"{100 * of_first:.2f}"
+    assert f"calibration error{100 * error:.2f}\u00a0% from the predictions of all seeds; a perfectly" in tiles
     matrix = [int(text.replace(",", "")) for _, text in page.find("b")[6:10]]
     assert sum(matrix) == 60
     command = page.find("pre")[0][1].split()
