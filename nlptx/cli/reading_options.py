@@ -33,7 +33,7 @@ label_map_option = option(
     multiple=True,
     metavar="OLD=NEW",
     group="Data",
-    help="Replace a label, such as 1=pos; can be repeated.",
+    help="Replace a label (1=pos), or omit its rows (3=); can be repeated.",
 )
 _weight_column = option(
     "--weight-column",

@@ -170,6 +170,14 @@ def digest(documents: Iterable[Document]) -> str:
     return sha256.hexdigest()
 
 
+def digest_of_weights(weights: Iterable[float]) -> str:
+    """Return the digest of the weights of the training texts. The digest of the texts does not cover the weights."""
+    sha256 = hashlib.sha256()
+    for weight in weights:
+        sha256.update(f"{float(weight)!r}\n".encode())
+    return sha256.hexdigest()
+
+
 def to_bytes(document: Document) -> bytes:
     """Return the bytes that a document adds to the digest of its corpus."""
     label = "" if document.label is None else document.label + "\t"

@@ -64,7 +64,8 @@ class ReadOptions:
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
         skip_bad: whether to leave out rows that cannot be read, and rows that lack a text or a label.
         delimiter: character between the columns of CSV tables; if None, it is detected from the header.
-        label_map: old label -> new label. Other labels are kept.
+        label_map: old label -> new label. Other labels are kept. If the new label is empty, rows with the old label are
+            left out of labelled data.
         weight_column: name of the column that contains the row weights, or None.
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
         exclude: path of a table that lists the rows to leave out of labelled data, or None; see
@@ -100,6 +101,12 @@ class ReadOptions:
             )
         if self.label_separator is not None:
             check_separator(self.label_separator)
+            if "" in self.label_map.values():
+                raise SettingsError(
+                    "`label_map=OLD=` leaves out the rows with a label, but with `label_separator`, a text can have"
+                    " other labels too",
+                    hint="Rename the label with `label_map=OLD=NEW`, or remove it from the data.",
+                )
 
 
 def normalize_label(text: str) -> str:

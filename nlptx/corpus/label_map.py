@@ -1,4 +1,4 @@
-"""Replaces labels in the data with other labels (option ``--map``)."""
+"""Replaces labels in the data with other labels, or leaves out the rows with a label (option ``--map``)."""
 
 from __future__ import annotations
 
@@ -16,25 +16,33 @@ _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
     r"""Parse arguments of the form ``OLD=NEW``, and return the replacement of each old label.
 
-    The first equals sign is the separator. An equals sign inside OLD is written ``\=``.
+    The first equals sign is the separator. An equals sign inside OLD is written ``\=``. NEW may be empty; the rows with
+    the label OLD then have no label.
 
     Raises:
-        SettingsError: an argument has no equals sign, a label is empty, or an old label occurs twice.
+        SettingsError: an argument has no equals sign, OLD is empty, or an old label occurs twice.
 
-    >>> parse_label_map(["1=pos", r"a\=b=c=d"])
-    {'1': 'pos', 'a=b': 'c=d'}
+    >>> parse_label_map(["1=pos", r"a\=b=c=d", "3="])
+    {'1': 'pos', 'a=b': 'c=d', '3': ''}
     """
     result: dict[str, str] = {}
     for pair in pairs:
         parts = _EQUALS_SIGN.split(pair, maxsplit=1)
         labels = [normalize_label(part) for part in parts]
-        if len(labels) != 2 or not all(labels):
-            raise SettingsError(f"`label_map` is {pair!r}; expected OLD=NEW, such as 1=pos")
+        if len(labels) != 2 or not labels[0]:
+            raise SettingsError(
+                f"`label_map` is {pair!r}; expected OLD=NEW, such as 1=pos, or OLD= to leave out the rows with a label"
+            )
         old, new = labels[0].replace("\\=", "="), labels[1]
         if old in result:
             raise SettingsError(f"`label_map` replaces {old!r} twice, with {result[old]!r} and with {new!r}")
         result[old] = new
     return result
+
+
+def is_removed(label: str | None, label_map: Mapping[str, str]) -> bool:
+    """Return whether ``label_map`` replaces a label with nothing, so that its rows have no label."""
+    return label is not None and label_map.get(label) == ""
 
 
 def map_labels(labels: Iterable[str], label_map: Mapping[str, str]) -> list[str]:
@@ -47,7 +55,7 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
 
     Args:
         label_map: labels to replace, and their replacements.
-        labels: labels before the replacement.
+        labels: labels before the replacement, also those whose rows were left out.
 
     Raises:
         LabelError: none of the labels to replace occurs in the data.

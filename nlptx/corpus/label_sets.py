@@ -11,7 +11,12 @@ from nlptx.errors import LabelError
 
 
 def read_labels(
-    cells: Sequence[str], options: ReadOptions, on_note: Callable[[str], None], *, check_map: bool = True
+    cells: Sequence[str],
+    options: ReadOptions,
+    on_note: Callable[[str], None],
+    *,
+    removed: Iterable[str] = (),
+    check_map: bool = True,
 ) -> list[str] | list[tuple[str, ...]]:
     """Return the label or, with a ``label_separator``, the sorted distinct labels in each cell, after applying the map.
 
@@ -19,6 +24,7 @@ def read_labels(
         cells: contents of the label column, or folder names.
         options: reading options; the label map in them applies to each label in a cell.
         on_note: called with notes about labels.
+        removed: labels of documents that were left out, because the label map replaces these labels with nothing.
         check_map: whether the labels to replace must occur in the data.
 
     Raises:
@@ -26,7 +32,7 @@ def read_labels(
     """
     checked = options.label_map if check_map else {}
     if options.label_separator is None:
-        for note in label_map_notes(checked, cells):
+        for note in label_map_notes(checked, chain(cells, removed)):
             on_note(note)
         return map_labels(cells, options.label_map)
     sets = split_cells(cells, options.label_separator, on_note)

@@ -11,6 +11,7 @@ from nlptx.corpus.columns import matching_columns, missing_column, single_match
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.exclusion import Exclusion
+from nlptx.corpus.label_map import is_removed
 from nlptx.errors import DataError, LabelError
 
 
@@ -18,9 +19,10 @@ class LabelledDocuments:
     """The documents of a corpus, each with a label. The documents can be iterated over only once.
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
-    without a text are left out instead, and a note at the end gives their number. Documents in the split ``unlabelled``
-    are not checked. Rows listed in the table ``exclude`` of the reading options are left out too, and a note gives
-    their number. With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
+    without a text are left out instead, and a note at the end gives their number. Documents whose label the label map
+    replaces with nothing are always left out. Documents in the split ``unlabelled`` are not checked. Rows listed in the
+    table ``exclude`` of the reading options are left out too, and a note gives their number. With a
+    ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:
         corpus: the documents.
@@ -28,12 +30,14 @@ class LabelledDocuments:
 
     Attributes:
         left_out: texts of the documents that were left out.
+        removed_labels: labels that the label map replaces with nothing, if documents with these labels were left out.
     """
 
     def __init__(self, corpus: Corpus, unlabelled: str | None = None) -> None:
         self.corpus = corpus
         self.unlabelled = unlabelled
         self.left_out: list[str] = []
+        self.removed_labels: set[str] = set()
         self._checked: str | None = None  # the last source whose columns were checked
 
     def __iter__(self) -> Iterator[Document]:
@@ -74,6 +78,10 @@ class LabelledDocuments:
                 self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
         if options.label_separator is not None:
             check_is_table(document)
+        if is_removed(label := document.label, options.label_map):
+            self.removed_labels.add(str(label))
+            self._leave_out(document, f"with the label {label!r}")
+            return False
         may_be_empty = options.label_separator is not None and len(matching_columns(options.label_column, fields)) == 1
         if not options.skip_bad or (column_is_missing and document.label is None):
             if not may_be_empty:
@@ -82,9 +90,12 @@ class LabelledDocuments:
         no_label = document.label is None and not may_be_empty
         missing = "label" if no_label else "text" if not document.text.strip() else ""
         if missing:
-            self.left_out.append(document.text)
-            self.corpus.left_out.add(f"without a {missing}", document.where)
+            self._leave_out(document, f"without a {missing}")
         return not missing
+
+    def _leave_out(self, document: Document, cause: str) -> None:
+        self.left_out.append(document.text)
+        self.corpus.left_out.add(cause, document.where)
 
 
 def _check_columns(document: Document, options: ReadOptions) -> None:

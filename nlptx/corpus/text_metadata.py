@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from nlptx.corpus.corpus import to_bytes
+from nlptx.corpus.corpus import digest_of_weights, to_bytes
 from nlptx.corpus.document import Document
-from nlptx.corpus.training_data import digest_of_weights
 
 _WEIGHT_COLUMN = "weight"
 

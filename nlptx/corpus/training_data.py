@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from nlptx.corpus.corpus import Corpus, to_bytes
+from nlptx.corpus.corpus import Corpus, digest_of_weights, to_bytes
 from nlptx.corpus.document import Document, ReadOptions, non_default_options
 from nlptx.corpus.label_sets import check_held_out, read_labels
 from nlptx.corpus.labelled import LabelledDocuments
@@ -45,6 +45,7 @@ class TrainingTexts:
         source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with a weight of 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
+        removed_labels: labels that the label map replaces with nothing, if texts with these labels were left out.
         first_rows: for each label, as it stands in the data, the row of the first text with this label.
         corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
             ``nlptx cooccur`` records the same values when it counts the same inputs.
@@ -60,6 +61,7 @@ class TrainingTexts:
     first_rows: dict[str, str] = field(default_factory=dict)
     corpus: dict[str, Any] = field(default_factory=dict)
     documents: list[Document] = field(default_factory=list)
+    removed_labels: set[str] = field(default_factory=set)
 
 
 def read_training_data(
@@ -109,7 +111,7 @@ def read_training_data(
         raise DataError("there are no training texts", where=paths[0] if paths else "")
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, TRAINING_SPLITS)
-    cells: list[Any] = list(found.labels)
+    cells, removed = list[Any](found.labels), set(found.removed_labels)
     validation: TrainingTexts | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled, "unlabelled"):
@@ -135,8 +137,9 @@ def read_training_data(
         held_out = Corpus(names, _split_options(names, options, (_HELD_OUT,)), on_note, noted)
         validation = _read_sorted(held_out, on_document, budget, read)
         cells += validation.labels
+        removed |= validation.removed_labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
-    labels = read_labels(cells, options, on_note)
+    labels = read_labels(cells, options, on_note, removed=removed)
     found.labels = labels[: len(found.texts)]
     if validation is not None:
         found.valid = validation.texts, labels[len(found.texts) :]
@@ -192,8 +195,7 @@ def _read_sorted(
     should not occur in training.
     """
     documents = LabelledDocuments(corpus, _UNLABELLED)
-    # The digest of the labelled texts alone is recorded too, because ``evaluate`` uses it to recognise training data.
-    sha256 = hashlib.sha256()
+    sha256 = hashlib.sha256()  # of the labelled texts alone: ``evaluate`` uses it to recognise training data
     order, order_of_others = NaturalOrder(), NaturalOrder()
     labels: list[str] = []
     known: dict[str, str] = {}
@@ -239,12 +241,5 @@ def _read_sorted(
         left_out=documents.left_out + [texts[row] for row, weight in enumerate(sorted_weights or ()) if not weight],
         first_rows=first_rows,
         documents=list(order.sorted(kept)),
+        removed_labels=documents.removed_labels,
     )
-
-
-def digest_of_weights(weights: Iterable[float]) -> str:
-    """Return the digest of the weights of the training texts. The digest of the texts does not cover the weights."""
-    sha256 = hashlib.sha256()
-    for weight in weights:
-        sha256.update(f"{float(weight)!r}\n".encode())
-    return sha256.hexdigest()

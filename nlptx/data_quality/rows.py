@@ -9,6 +9,7 @@ from nlptx.corpus.columns import matching_columns, single_match
 from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.exclusion import Exclusion
+from nlptx.corpus.label_map import is_removed
 from nlptx.corpus.label_sets import read_labels
 from nlptx.errors import DataError
 from nlptx.evaluation.groups import SEED_COLUMN
@@ -85,6 +86,7 @@ def read_rows(
     exclusion = None if reading.exclude is None else Exclusion.read(reading.exclude)
     documents: list[Document] = []
     columns: dict[str, None] = {}
+    removed: set[str] = set()
     for document in corpus:
         if exclusion is not None and exclusion.contains(document):
             continue
@@ -92,6 +94,9 @@ def read_rows(
             found = matching_columns(reading.label_column, document.fields)
             single_match(found, reading.label_column, document.where, "label_column")
         columns.update(dict.fromkeys(document.fields or ()))
+        if is_removed(document.label, reading.label_map):
+            removed.add(document.label or "")
+            document = document._replace(label=None)
         seed = (document.fields or {}).get(SEED_COLUMN)
         documents.append(document._replace(fields=None if seed is None else {SEED_COLUMN: seed}))
         if not len(documents) % 10_000:
@@ -107,7 +112,7 @@ def read_rows(
     labelled = [row for row, document in enumerate(documents) if document.label is not None or empty_is_label]
     cells = [documents[row].label or "" for row in labelled]
     labels: list[Labels | None] = [None] * len(documents)
-    found_labels = read_labels(cells, reading, on_note, check_map=check_map) if cells else []
+    found_labels = read_labels(cells, reading, on_note, removed=removed, check_map=check_map) if cells else []
     for row, label in zip(labelled, found_labels, strict=True):
         labels[row] = (label,) if isinstance(label, str) else tuple(label)
     first = corpus.left_out.first if unreadable else ""

@@ -72,7 +72,8 @@ def read_predictions(
     """
     reading = with_format(path, reading or ReadOptions())
     corpus = Corpus([path], reading, on_note)
-    documents = list(LabelledDocuments(corpus) if data is None else corpus)
+    labelled = LabelledDocuments(corpus)
+    documents = list(labelled if data is None else corpus)
     if not documents:
         raise DataError("the table has no rows", where=path)
     if data is not None:
@@ -84,6 +85,7 @@ def read_predictions(
         documents = [documents[row] for row in match_rows(documents, data.documents, to_match)]
     cells = read_cells(path, documents, reading, data is not None, needs_labels, on_note)
     labels, named, of_columns, found = _true_and_predicted(path, cells, documents, reading, data, on_note)
+    found |= labelled.removed_labels
     if found_labels is None:
         for note in label_map_notes(reading.label_map, found):
             on_note(note)
@@ -174,7 +176,7 @@ def _true_and_predicted(
         _split(cell, reading) if cell or several else None for cell in cells.predicted or [None] * len(documents)
     ]
     found = {*chain(*filter(None, predicted)), *cells.probability_columns}
-    label_map = reading.label_map
+    label_map = {old: new for old, new in reading.label_map.items() if new}  # a predicted label cannot be removed
     if found <= {*chain(*true), *label_map.values()}:
         if found & label_map.keys():
             on_note(

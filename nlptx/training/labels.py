@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,6 +25,12 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
 # With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
 # measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
+# A number such as 4,5. In contrast to 4.5, it is read as a name.
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+# If the other labels are numbers, and less than this fraction of the texts have names as labels, a note is printed.
+_FEW_NAMES = 0.1
+# Maximum number of labels listed in a note.
+_MAX_LISTED = 5
 # Maximum absolute value of a number on a scale, so that differences between numbers do not overflow.
 _MAX_NUMBER = 1e300
 
@@ -126,11 +133,13 @@ def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterat
         if label.lower() in _MISSING:
             yield (
                 f"label {label!r} ({_texts(counts[label])}) is treated like any other label;"
-                " if it means a missing label, leave these rows out (`skip_bad` leaves out rows with an empty label)"
+                f" if it means a missing label, leave these rows out with `label_map={label}=`"
             )
     yield from _spelling_notes(counts)
     if _numbers(list(counts)) is not None:
         yield from _number_notes(list(counts), values)
+    elif notes := list(_number_notes_of_names(counts)):
+        yield from notes
     elif len(counts) > _MANY_LABELS and 2 * len(counts) > counts.total():
         yield f"{len(counts):,} different labels for {_texts(counts.total())}: is this the label column?"
 
@@ -156,6 +165,24 @@ def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterato
         )
     elif values is not None and len(numbers) > 2:
         yield f"labels {', '.join(numbers)} are treated as ordered; if they are names, use `label_order=none`"
+
+
+def _number_notes_of_names(counts: Counter[str]) -> Iterator[str]:
+    """Yield a note if labels were probably meant as numbers, but some of them are none, so that they have no order."""
+    if commas := sorted(filter(_DECIMAL_COMMA.fullmatch, counts)):
+        yield (
+            f"labels with a decimal comma, such as {commas[0]!r}, are read as names, so the labels have no order; if"
+            f" they are numbers, write them with a point (`label_map={commas[0]}={commas[0].replace(',', '.')}`)"
+        )
+        return
+    names = sorted(label for label in counts if as_number(label) is None)
+    texts = sum(counts[label] for label in names)
+    if 0 < texts < _FEW_NAMES * counts.total() and len(counts) - len(names) > 1:
+        named = ", ".join(map(repr, names[:_MAX_LISTED])) + (", ..." if len(names) > _MAX_LISTED else "")
+        yield (
+            f"most labels are numbers, but not {named} ({_texts(texts)}), so all labels are read as names, without an"
+            f" order; correct such labels, or leave their rows out (`label_map={names[0]}=`)"
+        )
 
 
 def _texts(count: int) -> str:

@@ -6,7 +6,10 @@ from reading import write
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.label_map import parse_label_map
 from nlptx.corpus.training_data import read_training_data
+from nlptx.data_quality.rows import read_rows
 from nlptx.errors import LabelError, SettingsError
+from nlptx.evaluation.labelled_predictions import read_labelled
+from nlptx.evaluation.prediction_file import read_predictions
 
 
 def read(path, label_map, **more):
@@ -43,12 +46,45 @@ def test_mapped_labels_that_do_not_occur_are_reported(tmp_path):
         read(path, {"one": "pos"})
 
 
+def test_rows_whose_label_is_replaced_with_nothing_are_left_out(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\na,1\nb,nan\nc,0\nd,N/A\ne,nan\n")
+    data, notes = read(path, parse_label_map(["nan=", "N/A= ", "1=pos"]))
+    assert (data.texts, data.labels, data.left_out) == (["a", "c"], ["pos", "0"], ["b", "d", "e"])
+    assert notes == [f"left out 3 rows: 1 with the label 'N/A', 2 with the label 'nan' ({path}:3, {path}:5, {path}:6)"]
+    valid = write(tmp_path / "valid.csv", "text,label\nf,nan\ng,0\n")
+    data, notes = read(write(tmp_path / "b.csv", "text,label\na,1\nc,0\n"), {"nan": ""}, valid=valid)
+    assert (data.valid, notes) == ((["g"], ["0"]), [f"left out 1 row: 1 with the label 'nan' ({valid}:2)"])
+    with pytest.raises(LabelError, match="`label_map` replaces 'nil', but the data has only the labels 0, 1, N/A, nan"):
+        read(path, {"nil": ""})
+
+
+def test_folders_whose_label_is_replaced_with_nothing_are_left_out(tmp_path):
+    for name in ("bad", "good", "other"):
+        write(tmp_path / f"a/{name}/1.txt", name)
+    assert read(tmp_path / "a", {"other": ""})[0].labels == ["bad", "good"]
+
+
+def test_for_several_labels_per_text_no_label_can_be_replaced_with_nothing():
+    with pytest.raises(SettingsError, match="`label_map=OLD=` leaves out the rows with a label, but"):
+        ReadOptions(label_map={"nan": ""}, label_separator=";")
+
+
+def test_check_and_tables_of_predictions_leave_out_labels_that_are_replaced_with_nothing(tmp_path):
+    path = str(write(tmp_path / "a.csv", "text,label,predicted\na,1,1\nb,nan,nan\nc,0,1\n"))
+    reading = ReadOptions(label_map={"nan": ""})
+    assert read_rows([path], reading).labels == [("1",), None, ("0",)]
+    predictions = read_predictions(path, reading)
+    assert (predictions.texts, predictions.label_names) == (["a", "c"], ["0", "1"])
+    data = read_labelled([path], reading)
+    assert (data.labels, data.left_out) == (["1", "0"], ["b"])
+    assert read_predictions(path, reading, data=data).predicted.tolist() == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["1"], "expected OLD=NEW"),
         (["=pos"], "expected OLD=NEW"),
-        (["1= "], "expected OLD=NEW"),
         (["1=pos", " 1 =neg"], "replaces '1' twice, with 'pos' and with 'neg'"),
         (["1=pos", "1=pos"], "twice"),
     ],

@@ -1,5 +1,7 @@
 """Tests of the order of labels, and of notes about ambiguous labels."""
 
+import re
+
 import pytest
 
 import nlptx
@@ -33,7 +35,7 @@ def test_unambiguous_labels_cause_no_note(labels):
 def test_labels_that_may_mean_missing_values_cause_a_note(label):
     (note,) = notes(["pos", "neg", label, "pos", label])
     assert note.startswith(f"label {label!r} (2 texts) is treated like any other label")
-    assert "leave these rows out" in note
+    assert note.endswith(f"leave these rows out with `label_map={label}=`")
 
 
 def test_the_label_for_no_answer_is_refused():
@@ -90,6 +92,23 @@ def test_numeric_labels_cause_a_note_that_they_are_treated_as_ordered():
         "labels 0, 1, 2, 3, 4, 5 are treated as ordered; if they are names, use `label_order=none`"
     ]
     assert notes(labels, ordered=False) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        (["4"] * 30 + ["5"] * 30 + ["nan", "N/A"], "but not 'N/A', 'nan' (2 texts), so all labels are read as names"),
+        (["1,0", "4,5", "5,0"] * 3, "a decimal comma, such as '1,0', are read as names, so the labels have no order"),
+        (["1", "4,5", "5"] * 3, "a decimal comma, such as '4,5', .* with a point \\(`label_map=4,5=4.5`\\)"),
+    ],
+)
+def test_labels_that_only_just_fail_to_be_numbers_cause_a_note(labels, says):
+    (note,) = [note for note in notes(labels) if "like any other" not in note]
+    assert re.search(says if "\\" in says else re.escape(says), note)
+
+
+def test_a_few_numbers_among_names_cause_no_note():
+    assert notes(["drama", "comedy", "1984", "2001"] * 5) == []
 
 
 def test_digits_with_underscores_are_names():
