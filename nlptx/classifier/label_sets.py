@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import InputTypeError, LabelError
-from nlptx.text.arguments import check_iterable, with_type
+from nlptx.text.arguments import SEVERAL_LABELS_HINT, check_iterable, with_type
 
 # Default separator between the labels of a text in a table.
 DEFAULT_SEPARATOR = ";"
@@ -54,7 +54,9 @@ def _checked(element: Any, separator: str, name: str) -> tuple[str, ...]:
         )
     for label in element:
         if not isinstance(label, str):
-            raise InputTypeError(f"`{name}` contains {with_type(label)}; expected labels of type str")
+            raise InputTypeError(
+                f"`{name}` contains {with_type(label)}; expected labels of type str", hint=SEVERAL_LABELS_HINT
+            )
         if not label or label != " ".join(label.split()):
             raise LabelError(f"`{name}` contains {label!r}; expected a non-empty label without extra white space")
         if separator in label:

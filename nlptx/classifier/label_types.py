@@ -8,14 +8,14 @@ that its predictions have the same types as the training labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.errors import CorruptError, InputTypeError, LabelError
-from nlptx.text.arguments import check_iterable, is_missing, with_type
+from nlptx.text.arguments import SEVERAL_LABELS_HINT, check_iterable, is_missing, with_type
 
 Label = str | bool | int | float | np.generic
 
@@ -57,7 +57,8 @@ def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
             )
         if type(label) not in _TYPE_NAMES:
             raise InputTypeError(
-                f"`{name}[{position}]` is {with_type(label)}; expected a str, bool, int, float or NumPy scalar"
+                f"`{name}[{position}]` is {with_type(label)}; expected a str, bool, int, float or NumPy scalar",
+                hint=SEVERAL_LABELS_HINT if isinstance(label, Collection) else "",
             )
     return found
 

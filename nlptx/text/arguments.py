@@ -10,6 +10,11 @@ from typing import Any
 
 from nlptx.errors import DataError, InputTypeError, SettingsError
 
+# Advice for labels in a form that nlptx.fit does not accept.
+SEVERAL_LABELS_HINT = (
+    "For several labels per text, pass a list of str for each text; TextClassifier also accepts a matrix of 0 and 1."
+)
+
 
 def check_type(value: Any, expected: type, name: str) -> None:
     """Raise InputTypeError unless the argument named ``name`` is an instance of ``expected``."""
@@ -115,10 +120,10 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     # Arrays, Series, sparse matrices and data frames have an attribute ``ndim``.
     dimensions = getattr(values, "ndim", 1)
     if dimensions != 1:
-        also = ", or a list of labels for each text" if "labels" in content else ""
+        hint = f"Pass one column. {SEVERAL_LABELS_HINT if 'labels' in content else ''}".strip()
         raise InputTypeError(
             f"`{name}` is a {type(values).__name__} with {dimensions} dimensions; {expected}",
-            hint=f"Pass one column{also}." if dimensions == 2 else "",
+            hint=hint if dimensions == 2 else "",
         )
     # The elements of a pyarrow array are not Python objects.
     return values.to_pylist() if hasattr(values, "to_pylist") else values

@@ -147,9 +147,12 @@ def test_an_invalid_collection_of_labels_is_rejected(labels):
         train(labels)
 
 
-def test_the_hint_for_a_matrix_of_labels_names_lists_of_labels():
-    with pytest.raises(TypeError, match="Pass one column, or a list of labels for each text"):
-        train(np.eye(len(TEXTS), dtype=int))
+@pytest.mark.parametrize("convert", [np.array, np.ndarray.tolist, list, pd.DataFrame], ids=lambda kind: kind.__name__)
+def test_the_hint_for_a_matrix_of_labels_names_lists_of_labels_and_the_class_that_accepts_it(convert):
+    with pytest.raises(TypeError) as caught:
+        train(convert(np.eye(len(TEXTS), dtype=int)))
+    advice = "pass a list of str for each text; TextClassifier also accepts a matrix of 0 and 1."
+    assert caught.value.hint.endswith(f"For several labels per text, {advice}")
 
 
 # ---------------------------------------------------------------- files
