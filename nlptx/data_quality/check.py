@@ -25,6 +25,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED, SIMILARITY
 
+# If more than this fraction of the labels is listed as probably wrong, a note is printed.
+_MANY_WRONG = 0.2
 OnProgress = Callable[[str, float], None]
 
 
@@ -76,7 +78,8 @@ def check(
             check uses the geometric mean of both probabilities, which finds wrong labels better than either alone.
         seed: seed for the assignment of texts to folds.
         on_progress: called with the name of a step and its completed fraction.
-        on_note: called with a note if the data does not allow a search for likely wrong labels.
+        on_note: called with a note if the data does not allow a search for likely wrong labels, or if the list of these
+            labels is not reliable.
 
     Raises:
         DataError: there are too many distinct words, or the predictions have no probabilities.
@@ -108,6 +111,13 @@ def check(
         else:
             on_note(f"likely wrong labels are not searched for: {labelled.obstacle}")
     found = {finding.kind: finding for finding in findings if len(finding)}
+    wrong = len(found.get("wrong-labels", ()))
+    if wrong > _MANY_WRONG * len(labelled.indices):
+        on_note(
+            f"{wrong:,} of {len(labelled.indices):,} labels are listed as probably wrong, but many of them are probably"
+            " correct, because models predict these labels badly; do not leave out all listed rows, and correct only"
+            " labels that you have checked yourself"
+        )
     ordered = [found[kind] for kind in KINDS if kind in found]
     return Check(profile(rows, data_words.lengths), ordered, both, len(rows))
 

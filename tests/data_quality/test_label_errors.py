@@ -117,6 +117,19 @@ def test_several_labels_per_text():
     assert finding.suggested == ["a;b"]
 
 
+def test_if_the_models_predict_labels_badly_there_is_a_note():
+    rng = np.random.default_rng(3)
+    texts, labels = reviews(300, rng)
+    notes = []
+    check(rows_of(texts, labels), SERIAL, on_note=notes.append)
+    assert notes == []
+    rng.shuffle(labels)
+    result = check(rows_of(texts, labels), SERIAL, on_note=notes.append)
+    assert notes[0].startswith(
+        f"{len(finding_of(result))} of 300 labels are listed as probably wrong, but many of them are probably correct"
+    )
+
+
 def test_without_two_labels_there_is_a_note():
     notes = []
     check(rows_of(["one text", "another one"], ["a", "b"]), SERIAL, on_note=notes.append)
