@@ -171,7 +171,7 @@ def read_labelled(
     labelled = LabelledDocuments(corpus)
     documents = list(labelled)
     if not documents:
-        raise DataError("there is nothing to evaluate: no text was found")
+        raise DataError("there is nothing to evaluate: no text was found", where=paths[0] if paths else "")
     cells = [document.label or "" for document in documents]
     labels = read_labels(cells, reading, on_note, removed=labelled.removed_labels, check_map=check_map)
     separator = reading.label_separator

@@ -181,7 +181,7 @@ def test_the_message_about_an_unknown_label_names_label_and_line(model, tmp_path
     ("name", "content", "says"),
     [
         ("t.txt", "great\n", "t.txt:1"),
-        ("t.tsv", "text\tlabel\n", "nothing to evaluate"),
+        ("t.tsv", "text\tlabel\n", "t.tsv: there is nothing to evaluate"),
     ],
     ids=["text", "no-rows"],
 )
