@@ -71,6 +71,8 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
     for section, values in _parse(path).items():
         if section not in SECTIONS:
             names = ", ".join(f"[{name}]" for name in SECTIONS)
+            if not isinstance(values, dict):
+                raise click.UsageError(f"{path}: {section!r} is outside a section; write it below one of {names}.")
             raise click.UsageError(f"{path}: {_unknown('section', section, SECTIONS)}; the sections are {names}.")
         if not isinstance(values, dict):
             raise click.UsageError(f"{path}: {section} is set to a value; expected a section [{section}].")
@@ -82,7 +84,8 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
         for key, value in values.items():
             parameter = options.get(key.replace("_", "-"))
             if parameter is None:
-                raise click.UsageError(f"{path}: {_unknown('key', key, options)} in [{section}].")
+                unknown = _unknown("key", key, options)
+                raise click.UsageError(f"{path}: {unknown} in [{section}]; nlptx {section} --help lists the options.")
             name = str(parameter.name)
             if name in checked[section]:
                 raise click.UsageError(f"{path}: [{section}] has {_key(parameter)} twice.")

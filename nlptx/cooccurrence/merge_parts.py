@@ -160,7 +160,8 @@ def _check_compatible(artifact: Artifact, first: Artifact, path: str, first_path
             raise DataError(f"its {name} differs from that of {first_path}: {this} and {other}", where=path)
     for name, value in artifact.settings.items():
         if value != first.settings.get(name):
-            others = f"`{name}` is {value} and {first.settings.get(name)}"
-            raise DataError(f"its settings differ from those of {first_path}: {others}", where=path)
+            others = f"`{name}` is {value} here and {first.settings.get(name)} there"
+            hint = "Count all parts with the same settings."
+            raise DataError(f"its settings differ from those of {first_path}: {others}", where=path, hint=hint)
     if corpus_details(artifact.details) != corpus_details(first.details):
         raise DataError(f"its corpus differs from that of {first_path}", where=path)

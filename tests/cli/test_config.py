@@ -83,10 +83,10 @@ def test_an_option_with_several_values(here):
     ("text", "says"),
     [
         ("[trian]\n", "unknown section 'trian' (did you mean 'train'?)"),
-        ("epochs = 1\n", "unknown section 'epochs'"),
+        ("epochs = 1\n", "'epochs' is outside a section; write it below one of [cooccur], [pca], [train]."),
         ("train = 3\n", "train is set to a value; expected a section [train]"),
         ("[train]\nepoch = 1\n", "unknown key 'epoch' (did you mean 'epochs'?) in [train]"),
-        ("[train]\nconfig = 'c.toml'\n", "unknown key 'config' in [train]"),
+        ("[train]\nconfig = 'c.toml'\n", "unknown key 'config' in [train]; nlptx train --help lists the options."),
         ("[train]\nhelp = true\n", "unknown key 'help' in [train]"),
         ("[cooccur]\nmin-count = 1\nmin_count = 1\n", "[cooccur] has min-count twice"),
         ("[train]\nepochs = '1'\n", "epochs in [train]: the value is '1'; expected a whole number"),
