@@ -16,6 +16,7 @@ from nlptx.cli.inputs import check_names, inputs_or_stdin
 from nlptx.cli.options import CommonOptions, effort_option, preset_option, seed_option, settings_options
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
+from nlptx.cli.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.training_data import TRAINING_SPLITS
@@ -140,6 +141,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
             on_note=common.reporter.note,
             keep_documents=True,
         )
+    warn_if_start_is_trained_on(training_data, start, common.reporter)
     vector_source: Embeddings | EmbeddingBuilder | None = vectors
     if earlier_stages:
         # The sizes of the counts and vectors differ little between folds, so they are not printed.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nlptx.cli.reporter import Reporter
 
 if TYPE_CHECKING:
     from nlptx.classifier.model import Model
+    from nlptx.corpus.training_data import TrainingTexts
     from nlptx.evaluation.labelled_predictions import LabelledData
 
 # Notes for data on which the model was trained or validated.
@@ -19,8 +23,8 @@ SEEN = {
 def seen_in(model: Model, data: LabelledData) -> str | None:
     """Return "training" or "validation" if the model was trained or validated on the data.
 
-    Otherwise, return None. If the data repeats all texts for several seeds, in a column ``seed``, the texts of one seed
-    are looked up too.
+    Otherwise, return None. The texts of a model from which training started count as texts of the model. If the data
+    repeats all texts for several seeds, in a column ``seed``, the texts of one seed are looked up too.
     """
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import rows_of_one_seed
@@ -28,7 +32,33 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
     digests, rows = {data.sha256}, rows_of_one_seed(data.documents)
     if len(rows) < len(data.documents):
         digests.add(digest(rows))
-    for use, names in (("training", ("sha256", "labelled_sha256")), ("validation", ("valid_sha256",))):
-        if not digests.isdisjoint(model.source.get(name) for name in names):
-            return use
-    return None
+    if not digests.isdisjoint(_training_digests(model)):
+        return "training"
+    return "validation" if model.source.get("valid_sha256") in digests else None
+
+
+def warn_if_start_is_trained_on(found: TrainingTexts, start: Model | None, reporter: Reporter) -> None:
+    """Print a warning if the labelled texts, or the held-out texts, are those on which ``start`` was trained."""
+    known = set() if start is None else set(_training_digests(start))
+    for name, data in (("sha256", "this data"), ("valid_sha256", "the texts of --valid")):
+        if found.source.get(name) in known:
+            reporter.note(
+                f"warning: the model to start from was trained on {data}, so the results on held-out texts will be too"
+                " good; use other texts, or leave out --start"
+            )
+            return
+
+
+def _training_digests(model: Model) -> Iterator[str]:
+    """Yield the digests of the labelled texts of a model, and of the models from which its training started."""
+    yield from _digests_of(model.source)
+    before = model.made_from
+    while before is not None and before["kind"] == "model":
+        yield from _digests_of(before["details"].get("source"))
+        before = before.get("made_from")
+
+
+def _digests_of(source: Any) -> list[str]:
+    """Return the digests of labelled texts in the record of the training data, which may be damaged in old headers."""
+    names = ("sha256", "labelled_sha256")
+    return [str(source[name]) for name in names if name in source] if isinstance(source, dict) else []

@@ -27,6 +27,7 @@ from nlptx.cli.options import (
 )
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
+from nlptx.cli.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.stage_run import StageRun, artifact_option
 from nlptx.cli.start import ONE_ORIGIN, file_digest, load_start, load_vectors
 from nlptx.cli.stop_signal import StopNote, StopSignal, Terminated
@@ -175,6 +176,7 @@ def train(
                     on_note=common.reporter.note,
                     budget=budget,
                 )
+            warn_if_start_is_trained_on(training_data, model_before, common.reporter)
             vector_source = (
                 earlier_stages.builder(settings.epochs, training_data.left_out, training_data.corpus)
                 if earlier_stages

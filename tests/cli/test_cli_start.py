@@ -48,6 +48,24 @@ def test_the_chain_goes_back_through_every_model(started, tmp_path):
     assert digest in "".join(shown.split())
 
 
+def test_results_on_texts_that_the_model_to_start_from_has_learned_cause_a_warning(started, work, tmp_path):
+    warning = "warning: the model to start from was trained on {}, so the results on held-out texts will be too good"
+    other = write_tsv(tmp_path / "other.tsv", make_rows(("neg", "pos"), 12, seed=10))
+    output = ("-o", tmp_path / "m.npz", "--epochs", 0)
+    # model.npz was trained on new.tsv, and started from a model that was trained on train.tsv.
+    for start, path, more, data in (
+        (started / "model.npz", started / "new.tsv", (), "this data"),
+        (started / "model.npz", work / "train.tsv", (), "this data"),
+        (started / "model.npz", other, ("--valid", started / "new.tsv"), "the texts of --valid"),
+        (started / "vectors.npz", other, (), None),
+    ):
+        found = call("train", path, "--start", start, *more, *output).stderr
+        assert (warning.format(data) in found) if data else "warning: the model to start" not in found
+    words = ("crossvalidate", started / "new.tsv", "--start", started / "model.npz", "--folds", 2, "--epochs", 0)
+    assert warning.format("this data") in call(*words).stderr
+    assert call("evaluate", "-m", started / "model.npz", work / "train.tsv", "--json").json["seen_in"] == "training"
+
+
 def test_the_digest_of_the_bundled_model_is_stored(started, tmp_path):
     call("train", started / "new.tsv", "--start", "bundled", "-o", tmp_path / "model.npz", "-q", "--epochs", 1)
     source = call("info", tmp_path / "model.npz", "--json").json["details"]["source"]
