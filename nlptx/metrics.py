@@ -78,7 +78,7 @@ class Report:
 
     def __repr__(self) -> str:
         loss = "" if math.isnan(self.log_loss) else f", log-loss {self.log_loss:.4f}"
-        return f"<Report: {self.texts:,} texts, accuracy {self.accuracy:.2%}{loss}>"
+        return f"<Report: {self.texts:,} text{'s' * (self.texts != 1)}, accuracy {self.accuracy:.2%}{loss}>"
 
 
 def evaluate(

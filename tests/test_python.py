@@ -101,11 +101,17 @@ NO_TEXTS = {
     "bytes": (b"one text", r"is b'one text' \(bytes\); expected a list or other iterable of texts"),
     "number": (3, r"is 3 \(int\); expected a list or other iterable of texts"),
     "None": (None, "is None; expected a list or other iterable of texts"),
+    "set": ({"a text"}, r"is .* \(set\), whose order is arbitrary; expected a list or other iterable of texts"),
     "dict": ({"a text": 1}, r"is .* \(dict\); expected a list or other iterable of texts"),
     "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame with 2 dimensions; expected a list or other"),
     "matrix": (np.array([TEXTS]), "is a ndarray with 2 dimensions; expected a list or other iterable of texts"),
     "scalar array": (np.array("a text"), "is a ndarray with 0 dimensions; expected a list or other iterable of texts"),
 }
+
+
+def test_the_values_of_a_data_frame_are_not_quoted_in_a_message():
+    with pytest.raises(TypeError, match=r"^`valid` is a pandas\.DataFrame; expected a pair of texts and labels$"):
+        nlptx.fit(TEXTS, ["a", "b"] * (len(TEXTS) // 2), valid=pd.DataFrame({"text": TEXTS}))
 
 
 class LikePyarrow(list):

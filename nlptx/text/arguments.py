@@ -110,11 +110,16 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
         content: plural noun for the elements, for messages.
 
     Raises:
-        InputTypeError: ``values`` is a single string, a mapping, not one-dimensional or not iterable.
+        InputTypeError: ``values`` is a single string, a set, a mapping, not one-dimensional or not iterable.
     """
     expected = f"expected a list or other iterable of {content}"
     if isinstance(values, str | bytes | bytearray):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}", hint="Put a single value into a list.")
+    if isinstance(values, set | frozenset):
+        raise InputTypeError(
+            f"`{name}` is {with_type(values)}, whose order is arbitrary; {expected}",
+            hint="Pass a list, in a fixed order.",
+        )
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
         raise InputTypeError(f"`{name}` is {with_type(values)}; {expected}")
     # Arrays, Series, sparse matrices and data frames have an attribute ``ndim``.
@@ -145,7 +150,7 @@ def is_missing(value: Any) -> bool:
 
 
 def with_type(value: Any) -> str:
-    """Describe a value and its type in a few words.
+    """Describe a value and its type in a few words. The values of arrays and data frames are left out.
 
     >>> with_type(3), with_type(None), with_type("a" * 100)
     ('3 (int)', 'None', "'aaaaaaaaaaaa...aaaaaaaaaaaaa' (str)")
@@ -154,4 +159,6 @@ def with_type(value: Any) -> str:
         return "None"
     kind = type(value)
     module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__.split('.')[0]}."
+    if getattr(value, "ndim", 0):
+        return f"a {module}{kind.__name__}"
     return f"{reprlib.repr(value)} ({module}{kind.__name__})".replace("\n", " ")
