@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -28,18 +30,26 @@ def neutralised(text: str) -> str:
 
 def print_error(text: str) -> None:
     """Print an error message on standard error, preceded by the name of the program."""
-    _print_to_stderr("nlptx: " + text)
+    print_note("nlptx: " + text)
 
 
 def print_note(text: str) -> None:
-    """Print a note. Commands use their :class:`Reporter` instead, because it respects ``--quiet``."""
-    _print_to_stderr(text)
+    """Print a note on standard error, with control characters replaced. Ignore failures such as a full disk.
 
-
-def _print_to_stderr(text: str) -> None:
-    """Print a text on standard error, with control characters replaced. Ignore failures such as a full disk."""
+    Commands use their :class:`Reporter` instead, because it respects ``--quiet``.
+    """
     with suppress(OSError, ValueError):
-        print("\n".join(neutralised(line) for line in text.splitlines()), file=sys.stderr, flush=True)
+        wrapped = _wrapped if sys.stderr.isatty() else str
+        print("\n".join(wrapped(neutralised(line)) for line in text.splitlines()), file=sys.stderr, flush=True)
+
+
+def _wrapped(line: str) -> str:
+    """Break a line at spaces so that it fits on the terminal, which would otherwise break it within a word."""
+    width = shutil.get_terminal_size((0, 0)).columns or len(line)  # 0: standard output is not a terminal
+    indent = line[: len(line) - len(line.lstrip())]
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=indent, expand_tabs=False, replace_whitespace=False)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return wrapper.fill(line) if line else ""
 
 
 class Meter(Protocol):
@@ -84,7 +94,7 @@ class Reporter:
         from nlptx.cli.option_names import as_options  # late import: --help does not need the settings
 
         if not self.quiet:
-            _print_to_stderr(as_options(text))
+            print_note(as_options(text))
 
     def detail(self, text: str) -> None:
         """Print a note only if ``--verbose`` is given."""
@@ -197,7 +207,7 @@ def _lines(what: str) -> Meter:
         if keep or time.monotonic() - last >= _LINE_EVERY:
             last = time.monotonic()
             done = "" if fraction is None or keep else f" {fraction:4.0%}"
-            _print_to_stderr(f"{title or what}{done}  {state}".rstrip())
+            print_note(f"{title or what}{done}  {state}".rstrip())
 
     return meter
 
