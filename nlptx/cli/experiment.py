@@ -19,6 +19,7 @@ from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
 from nlptx.corpus.document import ReadOptions
+from nlptx.corpus.source import first_name
 from nlptx.corpus.training_data import TRAINING_SPLITS
 from nlptx.settings import TrainSettings
 
@@ -149,7 +150,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
         vector_source = replace(builder, on_result=lambda result: None)
     used_rows = [row for row, document in enumerate(training_data.documents) if document.weight]
     if not used_rows:
-        raise DataError("there are no training texts", where=options.data[0])
+        raise DataError("there are no training texts", where=first_name(options.data))
     documents = [training_data.documents[row] for row in used_rows]
     experiment = Experiment(
         texts=[document.text for document in documents],

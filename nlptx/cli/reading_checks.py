@@ -9,7 +9,7 @@ import click
 
 from nlptx.cli.precedence import is_on_command_line
 from nlptx.corpus.document import ReadOptions
-from nlptx.corpus.source import input_format, is_archive
+from nlptx.corpus.source import first_name, input_format, is_archive
 
 _TEXT, _TABLE = "plain text", "a table"
 
@@ -38,7 +38,7 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
         if is_on_command_line(name) and without_effect >= {*kinds}:
             reason = f"none of the inputs is {expected}"
             if len(paths) == 1:
-                reason = f"{'<stdin>' if paths[0] == '-' else paths[0]} is {kinds[0]}, not {expected}"
+                reason = f"{first_name(paths)} is {kinds[0]}, not {expected}"
             on_note(f"note: --{name.replace('_', '-')} has no effect, because {reason}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -47,6 +48,12 @@ class Source:
     def max_bytes(self) -> int:
         """Maximum number of bytes in one text or row."""
         return MAX_PACKED_BYTES if self.packed else _MAX_BYTES
+
+
+def first_name(inputs: Sequence[str]) -> str:
+    """Return the name of the first input in messages; an empty string if there are no inputs."""
+    first = inputs[0] if inputs else ""
+    return "<stdin>" if first == "-" else first
 
 
 def is_archive(name: str) -> bool:

@@ -15,7 +15,7 @@ from nlptx.corpus.document import Document, ReadOptions, non_default_options
 from nlptx.corpus.label_sets import check_held_out, read_labels
 from nlptx.corpus.labelled import LabelledDocuments
 from nlptx.corpus.natural_order import NaturalOrder
-from nlptx.corpus.source import format_by_name
+from nlptx.corpus.source import first_name, format_by_name
 from nlptx.errors import DataError
 from nlptx.io.paths import file_name
 from nlptx.runtime.progress import counted
@@ -108,7 +108,7 @@ def read_training_data(
     corpus = Corpus(paths, options, on_note, noted)
     found = _read_sorted(corpus, on_document, budget, keep_documents=keep_documents)
     if not len(found.texts):
-        raise DataError("there are no training texts", where=paths[0] if paths else "")
+        raise DataError("there are no training texts", where=first_name(paths))
     source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
     source["reading"] = non_default_options(options, TRAINING_SPLITS)
     cells, removed = list[Any](found.labels), set(found.removed_labels)

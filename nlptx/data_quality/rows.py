@@ -11,6 +11,7 @@ from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.exclusion import Exclusion
 from nlptx.corpus.label_map import is_removed
 from nlptx.corpus.label_sets import read_labels
+from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
 from nlptx.evaluation.groups import SEED_COLUMN
 
@@ -105,7 +106,7 @@ def read_rows(
         on_note(exclusion.note())
     unreadable = len(corpus.left_out)
     if not documents:
-        where = corpus.left_out.first if unreadable else paths[0]
+        where = corpus.left_out.first if unreadable else first_name(paths)
         raise DataError("there is nothing to check: no row can be read", where=where)
     separator = reading.label_separator
     empty_is_label = separator is not None and bool(matching_columns(reading.label_column, columns))

@@ -18,6 +18,7 @@ from nlptx.corpus.corpus import Corpus
 from nlptx.corpus.document import Document, ReadOptions
 from nlptx.corpus.label_sets import read_labels, split_cells
 from nlptx.corpus.labelled import LabelledDocuments
+from nlptx.corpus.source import first_name
 from nlptx.errors import DataError
 from nlptx.evaluation.true_labels import find_targets
 from nlptx.metrics import Report, evaluate
@@ -171,7 +172,7 @@ def read_labelled(
     labelled = LabelledDocuments(corpus)
     documents = list(labelled)
     if not documents:
-        raise DataError("there is nothing to evaluate: no text was found", where=paths[0] if paths else "")
+        raise DataError("there is nothing to evaluate: no text was found", where=first_name(paths))
     cells = [document.label or "" for document in documents]
     labels = read_labels(cells, reading, on_note, removed=labelled.removed_labels, check_map=check_map)
     separator = reading.label_separator

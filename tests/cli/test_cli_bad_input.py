@@ -18,6 +18,11 @@ def test_an_empty_corpus(source, content, tmp_path):
     refused(*words, code=3, says="empty", stdin=content, cwd=tmp_path, untouched=tmp_path)
 
 
+@pytest.mark.parametrize("command", ["train", "check", "evaluate", "crossvalidate"])
+def test_messages_about_an_empty_pipe_name_standard_input(command, tmp_path):
+    refused(command, code=3, says="nlptx: error: <stdin>: there ", stdin="", cwd=tmp_path, untouched=tmp_path)
+
+
 def test_an_empty_folder(tmp_path):
     (tmp_path / "corpus").mkdir()
     refused("cooccur", "corpus", code=3, says=("corpus", ".txt"), cwd=tmp_path, untouched=tmp_path)
