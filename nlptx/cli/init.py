@@ -11,7 +11,7 @@ import click
 from nlptx.cli.command import PATH, command, option
 from nlptx.cli.inputs import check_names
 from nlptx.cli.options import CommonOptions, common_options
-from nlptx.cli.reading_options import label_map_option, label_separator_option
+from nlptx.cli.reading_options import label_map_option, label_separator_option, skip_bad_option
 
 if TYPE_CHECKING:
     from nlptx.corpus.document import ReadOptions
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.argument("test", type=PATH, metavar="TEST")
 @option("--text-column", default="text", show_default=True, help="Table column that contains the text.")
 @option("--label-column", default="label", show_default=True, help="Table column that contains the label.")
+@skip_bad_option
 @label_map_option
 @label_separator_option
 @common_options(json_help="Print the names of the files as one JSON object.", computes=False)
@@ -32,6 +33,7 @@ def init(
     test: str,
     text_column: str,
     label_column: str,
+    skip_bad: bool,
     map: tuple[str, ...],
     label_separator: str | None,
     common: CommonOptions,
@@ -60,6 +62,7 @@ def init(
     options = ReadOptions(
         text_column=text_column,
         label_column=label_column,
+        skip_bad=skip_bad,
         label_map=parse_label_map(map),
         label_separator=label_separator,
     )
@@ -69,6 +72,7 @@ def init(
         _check_first_row(name, replace(options, splits=splits))
     reading = [] if text_column == ReadOptions.text_column else ["--text-column", text_column]
     reading += [] if label_column == ReadOptions.label_column else ["--label-column", label_column]
+    reading += ["--skip-bad"] * skip_bad
     reading += [word for pair in map for word in ("--map", pair)]
     reading += [] if label_separator is None else ["--label-separator", label_separator]
     paths = [str(path) for path in write_experiment(folder, train, test, reading, common.jobs)]

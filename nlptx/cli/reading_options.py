@@ -28,6 +28,7 @@ _SKIP_BAD = {
     True: "Leave out unreadable rows, and rows without text or label.",
 }
 _skip_bad = functools.partial(option, "--skip-bad", is_flag=True, group="Data")
+skip_bad_option = _skip_bad(help=_SKIP_BAD[True])
 label_map_option = option(
     "--map",
     multiple=True,

@@ -58,12 +58,13 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
         labels: labels before the replacement, also those whose rows were left out.
 
     Raises:
-        LabelError: none of the labels to replace occurs in the data.
+        LabelError: none of the labels to replace occurs in the data, and at least one of them has a new name.
     """
     distinct = set(labels)
     missing = [old for old in label_map if old not in distinct]
     named = ", ".join(map(repr, missing))
-    if missing and len(missing) == len(label_map):
+    # If labels are only removed, their rows may have been left out before, as in tables of predictions.
+    if missing and len(missing) == len(label_map) and any(label_map.values()):
         present = ", ".join(sorted(distinct)[:_MAX_LISTED]) + (", ..." if len(distinct) > _MAX_LISTED else "")
         raise LabelError(
             f"`label_map` replaces {named}, but the data has only the labels {present}",

@@ -73,8 +73,8 @@ def test_columns_are_checked_before_anything_is_written(work, tmp_path):
 def test_several_labels_per_text(tmp_path):
     (tmp_path / "d.csv").write_text("text,label\na,x|y\nb,\n")
     (tmp_path / "t.csv").write_text("text,label\na,x|y\nb,\n")
-    run("init", "a", "d.csv", "t.csv", "--label-separator", "|", cwd=tmp_path)
-    assert "--label-separator '|'" in (tmp_path / "a/Makefile").read_text()
+    run("init", "a", "d.csv", "t.csv", "--label-separator", "|", "--skip-bad", cwd=tmp_path)
+    assert "--skip-bad --label-separator '|'" in (tmp_path / "a/Makefile").read_text()
 
 
 def test_other_columns_and_labels(tmp_path):

@@ -54,8 +54,9 @@ def test_rows_whose_label_is_replaced_with_nothing_are_left_out(tmp_path):
     valid = write(tmp_path / "valid.csv", "text,label\nf,nan\ng,0\n")
     data, notes = read(write(tmp_path / "b.csv", "text,label\na,1\nc,0\n"), {"nan": ""}, valid=valid)
     assert (data.valid, notes) == ((["g"], ["0"]), [f"left out 1 row: 1 with the label 'nan' ({valid}:2)"])
-    with pytest.raises(LabelError, match="`label_map` replaces 'nil', but the data has only the labels 0, 1, N/A, nan"):
-        read(path, {"nil": ""})
+    assert read(path, {"nil": ""})[1] == ["`label_map` replaces 'nil', but the data has no such label"]
+    with pytest.raises(LabelError, match="`label_map` replaces 'nil', '2', but the data has only the labels 0, 1, N/A"):
+        read(path, {"nil": "", "2": "pos"})
 
 
 def test_folders_whose_label_is_replaced_with_nothing_are_left_out(tmp_path):
