@@ -52,10 +52,11 @@ class LabelledDocuments:
                 kept += 1
                 yield document
         if left_out and not kept:
+            names = "Name the columns with `text_column` and `label_column`."
             raise LabelError(
                 f"no row has both a text and a label: {left_out.causes}",
                 where=left_out.first,
-                hint="Name the columns with `text_column` and `label_column`.",
+                hint="Keep at least one label in `label_map`." if self.removed_labels else names,
             )
         self.corpus.note_left_out()
         if exclusion is not None:
