@@ -41,8 +41,11 @@ from nlptx.runtime.slices import slices_up_to
 
 # Added to the squared length of the vector of a region, which is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
-# Maximum number of positions whose vectors are computed at a time when texts are scored.
+# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another number
+# may change the last bits of the scores of longer texts.
 _CHUNK = 1 << 9
+# Maximum number of positions of several texts whose vectors are computed at a time.
+_TOGETHER = 1 << 11
 
 
 class Regions(NamedTuple):
@@ -137,7 +140,8 @@ class RegionClassifier:
         ngram_indices = self.ngrams.find(np.concatenate([texts[text] for text in order.tolist()]), lengths)
         maxima = np.empty((len(texts), len(self.bias)), self.table.dtype)
         ends = np.cumsum(lengths)
-        for group in slices_up_to(lengths, _CHUNK):
+        sizes = np.where(lengths > _CHUNK, _TOGETHER, lengths)  # a text longer than _CHUNK is a group by itself
+        for group in slices_up_to(sizes, _TOGETHER):
             rows = slice(int(ends[group.start] - lengths[group.start]), int(ends[group.stop - 1]))
             maxima[order[group]] = self._maxima(ngram_indices[rows], lengths[group])
         return self.outputs_of(maxima)

@@ -164,7 +164,7 @@ def _sums(table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.
             rows += rows_of(table, spaced[:, n])
         first, after = max(-offset, 0), len(spaced) - max(offset, 0)
         result[first:after] += rows[first + offset : after + offset]
-    return result[positions]
+    return result.take(positions, axis=0)
 
 
 def rows_of(table: NDArray, indices: NDArray[np.int32]) -> NDArray:

@@ -79,13 +79,30 @@ def test_forward_and_outputs_are_those_of_the_equations():
     assert_allclose(classifier.outputs(texts), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("chunk", [1, 5, 4096])
-def test_no_bit_of_the_outputs_depends_on_other_texts(monkeypatch, chunk):
+@pytest.mark.parametrize(("chunk", "together"), [(1, 1), (1, 9), (5, 5), (5, 9), (5, 4096), (4096, 5)])
+def test_no_bit_of_the_outputs_depends_on_other_texts(monkeypatch, chunk, together):
     monkeypatch.setattr(module, "_CHUNK", chunk)
+    monkeypatch.setattr(module, "_TOGETHER", together)
     classifier, texts = a_classifier(dtype=np.float32), some_texts(seed=2)
     together = classifier.outputs(texts)
     assert_array_equal(together, np.concatenate([classifier.outputs([ids]) for ids in texts]))
     assert together.dtype == np.float32
+
+
+def test_only_texts_that_are_not_cut_are_processed_together(monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", 5)
+    monkeypatch.setattr(module, "_TOGETHER", 30)
+    calls, responses = [], RegionClassifier.responses
+    monkeypatch.setattr(
+        RegionClassifier,
+        "responses",
+        lambda self, ngram_indices, lengths: calls.append(lengths.tolist()) or responses(self, ngram_indices, lengths),
+    )
+    a_classifier().outputs(some_texts(longest=9))
+    groups = [lengths for lengths in calls if len(lengths) > 1]
+    assert groups
+    assert all(sum(lengths) <= 30 and max(lengths) <= 5 for lengths in groups)
+    assert max(map(max, calls)) == 5 + ngram_module.REACH  # the first part of a text, and the words after it
 
 
 @pytest.mark.parametrize("loss", [CrossEntropy(3), BinaryCrossEntropy(3), SquaredError(2)])
