@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import repeat
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +19,16 @@ from nlptx.text.scanner import Scanner, scanner_of
 from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
+# The predictions for several texts: one list per field of :class:`Scored`. Processes exchange these lists, because
+# exchanging a named tuple for each text takes four times as long.
+_Columns = tuple[list[Any], ...]
 
 # Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
 BATCH = 2048
 
 
 class Scored(NamedTuple):
-    """Prediction for one text. A named tuple takes half as long as a dataclass to create and to send between processes.
+    """Prediction for one text. A named tuple takes half as long as a dataclass to create.
 
     Args:
         probabilities: probabilities of the C labels. For a single-label model, the probabilities sum to 1.
@@ -116,12 +118,12 @@ def score(
     scanner = scanner_of(model.vocabulary.tokenizer)
     meter = SurpriseMeter(model.vocabulary, model.typical_surprise) if surprise else None
 
-    def work(texts: list[str]) -> list[Scored]:
+    def work(texts: list[str]) -> _Columns:
         return _score_batch(overflow_safe, texts, scanner, meter)
 
     with closing(prefetch(pairs, batch) if read_ahead else _in_groups(pairs, batch)) as groups:
-        for kept, scored in workers.map_pairs(work, groups, isolated=True):
-            yield list(zip(kept, scored, strict=True))
+        for keys, columns in workers.map_pairs(work, groups, isolated=True):
+            yield list(zip(keys, map(Scored._make, zip(*columns, strict=True)), strict=True))
 
 
 def score_texts(
@@ -148,9 +150,8 @@ def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[lis
         yield keys, texts
 
 
-def _score_batch(
-    model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter | None
-) -> list[Scored]:
+def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, meter: SurpriseMeter | None) -> _Columns:
+    """Return the predictions for several texts."""
     tokens = encode_tokens(model.vocabulary, texts, scanner)
     encoded = tokens.known_ids()
     max_tokens = model.settings.max_tokens
@@ -158,14 +159,16 @@ def _score_batch(
     probabilities = model.probabilities(read)
     scores = model.scores(probabilities)
     chosen = model.decision.choose(probabilities)
-    columns = (
+    missing = [None] * len(texts)
+    surprise, unlike = (missing, missing) if meter is None else meter.measure(tokens)
+    return (
         probabilities.tolist(),
         model.decision.classes(chosen),
         model.decision.confidence(probabilities, chosen).tolist(),
-        [None] * len(texts) if scores is None else scores.tolist(),
-        map(len, read),
+        missing if scores is None else scores.tolist(),
+        [len(ids) for ids in read],
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],
         tokens.lengths.tolist(),
-        repeat((None, None), len(texts)) if meter is None else meter.measure(tokens),
+        surprise,
+        unlike,
     )
-    return [Scored(*row, *surprise) for *row, surprise in zip(*columns, strict=True)]

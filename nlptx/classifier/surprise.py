@@ -156,14 +156,14 @@ class SurpriseMeter:
         """Surprise above which a text counts as unlike the training texts; None if the vocabulary has no counts."""
         return None if self._typical is None else self._typical.threshold
 
-    def measure(self, tokens: TokenIds) -> list[tuple[float, bool] | tuple[None, None]]:
+    def measure(self, tokens: TokenIds) -> tuple[list[float | None], list[bool | None]]:
         """Return the surprise of each text, in standard deviations, and whether it is unlike the training texts.
 
         A text is unlike the training texts if its surprise exceeds the threshold, or if it has no known word. Both
         values are None for a text without tokens, or if the vocabulary has no counts.
         """
         if self._words is None or self._typical is None:
-            return [(None, None)] * len(tokens.lengths)
+            return [None] * len(tokens.lengths), [None] * len(tokens.lengths)
         first = tokens.first_of_runs()
         lengths = tokens.sums(first, np.int64)
         values = self._words.of_tokens(tokens)[tokens.indices]
@@ -171,5 +171,10 @@ class SurpriseMeter:
         totals = tokens.sums(values)
         surprise = self._typical.standardize(totals / np.maximum(lengths, 1), np.maximum(lengths, 1))
         has_known = tokens.sums((tokens.vocabulary_ids >= 0)[tokens.indices], np.int64) > 0
-        columns = surprise.tolist(), ((surprise > self._typical.threshold) | ~has_known).tolist(), lengths.tolist()
-        return [(value, flag) if length else (None, None) for value, flag, length in zip(*columns, strict=True)]
+        unlike = (surprise > self._typical.threshold) | ~has_known
+        return _none_if_empty(surprise, lengths), _none_if_empty(unlike, lengths)
+
+
+def _none_if_empty(values: NDArray, lengths: NDArray[np.int64]) -> list[Any]:
+    """Return the values of texts as a list, with None for each text of length 0."""
+    return [value if length else None for value, length in zip(values.tolist(), lengths.tolist(), strict=True)]

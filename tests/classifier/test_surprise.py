@@ -37,7 +37,7 @@ def scored(model, texts):
 def unlike(vocabulary, typical, texts):
     """Return the fraction of texts that are unlike the training texts."""
     tokens = encode_tokens(vocabulary, texts, Scanner(vocabulary.tokenizer))
-    return np.mean([flag for _, flag in SurpriseMeter(vocabulary, typical).measure(tokens)])
+    return np.mean(SurpriseMeter(vocabulary, typical).measure(tokens)[1])
 
 
 def words_of(consonants, count=3000):
@@ -88,13 +88,13 @@ def test_the_surprise_of_a_text_is_a_standardised_mean():
     typical = TypicalSurprise(mean=-4.0, between=0.5, within=6.0, threshold=2.0)
     numbers, lengths = np.array([0, 1, 2, 0, 0, 3, 2, 1], np.int32), np.array([3, 0, 4, 1])
     tokens = TokenIds([b"the", b"film", b"~", b"#"], np.array([0, 1, -1, -1], np.int32), numbers, lengths)
-    found = SurpriseMeter(vocabulary, typical).measure(tokens)
+    surprise, unlike = SurpriseMeter(vocabulary, typical).measure(tokens)
     s = -np.log([100, 20, 10])
-    assert_allclose(found[0][0], (s.mean() + 4) / np.sqrt(0.5 + 6 / 3))
-    assert found[1] == (None, None)
-    assert_allclose(found[2][0], ((s[0] + 2 * s[2]) / 3 + 4) / np.sqrt(0.5 + 6 / 3))
-    assert_allclose(found[3][0], (s[1] + 4) / np.sqrt(0.5 + 6))
-    assert [flag for _, flag in found] == [False, None, False, False]
+    assert_allclose(surprise[0], (s.mean() + 4) / np.sqrt(0.5 + 6 / 3))
+    assert surprise[1] is None
+    assert_allclose(surprise[2], ((s[0] + 2 * s[2]) / 3 + 4) / np.sqrt(0.5 + 6 / 3))
+    assert_allclose(surprise[3], (s[1] + 4) / np.sqrt(0.5 + 6))
+    assert unlike == [False, None, False, False]
 
 
 def test_repetitions_do_not_count():
