@@ -24,7 +24,7 @@ K = TypeVar("K")
 _Columns = tuple[list[Any], ...]
 
 # Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
-BATCH = 2048
+BATCH = 4096
 
 
 class Scored(NamedTuple):

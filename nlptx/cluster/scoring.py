@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from nlptx.classifier.model import Model
-from nlptx.classifier.scoring import BATCH, Scored, score
+from nlptx.classifier.scoring import Scored, score
 from nlptx.cluster.cluster_workers import ClusterWorkers
 from nlptx.cluster.stored import Stored
 from nlptx.runtime.workers import SERIAL
+
+# Number of texts per task.
+BATCH = 2048
 
 
 @dataclass(frozen=True)
