@@ -127,7 +127,7 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
 
 def word_vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
     """Return the word vectors (N, R) of N word ids, in the dtype of the parameters."""
-    return model.table[ids].astype(model.flat.dtype, copy=False)
+    return model.table.take(ids, axis=0).astype(model.flat.dtype, copy=False)
 
 
 def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -125,7 +125,7 @@ class NgramFeatures(PickledWithoutCache):
         unknown = ngram_indices == len(self.keys)
         if unknown.all():
             return np.zeros((len(ngram_indices), self.order * self.width), np.float32)
-        ratios = self.ratios[np.where(unknown, 0, ngram_indices)]
+        ratios = self.ratios.take(ngram_indices, axis=0, mode="clip")
         ratios[unknown] = 0
         return ratios.reshape(len(ngram_indices), self.order * self.width)
 
