@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,6 @@ from nlptx.text.word_ids import EncodedChunk
 
 _NEGATIONS = frozenset(word.encode() for word in NEGATIONS)
 _MARK = MARK.encode()
-# Kind of a token that has not been determined yet.
-_UNKNOWN = 255
 
 
 def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
@@ -46,31 +46,39 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
 
 def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     """Return the positions of the negated words among all tokens. No position is returned twice."""
-    is_negation = np.fromiter((word.lower() in _NEGATIONS for word in chunk.words), bool, len(chunk.words))
-    positions = np.flatnonzero(is_negation.take(chunk.ids))
+    is_negation = np.fromiter(map(_NEGATIONS.__contains__, map(bytes.lower, chunk.words)), bool, len(chunk.words))
+    negations = np.flatnonzero(is_negation.take(chunk.ids))  # (N,)
     document_ends = np.cumsum(chunk.lengths)
-    ends = document_ends[np.searchsorted(document_ends, positions, side="right")]
-    numbers = np.arange(len(positions))  # each negation has a number, and is followed until it ends
-    begun, joined = np.zeros((2, len(positions)), bool)  # as in :func:`.negation.mark_negated`
-    cancelled = np.zeros(len(positions) + 1, bool)
-    kinds = np.full(len(chunk.words), _UNKNOWN, np.uint8)  # of the distinct words, determined when first needed
-    found, found_numbers = [positions[:0]], [numbers[:0]]
-    for _ in range(WINDOW):
-        positions = positions + 1
-        inside = positions < ends
-        positions, ends, numbers = positions[inside], ends[inside], numbers[inside]
-        ids = chunk.ids[positions]
-        for word in set(ids[kinds[ids] == _UNKNOWN].tolist()):
-            kinds[word] = kind_of(as_text(chunk.words[word]))
-        kind = kinds[ids]
-        kind[kind == DEGREE] = np.where(begun[numbers[kind == DEGREE]], END, WORD)
-        begun[numbers[kind <= JOIN]] = True
-        found.append(positions[kind <= JOIN])
-        found_numbers.append(numbers[kind <= JOIN])
-        cancelled[numbers[(kind == NEGATION) & ~joined[numbers]] + 1] = True
-        joined[numbers[kind == JOIN]] = True
-        goes_on = kind <= NEUTRAL
-        positions, ends, numbers = positions[goes_on], ends[goes_on], numbers[goes_on]
+    ends = document_ends[np.searchsorted(document_ends, negations, side="right")]
+    following = negations + np.arange(1, WINDOW + 1)[:, None]  # (WINDOW, N)
+    kinds = _kinds(chunk.words, chunk.ids.take(following, mode="clip"))
+    is_negated = np.empty(following.shape, bool)
+    # The state of :func:`.negation.mark_negated`, for all negations at once; `goes_on` corresponds to `left`.
+    goes_on, begun, joined = np.repeat([[True], [False], [False]], len(negations), axis=1)
+    cancelled = np.zeros(len(negations) + 1, bool)
+    for positions, kind, negated in zip(following, kinds, is_negated, strict=True):
+        goes_on &= positions < ends
+        kind[(kind == DEGREE) & begun] = END
+        kind[kind == DEGREE] = WORD
+        negated[:] = goes_on & (kind <= JOIN)
+        begun |= negated
+        cancelled[1:] |= goes_on & (kind == NEGATION) & ~joined
+        joined |= goes_on & (kind == JOIN)
+        goes_on &= kind <= NEUTRAL
     for number in np.flatnonzero(cancelled).tolist():
         cancelled[number] = not cancelled[number - 1]  # a cancelled negation cancels no other
-    return np.concatenate(found)[~cancelled[np.concatenate(found_numbers)]]
+    return following[is_negated & ~cancelled[:-1]]
+
+
+def _kinds(words: list[bytes], ids: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Return the kinds of the tokens with these ids, in an array of the same shape; see :func:`.negation.kind_of`."""
+    occurs = np.zeros(len(words), bool)
+    occurs[ids] = True
+    kinds = np.empty(len(words), np.uint8)
+    kinds[occurs] = [_kind_of(words[number]) for number in np.flatnonzero(occurs).tolist()]
+    return kinds[ids]
+
+
+@lru_cache(1 << 16)
+def _kind_of(word: bytes) -> int:
+    return kind_of(as_text(word))
