@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.negation import is_negation
+from nlptx.text.negation import words_of_negations
 from nlptx.text.vocabulary import Vocabulary
 
 
@@ -23,7 +23,7 @@ class RemainingWords:
     Attributes:
         positions: index of each known word among the tokens.
         ids: (T,) int32 ids of the known words.
-        negations: indices, from 0 to T - 1, of the known words that are negations; empty if the tokenizer does not mark
+        negations: indices, from 0 to T - 1, of the known words of negations; empty if the tokenizer does not mark
             negated words.
     """
 
@@ -32,11 +32,8 @@ class RemainingWords:
         marked = vocabulary.tokenizer.mark(tokens)
         self.positions = [position for position, token in enumerate(marked) if token in vocabulary.index]
         self.ids = vocabulary.encode_tokens(marked)
-        self.negations = frozenset(
-            word
-            for word, position in enumerate(self.positions)
-            if vocabulary.tokenizer.marks_negation and is_negation(tokens[position])
-        )
+        negations = words_of_negations(tokens) if vocabulary.tokenizer.marks_negation else set()
+        self.negations = frozenset(word for word, position in enumerate(self.positions) if position in negations)
 
     def without(self, words: Collection[int]) -> NDArray[np.int32]:
         """Return the ids of the known words without those at the given indices, which are from 0 to T - 1."""

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.text.negation import DEGREE, END, JOIN, MARK, NEGATION, NEGATIONS, NEUTRAL, WINDOW, WORD, kind_of
+from nlptx.text.negation import (
+    DEGREE,
+    END,
+    JOIN,
+    MARK,
+    NEGATION,
+    NEGATIONS,
+    NEUTRAL,
+    SECOND_WORDS,
+    WINDOW,
+    WORD,
+    kind_of,
+)
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import as_text
 from nlptx.text.word_ids import EncodedChunk
 
-_NEGATIONS = frozenset(word.encode() for word in NEGATIONS)
 _MARK = MARK.encode()
+# Numbers of the second words of pairs, from 1 on.
+_SECOND_WORDS = {word.encode(): number for number, word in enumerate(sorted(set(SECOND_WORDS.values())), 1)}
+# For each word with which a negation begins, the number of the second word, or _SINGLE if there is none.
+_SINGLE = -1
+_FIRST_WORDS = {first.encode(): _SECOND_WORDS[second.encode()] for first, second in SECOND_WORDS.items()}
+_FIRST_WORDS |= dict.fromkeys((word.encode() for word in NEGATIONS), _SINGLE)
 
 
 def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
@@ -46,28 +64,44 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
 
 def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     """Return the positions of the negated words among all tokens. No position is returned twice."""
-    is_negation = np.fromiter(map(_NEGATIONS.__contains__, map(bytes.lower, chunk.words)), bool, len(chunk.words))
-    negations = np.flatnonzero(is_negation.take(chunk.ids))  # (N,)
+    negations, seconds = _negations(chunk)
     document_ends = np.cumsum(chunk.lengths)
     ends = document_ends[np.searchsorted(document_ends, negations, side="right")]
     following = negations + np.arange(1, WINDOW + 1)[:, None]  # (WINDOW, N)
     kinds = _kinds(chunk.words, chunk.ids.take(following, mode="clip"))
+    kinds[np.isin(following, seconds)] = NEGATION
     is_negated = np.empty(following.shape, bool)
-    # The state of :func:`.negation.mark_negated`, for all negations at once; `goes_on` corresponds to `left`.
-    goes_on, begun, joined = np.repeat([[True], [False], [False]], len(negations), axis=1)
+    # The state of :func:`.negation.mark_negated`, for all negations at once; `goes_on` corresponds to `remaining`.
+    goes_on, seen_marked, seen_join = np.repeat([[True], [False], [False]], len(negations), axis=1)
     cancelled = np.zeros(len(negations) + 1, bool)
     for positions, kind, negated in zip(following, kinds, is_negated, strict=True):
         goes_on &= positions < ends
-        kind[(kind == DEGREE) & begun] = END
+        kind[(kind == DEGREE) & seen_marked] = END
         kind[kind == DEGREE] = WORD
         negated[:] = goes_on & (kind <= JOIN)
-        begun |= negated
-        cancelled[1:] |= goes_on & (kind == NEGATION) & ~joined
-        joined |= goes_on & (kind == JOIN)
+        seen_marked |= negated
+        cancelled[1:] |= goes_on & (kind == NEGATION) & ~seen_join
+        seen_join |= goes_on & (kind == JOIN)
         goes_on &= kind <= NEUTRAL
     for number in np.flatnonzero(cancelled).tolist():
         cancelled[number] = not cancelled[number - 1]  # a cancelled negation cancels no other
     return following[is_negated & ~cancelled[:-1]]
+
+
+def _negations(chunk: EncodedChunk) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions (N,) of the negations among all tokens, and those of the negations that are second words."""
+    lowered = list(map(bytes.lower, chunk.words))
+    expected, actual = (
+        np.fromiter(map(numbers.get, lowered, repeat(0)), np.int8, len(lowered))
+        for numbers in (_FIRST_WORDS, _SECOND_WORDS)
+    )
+    expected = expected.take(chunk.ids)
+    firsts = np.flatnonzero(expected)
+    expected = expected[firsts]
+    is_pair = expected == actual[chunk.ids.take(firsts + 1, mode="clip")]
+    is_pair &= ~np.isin(firsts + 1, np.cumsum(chunk.lengths))  # the next word may belong to another document
+    positions = firsts + is_pair
+    return positions[is_pair | (expected == _SINGLE)], positions[is_pair]
 
 
 def _kinds(words: list[bytes], ids: NDArray[np.int32]) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """Marks negated words: in "it is not good", the token "good" becomes "¬good", which is a word of its own.
 
-The five tokens after a negation, such as "not" or "n't", are examined, and the words among them are marked. The
-negation ends early at
+The five tokens after a negation are examined, and the words among them are marked. A negation is a word such as "not"
+or "n't", or the second word of a pair such as "far from" or "unable to". It ends early at
 
 - an emoji, a rating or a punctuation mark, except for marks that occur within phrases, such as hyphens;
 - a word that begins another clause, such as "but" or "because", and "just", "merely" and "only";
@@ -33,6 +33,16 @@ _NEGATIONS = """
     aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wont wouldnt
 """
 NEGATIONS = frozenset(_NEGATIONS.split())
+# Pairs of words of which the second is a negation if it follows the first: second word -> first words.
+_PAIRS = {
+    "from": "far",
+    "but": "anything",
+    "near": "nowhere",
+    "than": "rather",
+    "of": "devoid free instead robbed short stripped void",
+    "to": "difficult fail failing forgot hard impossible refuse refused refuses unable",
+}
+SECOND_WORDS = {first: second for second, firsts in _PAIRS.items() for first in firsts.split()}
 _CONTINUING = frozenset(["nor", "neither"])
 _JOINS = frozenset(["and", "or"])
 _DEGREES = frozenset(["so", "such"])
@@ -52,29 +62,34 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
 
     Args:
         tokens: the tokens, in order.
-        ignored: indices of tokens; the negations among them have no effect.
+        ignored: indices of tokens; the negations among them have no effect, nor do pairs with one of these tokens.
 
     >>> mark_negated(["It", "is", "n't", "very", "good", ",", "but", "not", "a", "waste", "."])
     ['It', 'is', "n't", '¬very', '¬good', ',', 'but', 'not', '¬a', '¬waste', '.']
-    >>> mark_negated(["not", "without", "charm"])
-    ['not', 'without', 'charm']
+    >>> mark_negated(["not", "without", "charm"]), mark_negated(["far", "from", "perfect"])
+    (['not', 'without', 'charm'], ['far', 'from', '¬perfect'])
     """
     marked = []
-    left = 0  # number of the next tokens that are still negated
-    begun = joined = False  # whether a marked word, and whether "and" or "or", stands after the last negation
+    remaining = 0  # number of the next tokens that are still negated
+    seen_marked = seen_join = False  # whether a marked word, and whether "and" or "or", stands after the last negation
     for index, token in enumerate(tokens):
-        kind = NEUTRAL if index in ignored and is_negation(token) else kind_of(token)
-        if kind == DEGREE:
-            kind = END if begun else WORD
-        marked.append(MARK + token if left and kind <= JOIN else token)
-        if kind == END or (kind == NEGATION and left and not joined):
-            left = 0
-        elif kind in (NEGATION, CONTINUING):
-            left, begun, joined = WINDOW, False, False
+        if _completes_pair(tokens, index) and index not in ignored and index - 1 not in ignored:
+            kind = NEGATION
+        elif index in ignored and _lower(token) in NEGATIONS:
+            kind = NEUTRAL
         else:
-            left = max(left - 1, 0)
-            begun |= kind <= JOIN
-            joined |= kind == JOIN
+            kind = kind_of(token)
+        if kind == DEGREE:
+            kind = END if seen_marked else WORD
+        marked.append(MARK + token if remaining and kind <= JOIN else token)
+        if kind == END or (kind == NEGATION and remaining and not seen_join):
+            remaining = 0
+        elif kind in (NEGATION, CONTINUING):
+            remaining, seen_marked, seen_join = WINDOW, False, False
+        else:
+            remaining = max(remaining - 1, 0)
+            seen_marked |= kind <= JOIN
+            seen_join |= kind == JOIN
     return marked
 
 
@@ -92,13 +107,19 @@ def without_mark(word: str) -> str:
     return word[1:] if is_marked(word) else word
 
 
-def is_negation(token: str) -> bool:
-    """Return whether a token is a negation."""
-    return _lower(token) in NEGATIONS
+def words_of_negations(tokens: Sequence[str]) -> set[int]:
+    """Return the indices of the tokens of a text that are negations, or first words of pairs that are negations.
+
+    >>> words_of_negations(["not", "far", "from", "it"])
+    {0, 1, 2}
+    """
+    single = {index for index, token in enumerate(tokens) if _lower(token) in NEGATIONS}
+    second = {index for index in range(len(tokens)) if _completes_pair(tokens, index)}
+    return single | second | {index - 1 for index in second}
 
 
 def kind_of(token: str) -> int:
-    """Return the kind of a token, such as ``WORD``."""
+    """Return the kind of a token, such as ``WORD``, if it is not the second word of a pair."""
     lowered = _lower(token)
     kinds = ((_CONTINUING, CONTINUING), (NEGATIONS, NEGATION), (_JOINS, JOIN), (_DEGREES, DEGREE), (_ENDS, END))
     for words, kind in kinds:
@@ -107,6 +128,10 @@ def kind_of(token: str) -> int:
     if lowered in _WITHIN or token.isdecimal():
         return NEUTRAL
     return WORD if any(map(str.isalpha, token)) else END
+
+
+def _completes_pair(tokens: Sequence[str], index: int) -> bool:
+    return index > 0 and SECOND_WORDS.get(_lower(tokens[index - 1])) == _lower(tokens[index])
 
 
 def _lower(token: str) -> str:

@@ -146,6 +146,14 @@ def test_leaving_out_a_negation_takes_the_marks_from_its_words():
     assert pair.with_first * pair.without_first < 0
 
 
+@pytest.mark.parametrize(("word", "remaining"), [("far", "It is from perfect."), ("from", "It is far perfect.")])
+def test_without_one_of_its_words_a_negation_of_two_words_has_no_effect(word, remaining):
+    model, text = nlptx.Model.load(), "It is far from perfect."
+    seen = explain(model, text)
+    p = model.predict_proba([text, remaining], jobs=1)[:, seen.label]
+    assert seen.worth[seen.words.index(word)] == pytest.approx(p[0] - p[1], abs=1e-5)
+
+
 def test_each_of_several_negations_has_a_worth():
     model = negating_model()
     once, several = (

@@ -32,6 +32,12 @@ PIECES = [
     "'",
     '"',
     "SO GREAT",
+    "far from",
+    "anything but",
+    "unable",
+    "to",
+    "instead",
+    "of",
     "sooo",
     ":)",
     "9/10",
@@ -70,6 +76,13 @@ phrases = st.lists(st.sampled_from([*PIECES, "good", "film", "\u00e9t\u00e9", "\
         ("would not recommend 2/10 good", "would not ¬recommend ② good"),
         ("not 5 good stars", "not 5 ¬good ¬stars"),
         ("not - - - - - good", "not - - - - - good"),
+        ("it is far from perfect", "it is far from ¬perfect"),
+        ("not far from perfect", "not ¬far from perfect"),
+        ("anything but dull, but anything", "anything but ¬dull , but anything"),
+        ("unable to use it", "unable to ¬use ¬it"),
+        ("instead of a film", "instead of ¬a ¬film"),
+        ("far. from here to there", "far . from here to there"),
+        ("nothing but praise", "nothing but praise"),
         ("knot notable nothing", "knot notable nothing"),
         ("¬ good ¬good", "¬ good ¬ good"),
     ],
@@ -106,10 +119,11 @@ def test_blocks_of_texts_have_the_tokens_of_the_single_texts(texts, lowercase, m
         stream.close()
 
 
-def test_a_negation_acts_across_the_parts_of_a_huge_text():
-    text = "a " * (BLOCK // 2 - 1) + "not good bad, fine" + " b" * 10
+@pytest.mark.parametrize("negation", ["not", "far from"])
+def test_a_negation_acts_across_the_parts_of_a_huge_text(negation):
+    text = "a " * (BLOCK // 2 - 1) + f"{negation} good bad, fine" + " b" * 10
     vocabulary = Vocabulary(["¬good", "¬bad", "good"], np.ones(3, np.int64), NEGATION)
-    for shift in range(12):
+    for shift in range(16):
         shifted = "a" * shift + text
         tokens = encode_tokens(vocabulary, ["not ok", shifted, "good"], Scanner(NEGATION))
         assert tokens.lengths.tolist() == [2, len(NEGATION(shifted)), 1]
@@ -126,3 +140,7 @@ def test_without_a_negation_its_words_are_not_marked():
     assert NEGATION.mark_without(twice, {0}) == ["never", "¬good"]
     assert NEGATION.mark_without(twice, {1}) == ["not", "¬good"]
     assert NEGATION.mark_without(twice, {0, 1}) == ["good"]
+    pair = NEGATION.split("far from good, fine")
+    assert NEGATION.mark_without(pair, {4}) == ["far", "from", "¬good", ","]
+    assert NEGATION.mark_without(pair, {0}) == ["from", "good", ",", "fine"]
+    assert NEGATION.mark_without(pair, {1}) == ["far", "good", ",", "fine"]
