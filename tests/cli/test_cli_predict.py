@@ -372,7 +372,7 @@ def peak_memory(model, lines, folder):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak memory is read from /proc")
 def test_memory_does_not_grow_with_the_input(model, tmp_path):
-    assert peak_memory(model, 32_000, tmp_path) < 1.2 * peak_memory(model, 2_000, tmp_path)
+    assert peak_memory(model, 64_000, tmp_path) < 1.2 * peak_memory(model, 16_000, tmp_path)
 
 
 def test_predict_stops_reading_while_its_output_is_not_read(model):
