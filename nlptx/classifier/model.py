@@ -19,7 +19,7 @@ from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
 from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
-from nlptx.classifier.region_view import RegionView, combined
+from nlptx.classifier.region_fusion import RegionFusion, combined
 from nlptx.classifier.scoring import score_texts
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.embeddings.embeddings import Embeddings
@@ -83,7 +83,7 @@ class Model(PickledWithoutCache):
     held_out: ErrorCurve | None = None
     typical_surprise: TypicalSurprise | None = None
     label_sets: LabelSets | None = None
-    regions: RegionView | None = None
+    regions: RegionFusion | None = None
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))

@@ -16,7 +16,7 @@ from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, uninitialized_network
-from nlptx.classifier.region_view import RegionView
+from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.errors import CorruptError, SettingsError
 from nlptx.ngrams.serialization import feature_arrays, read_ngram_features, rounded_features
@@ -159,11 +159,11 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
     }
 
 
-def _read_regions(artifact: Artifact, words: int, outputs: int) -> RegionView | None:
+def _read_regions(artifact: Artifact, words: int, outputs: int) -> RegionFusion | None:
     """Return the region classifier of a model file, or None. Raises CorruptError if the classifier is damaged."""
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
-    return RegionView.read(artifact, words, outputs)
+    return RegionFusion.read(artifact, words, outputs)
 
 
 def bundled_path() -> str:

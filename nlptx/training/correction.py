@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.classifier.region_view import RegionView
+from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.adaptation import Correction
 from nlptx.ngrams.extension import with_outputs
@@ -123,7 +123,7 @@ def extend_ngrams(
     return NgramFeatures(settings.ngrams, words, np.zeros(0, np.int64), none, nothing, np.zeros(width, np.float32))
 
 
-def with_scores(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionView | None:
+def with_scores(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionFusion | None:
     """Return the region classifier of a model with its outputs converted to new scores, or None if there is none.
 
     Args:
@@ -135,7 +135,7 @@ def with_scores(before: Model, change: NDArray[np.float64], loss: Loss) -> Regio
         return None
     classifier, (_, weight) = before.regions.classifier, before.regions.weights
     through = weight / before.temperature * to_scores(before.network.loss) @ change @ _to_outputs(loss)
-    return RegionView(
+    return RegionFusion(
         replace(
             classifier,
             output_weights=(classifier.output_weights @ through).astype(np.float32),

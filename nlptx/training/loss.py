@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.inference import network_outputs
 from nlptx.classifier.model import Model
-from nlptx.classifier.region_view import combined
+from nlptx.classifier.region_fusion import combined
 from nlptx.nn import Gradients, Layout
 from nlptx.runtime.workers import Workers
 from nlptx.training.batching import Microbatch

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.block_floats import rounded
 from nlptx.classifier.model import Model
-from nlptx.classifier.region_view import RegionView
+from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import MAX_VOCABULARY
 from nlptx.regions import RegionClassifier, RegionNgrams
@@ -65,7 +65,7 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
         return
     members = _member_outputs(model, classifier, data.valid, context) if len(data.valid) else None
     weights = _fusion_weights(model, members, data.valid, _prior(data.train.texts().number))
-    model.regions = RegionView(classifier, weights)
+    model.regions = RegionFusion(classifier, weights)
     record = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
     model.history["regions"] = record if members is None else record | _measures(model, members, data.valid, weights)
 

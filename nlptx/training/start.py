@@ -20,7 +20,7 @@ from nlptx.classifier.decision import LabelSets
 from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
-from nlptx.classifier.region_view import combined
+from nlptx.classifier.region_fusion import combined
 from nlptx.errors import SettingsError
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures

@@ -9,7 +9,7 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx.artifacts import container
-from nlptx.classifier.region_view import RegionView
+from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.errors import CorruptError
 from nlptx.ngrams import adaptation
 from nlptx.regions import learning, ngrams
@@ -285,7 +285,7 @@ def test_damaged_weights_are_refused(weights):
     artifact = trained().to_artifact()
     artifact.details["region_fusion"] = weights
     with pytest.raises(CorruptError, match="region classifier"):
-        RegionView.read(artifact, len(trained().vocabulary), 2)
+        RegionFusion.read(artifact, len(trained().vocabulary), 2)
 
 
 @pytest.mark.parametrize("groups", [None, 0, 5, 2.0])

@@ -21,16 +21,16 @@ from nlptx.regions import RegionClassifier, outputs_without_each, read_region_cl
 # Keys of the JSON values in a model file: the weights a and b, and the number of groups of filters.
 _WEIGHTS, _GROUPS = "region_fusion", "region_groups"
 # Maximum weight in a valid file.
-_LARGEST = 100.0
+_MAX_WEIGHT = 100.0
 
 
-def combined(regions: RegionView | None, outputs: NDArray, texts: Sequence[NDArray[np.integer]]) -> NDArray:
+def combined(regions: RegionFusion | None, outputs: NDArray, texts: Sequence[NDArray[np.integer]]) -> NDArray:
     """Return the outputs (B, outputs) of a model, given its network's outputs and the word ids of each text."""
     return outputs if regions is None else regions.combine(outputs, texts)
 
 
 @dataclass(frozen=True)
-class RegionView:
+class RegionFusion:
     """A region classifier, and the weights with which its outputs are combined with those of the network.
 
     Args:
@@ -55,9 +55,9 @@ class RegionView:
         """
         return self._sum(outputs, outputs_without_each(self.classifier, ids)[:count])
 
-    def _sum(self, outputs: NDArray, of_regions: NDArray) -> NDArray:
+    def _sum(self, outputs: NDArray, region_outputs: NDArray) -> NDArray:
         a, b = self.weights
-        return a * outputs + b * of_regions
+        return a * outputs + b * region_outputs
 
     def with_words(self, words: int) -> Self:
         """Return a copy for a vocabulary that has grown to ``words`` words, with the new words at the end."""
@@ -95,7 +95,7 @@ class RegionView:
         if (
             not isinstance(weights, list)
             or len(weights) != 2
-            or not all(type(weight) is float and 0 <= weight <= _LARGEST for weight in weights)
+            or not all(type(weight) is float and 0 <= weight <= _MAX_WEIGHT for weight in weights)
         ):
             raise CorruptError(f"the weights of its region classifier are {weights!r}")
         return cls(read_region_classifier(artifact, words, outputs, groups), (weights[0], weights[1]))
