@@ -40,7 +40,7 @@ class Decision(Protocol):
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         """Return the predicted classes of each text, in ascending order."""
 
-    def main(self, p: NDArray[np.float64]) -> int:
+    def top_class(self, p: NDArray[np.float64]) -> int:
         """Return the predicted class of a text, given its probabilities (C,).
 
         For a multi-label model, return the class with the largest ratio of probability to threshold.
@@ -51,7 +51,7 @@ class Decision(Protocol):
 
 
 @dataclass(frozen=True)
-class OneLabel:
+class SingleLabelDecision:
     """Decision of a single-label model: each text gets one label, and its probabilities sum to 1.
 
     The predicted class is the most probable one; this choice maximises accuracy. If the model was trained with balanced
@@ -85,7 +85,7 @@ class OneLabel:
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         return [(number,) for number in chosen.tolist()]
 
-    def main(self, p: NDArray[np.float64]) -> int:
+    def top_class(self, p: NDArray[np.float64]) -> int:
         return int(self.choose(p[None])[0])
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:
@@ -93,7 +93,7 @@ class OneLabel:
 
 
 @dataclass(frozen=True)
-class LabelSets:
+class MultiLabelDecision:
     """Decision of a multi-label model: a text gets any number of labels, each of which has a separate threshold.
 
     A text gets each label whose probability is at least the threshold of that label. The confidence is the probability
@@ -123,7 +123,7 @@ class LabelSets:
     def classes(self, chosen: NDArray) -> list[tuple[int, ...]]:
         return [tuple(np.flatnonzero(row).tolist()) for row in chosen]
 
-    def main(self, p: NDArray[np.float64]) -> int:
+    def top_class(self, p: NDArray[np.float64]) -> int:
         return int((p / self.thresholds).argmax())
 
     def answer(self, labels: Sequence[Label], classes: Sequence[int]) -> Answer:

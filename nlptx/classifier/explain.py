@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_types import Label, find_label
 from nlptx.classifier.model import Model
-from nlptx.classifier.occlusion import ReadText, outputs_without_each
+from nlptx.classifier.occlusion import EncodedText, network_outputs_without_each
 from nlptx.classifier.remaining_words import RemainingWords
 from nlptx.errors import ArtifactError, DataError
 from nlptx.nn import Layout
@@ -103,7 +103,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     # different order. NumPy's warnings are turned off, because overflow is detected by checking the probabilities.
     with Workers(1), np.errstate(all="ignore"):
         probabilities = overflow_safe.probabilities([ids])[0]
-        chosen = model.decision.main(probabilities) if column is None else column
+        chosen = model.decision.top_class(probabilities) if column is None else column
         without = _without_each(overflow_safe, words.ids, len(ids)) + _without_marks(overflow_safe, words, len(ids))
         worth = probabilities[chosen] - np.clip(without[:, chosen], 0, 1)
         received, matrices = _attention(overflow_safe, ids, attention)
@@ -123,7 +123,7 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
         read, windows = known[: count + 1], np.array([count + 1])
     else:
         read, windows = known, Layout(np.array([count]), model.settings.attention_window).windows
-    outputs = outputs_without_each(model, read, windows)[:count]
+    outputs = network_outputs_without_each(model, read, windows)[:count]
     if model.regions is not None:
         outputs = model.regions.combine_without_each(outputs, read, count)
     if not np.isfinite(outputs).all():
@@ -141,8 +141,8 @@ def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[n
     rows = sorted(row for row in words.negations if row < count)
     if len(rows) * count > _MAX_WORK:
         return change
-    most = model.settings.max_tokens
-    pairs = [(words.without([row])[:most], np.delete(words.ids, row)[:most]) for row in rows]
+    max_tokens = model.settings.max_tokens
+    pairs = [(words.without([row])[:max_tokens], np.delete(words.ids, row)[:max_tokens]) for row in rows]
     changed = [number for number, (after, before) in enumerate(pairs) if not np.array_equal(after, before)]
     if changed:
         p = model.probabilities([ids for number in changed for ids in pairs[number]])
@@ -156,7 +156,7 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
     The list of attention matrices is empty unless ``complete`` is true.
     """
     windows = Layout(np.array([len(ids)]), model.settings.attention_window).windows
-    text = ReadText.of(model, ids, windows)
+    text = EncodedText.of(model, ids, windows)
     received: list[list[NDArray]] = []
     matrices: list[NDArray] = []
     for span in text.spans:

@@ -122,7 +122,7 @@ def infer(model: TrainedNetwork, encoded: Sequence[NDArray[np.int32]]) -> NDArra
         parts[rows] = network.pool.apply(x, layout)
         log_weights[rows] = network.pool.log_weights(x, layout)
     y = network.pool.merge(parts, log_weights, Layout(texts.windows_per_text))
-    return network.decide(y, Layout(np.ones(len(y), np.int64), separate_windows=True), text_features)
+    return network.apply_head(y, Layout(np.ones(len(y), np.int64), separate_windows=True), text_features)
 
 
 def word_vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:

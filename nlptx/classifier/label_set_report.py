@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.metrics import (
     ClassReport,
     NoiseFloor,
@@ -71,7 +71,7 @@ class LabelSetReport:
 
 
 def evaluate_sets(
-    probabilities: NDArray[np.float64], targets: NDArray[np.bool_], labels: Sequence[Any], decision: LabelSets
+    probabilities: NDArray[np.float64], targets: NDArray[np.bool_], labels: Sequence[Any], decision: MultiLabelDecision
 ) -> LabelSetReport:
     """Compare predictions with the true labels of one or more texts.
 

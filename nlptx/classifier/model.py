@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
 from nlptx.classifier.abstention import ErrorCurve, check_abstain, find_threshold
-from nlptx.classifier.decision import Answer, Decision, LabelSets, OneLabel
+from nlptx.classifier.decision import Answer, Decision, MultiLabelDecision, SingleLabelDecision
 from nlptx.classifier.inference import can_overflow, infer
 from nlptx.classifier.label_types import Label, label_name
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
@@ -82,7 +82,7 @@ class Model(PickledWithoutCache):
     card: dict[str, Any] = field(default_factory=dict)
     held_out: ErrorCurve | None = None
     typical_surprise: TypicalSurprise | None = None
-    label_sets: LabelSets | None = None
+    label_sets: MultiLabelDecision | None = None
     regions: RegionFusion | None = None
 
     def __repr__(self) -> str:
@@ -153,7 +153,7 @@ class Model(PickledWithoutCache):
     @property
     def decision(self) -> Decision:
         """The rule that converts probabilities to labels."""
-        return OneLabel(self.priors, self.is_balanced) if self.label_sets is None else self.label_sets
+        return SingleLabelDecision(self.priors, self.is_balanced) if self.label_sets is None else self.label_sets
 
     @property
     def is_balanced(self) -> bool:

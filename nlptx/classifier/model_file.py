@@ -13,7 +13,7 @@ from nlptx.artifacts.block_floats import float_arrays, read_floats, rounded
 from nlptx.artifacts.container import Artifact
 from nlptx.artifacts.validation import read_history, read_tokenizer, read_vocabulary, require_array
 from nlptx.classifier.abstention import ErrorCurve
-from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
 from nlptx.classifier.network import feature_widths, uninitialized_network
 from nlptx.classifier.region_fusion import RegionFusion
@@ -81,11 +81,11 @@ def read_details(details: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _details_of_sets(label_sets: LabelSets) -> dict[str, Any]:
+def _details_of_sets(label_sets: MultiLabelDecision) -> dict[str, Any]:
     return {"label_separator": label_sets.separator, "thresholds": label_sets.thresholds.tolist()}
 
 
-def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
+def _read_sets(details: dict[str, Any], names: list[str]) -> MultiLabelDecision:
     """Restore what :func:`_details_of_sets` stored. Raises CorruptError if a stored value is invalid."""
     separator, thresholds = details["label_separator"], details.get("thresholds")
     if not isinstance(separator, str) or not separator or any(separator in name for name in names):
@@ -96,7 +96,7 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> LabelSets:
         or not all(type(value) is float and 0 < value < 1 for value in thresholds)
     ):
         raise CorruptError("its thresholds are damaged")
-    return LabelSets(separator, np.array(thresholds))
+    return MultiLabelDecision(separator, np.array(thresholds))
 
 
 def round_like_file(model: Model) -> None:

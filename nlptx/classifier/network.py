@@ -110,13 +110,13 @@ class Network(Layer):
     ) -> NDArray:
         """Return the outputs, (B, outputs), without dropout. The arguments are those of :meth:`forward`."""
         pooled = self.pool.apply(self.encode(x, layout, token_features), layout)  # (B, pool.width)
-        return self.decide(pooled, layout.pooled, text_features)
+        return self.apply_head(pooled, layout.pooled, text_features)
 
     def encode(self, x: NDArray, layout: Layout, token_features: NDArray | None = None) -> NDArray:
         """Return the contextual vectors, (N, D), before pooling."""
         return self.encoder.apply(self._add_token_features(x, layout, token_features), layout)
 
-    def decide(self, x: NDArray, layout: Layout, text_features: NDArray | None = None) -> NDArray:
+    def apply_head(self, x: NDArray, layout: Layout, text_features: NDArray | None = None) -> NDArray:
         """Return the outputs, (B, outputs), for the pooled vectors of B texts."""
         return self._add_text_features(self.head.apply(x, layout), layout, text_features)
 

@@ -19,7 +19,7 @@ from nlptx.nn import Layout
 from nlptx.nn.pooling import Pool
 
 
-def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> NDArray:
+def network_outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> NDArray:
     """Return network outputs (T, outputs), where row t belongs to the text without word t.
 
     Args:
@@ -27,7 +27,7 @@ def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows:
         ids: (T,) word ids of the text, at least two.
         windows: (W,) number of words in each window; the sum is T.
     """
-    text = ReadText.of(model, ids, windows)
+    text = EncodedText.of(model, ids, windows)
     next_ngrams, text_features = np.empty((len(ids), 0, 0), np.int64), None
     if model.ngram_features is not None:
         next_ngrams, text_features = features_without_each(model.ngram_features, ids, text.ngrams)
@@ -40,7 +40,7 @@ def outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows:
             for parts in _window_without_each(text, next_ngrams, span)
         ]
     )
-    return model.network.decide(y, Layout(np.ones(len(y), np.int64), separate_windows=True), text_features)
+    return model.network.apply_head(y, Layout(np.ones(len(y), np.int64), separate_windows=True), text_features)
 
 
 class Parts(NamedTuple):
@@ -51,7 +51,7 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ReadText:
+class EncodedText:
     """A text as input to the network: its words, n-grams and windows.
 
     Args:
@@ -68,7 +68,7 @@ class ReadText:
 
     @classmethod
     def of(cls, model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> Self:
-        """Look up the n-grams of a text. The arguments are those of :func:`outputs_without_each`."""
+        """Look up the n-grams of a text. The arguments are those of :func:`network_outputs_without_each`."""
         features = model.ngram_features
         ngrams = np.empty((len(ids), 0), np.int32) if features is None else features.find(ids, [len(ids)])
         ends = np.cumsum(windows).tolist()
@@ -97,7 +97,7 @@ class ReadText:
         return Parts(pool.apply(x, layout), pool.log_weights(x, layout))
 
 
-def _window_without_each(text: ReadText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
+def _window_without_each(text: EncodedText, next_ngrams: NDArray[np.int64], span: slice) -> Iterator[Parts]:
     """Yield the pooled vectors of a window with each of its words left out in turn, several vectors at a time.
 
     A window of one word becomes empty when this word is left out. An empty window has weight 0 and no pooled vector.

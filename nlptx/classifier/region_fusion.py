@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nlptx.artifacts.container import Artifact
 from nlptx.classifier.inference import are_too_large
 from nlptx.errors import CorruptError
-from nlptx.regions import RegionClassifier, outputs_without_each, read_region_classifier, region_arrays
+from nlptx.regions import RegionClassifier, read_region_classifier, region_arrays, region_outputs_without_each
 
 # Keys of the JSON values in a model file: the weights a and b, and the number of groups of filters.
 _WEIGHTS, _GROUPS = "region_fusion", "region_groups"
@@ -53,7 +53,7 @@ class RegionFusion:
             ids: word ids of the text, at least two.
             count: number of words to leave out.
         """
-        return self._sum(outputs, outputs_without_each(self.classifier, ids)[:count])
+        return self._sum(outputs, region_outputs_without_each(self.classifier, ids)[:count])
 
     def _sum(self, outputs: NDArray, region_outputs: NDArray) -> NDArray:
         a, b = self.weights

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.classifier.decision import Decision, LabelSets, OneLabel
+from nlptx.classifier.decision import Decision, MultiLabelDecision, SingleLabelDecision
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
@@ -108,7 +108,7 @@ def suggest_texts(
     p = p[chosen]
     predicted = decision.choose(p)
     labels = [tuple(names[number] for number in numbers) for numbers in decision.classes(predicted)]
-    if isinstance(decision, LabelSets):
+    if isinstance(decision, MultiLabelDecision):
         return SuggestedTexts(candidates[chosen], labels, np.where(predicted, p, 1 - p).min(axis=1))
     return SuggestedTexts(candidates[chosen], labels, decision.confidence(p, predicted))
 
@@ -124,8 +124,8 @@ def _fitted(
     names, targets = labelled.label_names, labelled.targets
     p = fit_probabilities(ngrams[labelled.indices], targets, len(names), ngrams[candidates])
     if targets.ndim == 2:
-        return names, p, LabelSets(DEFAULT_SEPARATOR, np.full(len(names), 0.5))
-    return names, p, OneLabel(np.bincount(targets, minlength=len(names)) / len(targets), balanced=False)
+        return names, p, MultiLabelDecision(DEFAULT_SEPARATOR, np.full(len(names), 0.5))
+    return names, p, SingleLabelDecision(np.bincount(targets, minlength=len(names)) / len(targets), balanced=False)
 
 
 def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> NDArray[np.int64]:
@@ -169,7 +169,7 @@ def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
         p: (B, C) probabilities of the labels.
         decision: rule for choosing labels.
     """
-    if isinstance(decision, LabelSets):
+    if isinstance(decision, MultiLabelDecision):
         thresholds = decision.thresholds
         return np.asarray((np.abs(p - thresholds) / np.where(p >= thresholds, 1 - thresholds, thresholds)).min(axis=1))
     best = np.partition(p, -2, axis=1)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR, list_label_sets
 from nlptx.errors import InputTypeError, LabelError
 from nlptx.nn.activations import logit
@@ -92,7 +92,7 @@ def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any
     return list_label_sets(check_iterable(y, name, "lists of labels"), separator, name)
 
 
-def decision_values(label_sets: LabelSets, p: NDArray[np.float64]) -> NDArray[np.float64]:
+def decision_values(label_sets: MultiLabelDecision, p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log-odds of probabilities (texts, C) minus the log-odds of the thresholds.
 
     The values are at least 0 for the predicted labels.

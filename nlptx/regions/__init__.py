@@ -5,14 +5,14 @@ need SciPy, which is slow to import.
 """
 
 from nlptx.regions.classifier import RegionClassifier
-from nlptx.regions.leave_one_out import outputs_without_each
+from nlptx.regions.leave_one_out import region_outputs_without_each
 from nlptx.regions.ngrams import RegionNgrams
 from nlptx.regions.serialization import read_region_classifier, region_arrays
 
 __all__ = [
     "RegionClassifier",
     "RegionNgrams",
-    "outputs_without_each",
     "read_region_classifier",
     "region_arrays",
+    "region_outputs_without_each",
 ]

@@ -18,7 +18,7 @@ from nlptx.runtime.slices import split_by_lengths
 _WORDS_AT_A_TIME = 256
 
 
-def outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
+def region_outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
     """Return the outputs (T, outputs): row t is for the text without word t. The text has T words, at least two."""
     count = len(ids)
     ngram_indices = classifier.ngrams.find(ids, np.array([count]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
 from nlptx.classifier.network import Network, feature_widths
@@ -26,7 +26,7 @@ def initial_model(
     settings: TrainSettings,
     seed: int,
     ngram_features: NgramFeatures | None = None,
-    label_sets: LabelSets | None = None,
+    label_sets: MultiLabelDecision | None = None,
 ) -> Model:
     """Return an untrained model; the arguments are those of :class:`Model`.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.model import Model
 from nlptx.errors import SettingsError
 from nlptx.nn import LOSSES
@@ -55,6 +55,6 @@ def resolve_loss(settings: TrainSettings, separator: str | None, start: Model | 
     return replace(settings, loss=_LOSS)
 
 
-def initial_label_sets(separator: str | None, labels: int) -> LabelSets | None:
+def initial_label_sets(separator: str | None, labels: int) -> MultiLabelDecision | None:
     """Return the decision rule of an untrained multi-label model, or None for a single-label model."""
-    return None if separator is None else LabelSets(separator, np.full(labels, _THRESHOLD))
+    return None if separator is None else MultiLabelDecision(separator, np.full(labels, _THRESHOLD))

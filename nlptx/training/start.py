@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.decision import LabelSets
+from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.inference import network_inputs
 from nlptx.classifier.label_types import Label
 from nlptx.classifier.model import Model
@@ -66,7 +66,7 @@ def start_from(
     labels: list[Label],
     settings: TrainSettings,
     context: TrainingContext,
-    label_sets: LabelSets | None = None,
+    label_sets: MultiLabelDecision | None = None,
 ) -> tuple[Model, Dataset]:
     """Return a model that starts from another one, and the data with n-gram features to train it on.
 
@@ -182,14 +182,16 @@ def _pooled_and_scores(
         x, layout, token_features, text_features = network_inputs(model, batch)
         part = model.network.pool.apply(model.network.encode(x, layout, token_features), layout)
         pooled[rows] = part
-        outputs[rows] = combined(model.regions, model.network.decide(part, layout.pooled, text_features), batch)
+        outputs[rows] = combined(model.regions, model.network.apply_head(part, layout.pooled, text_features), batch)
 
     for _ in workers.map(work, (order[at : at + _BATCH] for at in range(0, len(order), _BATCH))):
         pass
     return pooled, (outputs / model.temperature + log_priors(model)) @ to_scores(model.network.loss)
 
 
-def _check_number_of_labels(start: Model, labels: list[Label], label_sets: LabelSets | None, loss: str) -> None:
+def _check_number_of_labels(
+    start: Model, labels: list[Label], label_sets: MultiLabelDecision | None, loss: str
+) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
     It cannot be changed if its loss is for two labels, or if the weights of the correction, one per n-gram and label,

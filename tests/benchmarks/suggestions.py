@@ -15,7 +15,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.classifier.decision import OneLabel
+from nlptx.classifier.decision import SingleLabelDecision
 from nlptx.corpus.document import ReadOptions
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
@@ -42,7 +42,7 @@ def curves(path: str, seed: int, splits: tuple[str, ...]) -> NDArray[np.float64]
         words = find_words([rows.texts[row] for row in labelled.indices[order]], workers, tokenizer=FOR_MODELS)
     ngrams, targets = ngram_rows(words), labelled.targets[order]
     classes = len(labelled.label_names)
-    decision = OneLabel(np.bincount(targets) / len(targets), balanced=False)
+    decision = SingleLabelDecision(np.bincount(targets) / len(targets), balanced=False)
     test, pool = np.arange(test_size), np.arange(test_size, len(order))
     result = np.zeros((2, len(SIZES), 2))
     for method in range(2):

@@ -45,7 +45,7 @@ def outputs_of(model, windows, features):
             parts.append(network.pool.apply(x, layout))
             weights.append(network.pool.log_weights(x, layout))
     y = network.pool.merge(np.concatenate(parts), np.concatenate(weights), Layout(np.array([len(parts)])))
-    return network.decide(y, Layout(np.array([1])), features)
+    return network.apply_head(y, Layout(np.array([1])), features)
 
 
 @pytest.mark.parametrize("pool", ["mean", "max", "first", "attention"])

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.classifier.decision import LabelSets, OneLabel
+from nlptx.classifier.decision import MultiLabelDecision, SingleLabelDecision
 from nlptx.corpus.document import Document
 from nlptx.data_quality.rows import Rows
 from nlptx.data_quality.uncertainty_sampling import choose, margins, suggest_texts
@@ -68,7 +68,7 @@ def test_the_reason_why_there_are_no_texts(unlabelled, says):
 def test_the_thresholds_of_a_given_model_decide():
     def predict(texts):
         p = np.array([[0.25, 0.6] if "one" in text else [0.9, 0.1] for text in texts])
-        return ["x", "y"], p, LabelSets(";", np.array([0.2, 0.9]))
+        return ["x", "y"], p, MultiLabelDecision(";", np.array([0.2, 0.9]))
 
     texts, found = suggested(["number two", "number one"], predict=predict)
     assert (texts, found.labels) == (["number one", "number two"], [("x",), ("x",)])
@@ -83,7 +83,7 @@ def test_the_number_of_threads_does_not_change_the_choice():
 def test_a_given_model_is_used():
     def predict(texts):
         p = np.array([[0.5, 0.4, 0.1] if "one" in text else [0.9, 0.1, 0] for text in texts])
-        return ["x", "y", "z"], p, OneLabel(np.ones(3) / 3, balanced=False)
+        return ["x", "y", "z"], p, SingleLabelDecision(np.ones(3) / 3, balanced=False)
 
     texts, found = suggested(["number two", "number one"], 1, predict=predict)
     assert (texts, found.labels, found.probabilities.tolist()) == (["number one"], [("x",)], [0.5])
@@ -126,7 +126,8 @@ def test_many_candidates_are_compared_in_groups(monkeypatch):
 
 
 def test_margins():
-    one = OneLabel(np.ones(3) / 3, balanced=False)
+    one = SingleLabelDecision(np.ones(3) / 3, balanced=False)
     assert_allclose(margins(np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]]), one), [0.2, 0.7])
-    assert_allclose(margins(np.array([[0.9, 0.45], [0.0, 1.0]]), LabelSets(";", np.array([0.5, 0.5]))), [0.1, 1])
-    assert_allclose(margins(np.array([[0.2, 0.9], [0.28, 0.4]]), LabelSets(";", np.array([0.2, 0.8]))), [0, 0.1])
+    equal, different = (MultiLabelDecision(";", np.array(thresholds)) for thresholds in ([0.5, 0.5], [0.2, 0.8]))
+    assert_allclose(margins(np.array([[0.9, 0.45], [0.0, 1.0]]), equal), [0.1, 1])
+    assert_allclose(margins(np.array([[0.2, 0.9], [0.28, 0.4]]), different), [0, 0.1])

@@ -11,7 +11,7 @@ from nlptx.regions import (
     RegionNgrams,
     learning,
     leave_one_out,
-    outputs_without_each,
+    region_outputs_without_each,
     winners,
 )
 from nlptx.regions import classifier as module
@@ -145,7 +145,7 @@ def test_outputs_without_each_word_are_those_of_the_shorter_texts(monkeypatch, w
     for ids in some_texts(30, seed=6):
         if len(ids) > 1:
             expected = classifier.outputs([np.delete(ids, word) for word in range(len(ids))])
-            assert_allclose(outputs_without_each(classifier, ids), expected, atol=1e-12)
+            assert_allclose(region_outputs_without_each(classifier, ids), expected, atol=1e-12)
 
 
 def order_task(count, seed):
