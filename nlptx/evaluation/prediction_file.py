@@ -101,22 +101,22 @@ def read_predictions(
     named = [None if each is None else tuple(spelling[label] for label in each) for each in named]
     of_columns = [spelling[label] for label in of_columns]
     check_common_label(path, labels, [tuple(of_columns), *filter(None, named)])
-    several = reading.label_separator is not None
+    multi_label = reading.label_separator is not None
     columns = list(cells.probability_columns.values())
-    probabilities = read_label_probabilities(documents, columns, of_columns, names, not several, on_note)
+    probabilities = read_label_probabilities(documents, columns, of_columns, names, not multi_label, on_note)
     targets = find_label_sets(labels, names)
     predicted = find_label_sets([each or () for each in named], names)
-    if not several:
+    if not multi_label:
         targets, predicted = targets.argmax(axis=1), predicted.argmax(axis=1)
         predicted = np.where([each is None for each in named], NO_ANSWER, predicted)
     if cells.predicted is None and probabilities is not None:
-        predicted = probabilities >= 0.5 if several else probabilities.argmax(axis=1)
-    answered = cells.answered if several else predicted != NO_ANSWER
+        predicted = probabilities >= 0.5 if multi_label else probabilities.argmax(axis=1)
+    answered = cells.answered if multi_label else predicted != NO_ANSWER
     confidence = _confidence(documents, predicted, answered, probabilities)
     if cells.predicted is None and data is None:
         check_true_labels(documents, targets, predicted, confidence)
     documents = documents if data is None else data.documents
-    is_scale = is_ordered and not several
+    is_scale = is_ordered and not multi_label
     predictions = LabelledPredictions(
         path, names, is_scale, documents, targets, predicted, probabilities, confidence, answered=answered
     )
@@ -171,9 +171,9 @@ def _true_and_predicted(
         written = [_split(document.label, reading) for document in documents]
         true = [tuple(map_labels(labels, reading.label_map)) for labels in written]
         before = set(chain(*written))
-    several = reading.label_separator is not None
+    multi_label = reading.label_separator is not None
     predicted = [
-        _split(cell, reading) if cell or several else None for cell in cells.predicted or [None] * len(documents)
+        _split(cell, reading) if cell or multi_label else None for cell in cells.predicted or [None] * len(documents)
     ]
     found = {*chain(*filter(None, predicted)), *cells.probability_columns}
     label_map = {old: new for old, new in reading.label_map.items() if new}  # a predicted label cannot be removed

@@ -83,9 +83,9 @@ def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
     if part < len(data.counts):
         inside, class_totals = data.fold != part, class_totals - data.counts[part]
     settings, known = data.settings, data.known
-    several = data.targets.ndim == 2
-    width = feature_width(settings.classes, independent=several)
-    text_counts = class_totals[:, -1] if several else None
+    multi_label = data.targets.ndim == 2
+    width = feature_width(settings.classes, independent=multi_label)
+    text_counts = class_totals[:, -1] if multi_label else None
     ratios = log_count_ratios(class_totals[:, : settings.classes], known.min_texts, text_counts)
     loss = TextLoss(data.targets, np.where(inside, data.weights, 0), width)
     first = fit_ratios(data.blocks, data.root, loss, ratios, data.lexicon_feature)

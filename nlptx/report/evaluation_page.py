@@ -90,7 +90,7 @@ def write_evaluation_page(path: FilePath, evaluation: Evaluation, workers: Worke
 def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dict[str, Any]:
     """Return the values that the template ``evaluate.html`` needs."""
     kept, report = evaluation.kept, evaluation.report
-    several = isinstance(report, LabelSetReport)
+    multi_label = isinstance(report, LabelSetReport)
     lengths = accuracy_by_length(kept.texts, kept.correct)
     texts = list_texts(kept, evaluation.model, workers)
     data = ", ".join(evaluation.data)
@@ -106,10 +106,10 @@ def evaluation_context(evaluation: Evaluation, workers: Workers = SERIAL) -> dic
         "notes": [*_answered_notes(evaluation), *filter(None, [kept.unanswered_note]), *evaluation.notes],
         "unanswered": kept.unanswered,
         "labels": kept.label_names,
-        "several": several,
+        "multi_label": multi_label,
         "report": report,
         **_confusions(report),
-        "ranking": figures.ranking_charts(kept.label_names, kept.probabilities, kept.targets, several),
+        "ranking": figures.ranking_charts(kept.label_names, kept.probabilities, kept.targets, multi_label),
         **_calibration(evaluation, kept),
         **_coverage(evaluation.predictions),
         "by": [
@@ -171,14 +171,14 @@ def _answered_notes(evaluation: Evaluation) -> list[str]:
 def main_figures(report: Report | LabelSetReport) -> list[dict[str, str]]:
     """Return the measures at the top of the page, each with its name, its value and a note."""
     low, high = report.interval
-    several = isinstance(report, LabelSetReport)
+    multi_label = isinstance(report, LabelSetReport)
     floor = (
         f"a perfectly calibrated model: {_percent(report.ece_floor.mean, 2)} on average, and below"
         f" {_percent(report.ece_floor.percentile_95, 2)} in 95\u00a0% of samples"
     )
     rows = [
         (
-            "all labels right" if several else "accuracy",
+            "all labels right" if multi_label else "accuracy",
             _percent(report.accuracy),
             f"95\u00a0% interval {_percent(low)} to {_percent(high)}",
         )

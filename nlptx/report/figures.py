@@ -32,7 +32,7 @@ class Confidences(NamedTuple):
 
 
 def ranking_charts(
-    labels: Sequence[str], probabilities: NDArray[np.float64] | None, targets: NDArray, several: bool
+    labels: Sequence[str], probabilities: NDArray[np.float64] | None, targets: NDArray, multi_label: bool
 ) -> list[Chart]:
     """Return a chart of ROC curves and a chart of precision-recall curves; no charts if no curve is defined.
 
@@ -40,14 +40,14 @@ def ranking_charts(
         labels: names of the C labels.
         probabilities: (texts, C) probability of each label; None if they are unknown.
         targets: (texts,) class of each text; for multi-label data, (texts, C), True where a text has a label.
-        several: whether the data is multi-label.
+        multi_label: whether the data is multi-label.
     """
     if probabilities is None:
         return []
     has_label = targets if targets.ndim == 2 else targets[:, None] == np.arange(len(labels))
     counts = has_label.sum(axis=0)
     # If there are two labels, their ROC curves have the same area, so only the curve of the second label is drawn.
-    shown = [1] if len(labels) == 2 and not several else np.argsort(-counts, kind="stable")[:MAX_CURVES].tolist()
+    shown = [1] if len(labels) == 2 and not multi_label else np.argsort(-counts, kind="stable")[:MAX_CURVES].tolist()
     found: list[tuple[int, RankingCurves]] = []
     for column in shown:
         curves = ranking_curves(probabilities[:, column], has_label[:, column])

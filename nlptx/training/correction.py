@@ -67,7 +67,7 @@ def _has_one_score(loss: Loss) -> bool:
     return loss.outputs == 2 and not loss.independent
 
 
-def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.float64]:
+def match_scores(before: Model, new: list[str], *, multi_label: bool) -> NDArray[np.float64]:
     """Return the matrix (E0, E) that converts old scores to new scores.
 
     Labels are matched by name; new labels get the score 0. If the new texts are multi-label but the old model is not,
@@ -76,20 +76,20 @@ def match_scores(before: Model, new: list[str], *, several: bool) -> NDArray[np.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
-    if several:
+    if multi_label:
         return same if before.label_sets is not None else np.zeros((to_scores(before.network.loss).shape[1], len(new)))
     return _to_outputs(CrossEntropy(len(old))) @ same @ to_scores(CrossEntropy(len(new)))
 
 
 def initial_bias(
-    before: Model, new: list[str], priors: NDArray[np.float64], *, several: bool
+    before: Model, new: list[str], priors: NDArray[np.float64], *, multi_label: bool
 ) -> float | NDArray[np.float64]:
     """Return the numbers (E,) to add to the scores of :func:`match_scores`; 0 if every text has exactly one label.
 
     In multi-label classification, a new label starts with the log-odds of its frequency, because its probability would
     otherwise be 0.5.
     """
-    if not several:
+    if not multi_label:
         return 0.0
     known = set(before.label_names) if before.label_sets is not None else set()
     return np.where([name in known for name in new], 0.0, BinaryCrossEntropy(len(new)).outputs_for(priors))

@@ -52,8 +52,8 @@ class Examples:
         return len(self.ids)
 
     @property
-    def number(self) -> float:
-        """Number of texts, passages included; a text with the weight w counts as w texts."""
+    def total_weight(self) -> float:
+        """Sum of the weights of the texts, passages included. Without weights, this is the number of texts."""
         return len(self) if self.weights is None else float(self.weights.sum())
 
     def first(self, count: int) -> Examples:

@@ -64,7 +64,7 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
         model.history["interrupted"] = True
         return
     members = _member_outputs(model, classifier, data.valid, context) if len(data.valid) else None
-    weights = _fusion_weights(model, members, data.valid, _prior(data.train.texts().number))
+    weights = _fusion_weights(model, members, data.valid, _prior(data.train.texts().total_weight))
     model.regions = RegionFusion(classifier, weights)
     record = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
     model.history["regions"] = record if members is None else record | _measures(model, members, data.valid, weights)

@@ -100,8 +100,8 @@ def start_from(
     before = replace(start, vocabulary=encoded.vocabulary, table=table, ngram_features=known, regions=regions)
     texts = data.train.texts()
     pooled, scores = _pooled_and_scores(before, texts.ids, context.workers)
-    matched = match_scores(before, encoded.labels, several=label_sets is not None)
-    first_bias = initial_bias(before, encoded.labels, encoded.priors, several=label_sets is not None)
+    matched = match_scores(before, encoded.labels, multi_label=label_sets is not None)
+    first_bias = initial_bias(before, encoded.labels, encoded.priors, multi_label=label_sets is not None)
     _note_labels(start.label_names, encoded.labels, context)
     min_texts = settings.ngram_min_texts or (1 if len(texts) <= _FEW_TEXTS else 2)
     ngrams = ngram_rows(data.train.ids, len(texts), settings.ngrams, words, min_texts, texts.weights)
@@ -127,7 +127,7 @@ def start_from(
         settings, before = replace(settings, epochs=0), replace(start, ngram_features=features)
         data = replace(data, valid=data.valid.without_new_words(len(start.vocabulary)))
     else:
-        settings = with_slower_network(settings, texts.number)
+        settings = with_slower_network(settings, texts.total_weight)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     folded = ngram_features = extend_ngrams(before, change, settings, len(before.vocabulary))
     if folded is not None and not correction.is_zero:

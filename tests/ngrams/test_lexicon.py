@@ -103,10 +103,10 @@ def test_with_several_labels_a_lexicon_has_a_weight_for_each_label():
     assert crimson["blue"] < azure["blue"]
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_a_lexicon_is_refused_with_many_labels(several):
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_a_lexicon_is_refused_with_many_labels(multi_label):
     labels = [f"l{number}" for number in range(21)] * 2
-    texts, given = [f"word of {label}" for label in labels], [[label] for label in labels] if several else labels
+    texts, given = [f"word of {label}" for label in labels], [[label] for label in labels] if multi_label else labels
     with pytest.raises(SettingsError, match=r"`lexicon` .* 21 labels are too many; at most 20 are supported"):
         nlptx.fit(texts, given, small_embeddings(), SETTINGS, lexicon={"good": 1.0}, jobs=1)
 

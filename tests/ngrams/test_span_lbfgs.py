@@ -30,7 +30,7 @@ def problem(kind, texts, grams, seed):
     rows = (rng.random((texts, grams)) < 0.2) / np.sqrt(rng.integers(1, 30, (texts, 1)))
     rows[-3:] = rows[:3]  # copies of texts, some of which have other labels
     width = 1 if kind == "two" else 3
-    if kind == "several":
+    if kind == "multi-label":
         targets = rng.random((texts, width)) < 0.3
     else:
         targets = rng.integers(0, 2 if kind == "two" else 3, texts)
@@ -39,7 +39,7 @@ def problem(kind, texts, grams, seed):
 
 
 @pytest.mark.parametrize("weights", [None, (0.5, 3), (1, 1e9)])
-@pytest.mark.parametrize("kind", ["two", "three", "several"])
+@pytest.mark.parametrize("kind", ["two", "three", "multi-label"])
 def test_the_loss_is_as_low_as_that_of_a_search_among_all_weights(kind, weights):
     for seed, (texts, grams) in enumerate([(40, 300), (300, 40), (60, 60)]):
         rows, ratios, targets = problem(kind, texts, grams, seed)

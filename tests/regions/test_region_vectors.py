@@ -116,17 +116,17 @@ def reference_weights(counts, texts, targets, weights):
 
 
 @pytest.mark.parametrize("weights", [None, "some"])
-@pytest.mark.parametrize("several", [False, True])
-def test_context_weights(monkeypatch, weights, several):
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_context_weights(monkeypatch, weights, multi_label):
     monkeypatch.setattr(contexts, "_WORDS_PER_GROUP", 50)
     rng = np.random.default_rng(0)
     classes = rng.integers(0, 3, 80)
     texts = [np.append(ids[:5], 10 + kind * 3) for ids, kind in zip(some_texts(80), classes, strict=True)]
-    targets = rng.random((80, 3)) < 0.2 if several else np.eye(3, dtype=bool)[classes]
+    targets = rng.random((80, 3)) < 0.2 if multi_label else np.eye(3, dtype=bool)[classes]
     targets[np.arange(80), classes] = True
     of_texts = rng.integers(1, 4, 80).astype(np.float64) if weights else None
     counts = np.bincount(np.concatenate(texts), minlength=WORDS)
-    found = context_weights(counts, texts, targets if several else classes, 3, of_texts)
+    found = context_weights(counts, texts, targets if multi_label else classes, 3, of_texts)
     expected = reference_weights(counts, texts, targets, of_texts)
     assert_allclose(found, expected, atol=1e-12)
     assert (found > 0).sum() >= 2

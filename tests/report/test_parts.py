@@ -45,14 +45,14 @@ def test_only_zero_has_no_tint():
 def test_the_area_under_a_thinned_curve_is_that_of_all_points():
     targets = np.arange(1000) % 2
     scores = np.clip(targets / 9 + np.linspace(0.1, 0.7, 1000) ** 2, 0, 1)
-    roc, _ = ranking_charts(["neg", "pos"], np.column_stack([1 - scores, scores]), targets, several=False)
+    roc, _ = ranking_charts(["neg", "pos"], np.column_stack([1 - scores, scores]), targets, multi_label=False)
     assert len(roc.series[0].points) < 300
     assert f"The area under the curve is {roc_auc(scores, targets == 1):.3f}." in roc.caption
 
 
 def test_the_only_label_with_a_curve_is_named():
     targets = np.array([[True, False], [False, False], [True, False]])  # no text is "long", so it has no curve
-    roc, _ = ranking_charts(["good", "long"], np.array([[0.9, 0.9], [0.2, 0.8], [0.7, 0.9]]), targets, several=True)
+    roc, _ = ranking_charts(["good", "long"], np.array([[0.9, 0.9], [0.2, 0.8], [0.7, 0.9]]), targets, multi_label=True)
     assert "for the label good" in roc.caption
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from label_sets import SETTINGS as SEVERAL
+from label_sets import SETTINGS as MULTI_LABEL
 from label_sets import make_sets
 from reviews import make_reviews, small_embeddings
 
@@ -39,7 +39,7 @@ CASES = {
     },
     "short": {"settings": changed(ngrams=0, long_texts="head", attention_window=5), "valid": (MORE, NAMES[:30])},
     "balanced": {"settings": changed(class_weight="balanced", lsa_components=0, epochs=0)},
-    "label sets": dict(zip(("texts", "labels"), make_sets(40), strict=True)) | {"settings": SEVERAL},
+    "label sets": dict(zip(("texts", "labels"), make_sets(40), strict=True)) | {"settings": MULTI_LABEL},
 }
 
 

@@ -95,7 +95,7 @@ def test_compact_files(tmp_path):
         (LABELS, {"valid_share": 0.0}),
         (LABELS, {"long_texts": "head", "attention_window": 6}),
     ],
-    ids=["three", "several", "balanced", "one output", "no network", "no n-grams", "none held out", "head"],
+    ids=["three", "multi-label", "balanced", "one output", "no network", "no n-grams", "none held out", "head"],
 )
 def test_works_with_other_settings(labels, settings, tmp_path):
     model = fit(labels, TrainSettings(**SHAPE | {"region_filters": 6} | settings))
