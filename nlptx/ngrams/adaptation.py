@@ -143,16 +143,16 @@ def cross_fit_correction(
 
     on_model = step_counter("starting from the model", len(parts), on_progress, "linear models")
     final, *outside = counted(workers.map(fit, parts), on_model, already=1, every=1)
-    added = np.zeros((len(text_of), outputs.shape[1]), np.float32)
+    contributions = np.zeros((len(text_of), outputs.shape[1]), np.float32)
     corrected = outputs.copy()
     for number, correction in enumerate(outside):
         rows = np.flatnonzero(fold[text_of] == number)
-        added[rows] = ngrams.rows[rows] @ correction.products
+        contributions[rows] = ngrams.rows[rows] @ correction.products
         texts = np.flatnonzero(fold == number)
         corrected[texts] += inputs[texts] @ correction.weights + correction.bias
-    corrected += added[:count]
+    corrected += contributions[:count]
     factor = _best_factor(outputs, corrected - outputs, targets, weights)
-    return Correction(final.products * factor, final.weights * factor, final.bias * factor), added * factor
+    return Correction(final.products * factor, final.weights * factor, final.bias * factor), contributions * factor
 
 
 def _best_factor(

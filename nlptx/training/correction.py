@@ -95,7 +95,7 @@ def initial_bias(
     return np.where([name in known for name in new], 0.0, BinaryCrossEntropy(len(new)).outputs_for(priors))
 
 
-def extend_ngrams(
+def convert_ngrams(
     before: Model, change: NDArray[np.float64], settings: TrainSettings, words: int
 ) -> NgramFeatures | None:
     """Return the n-gram features of a model, with the outputs of the linear models converted to new scores.
@@ -123,7 +123,7 @@ def extend_ngrams(
     return NgramFeatures(settings.ngrams, words, np.zeros(0, np.int64), none, nothing, np.zeros(width, np.float32))
 
 
-def with_scores(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionFusion | None:
+def convert_regions(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionFusion | None:
     """Return the region classifier of a model with its outputs converted to new scores, or None if there is none.
 
     Args:
@@ -134,12 +134,12 @@ def with_scores(before: Model, change: NDArray[np.float64], loss: Loss) -> Regio
     if before.regions is None:
         return None
     classifier, (_, weight) = before.regions.classifier, before.regions.weights
-    through = weight / before.temperature * to_scores(before.network.loss) @ change @ _to_outputs(loss)
+    conversion = weight / before.temperature * to_scores(before.network.loss) @ change @ _to_outputs(loss)
     return RegionFusion(
         replace(
             classifier,
-            output_weights=(classifier.output_weights @ through).astype(np.float32),
-            output_bias=(classifier.output_bias @ through).astype(np.float32),
+            output_weights=(classifier.output_weights @ conversion).astype(np.float32),
+            output_bias=(classifier.output_bias @ conversion).astype(np.float32),
         ),
         (1.0, 1.0),
     )
@@ -167,15 +167,17 @@ def set_weights(
         if not name.startswith(("head.", "text_projection.")):
             np.copyto(parameter.value, old[name].value)
     to_outputs = _to_outputs(model.network.loss)
-    through = to_scores(before.network.loss) @ change  # (old outputs, E)
-    of_pooled = correction.weights[change.shape[0] :] * scale.factor[:, None]
+    outputs_to_scores = to_scores(before.network.loss) @ change  # from old outputs to new scores, (old outputs, E)
+    pooled_weights = correction.weights[change.shape[0] :] * scale.factor[:, None]
     head, new = before.network.head, model.network.head
-    bias = np.zeros(len(through)) if head.bias is None else head.bias.value
-    new.weight.value[...] = (head.weight.value * _network_factor(before) @ through + of_pooled) @ to_outputs
+    bias = np.zeros(len(outputs_to_scores)) if head.bias is None else head.bias.value
+    converted_weights = head.weight.value * _network_factor(before) @ outputs_to_scores
+    new.weight.value[...] = (converted_weights + pooled_weights) @ to_outputs
     if new.bias is not None:
-        moved = (bias * _network_factor(before) + log_priors(before)) @ through
+        converted_bias = (bias * _network_factor(before) + log_priors(before)) @ outputs_to_scores
         # A balanced model adds the log-priors to its outputs itself, but the correction was fitted without this step.
-        new.bias.value[...] = (moved - scale.mean @ of_pooled + correction.bias) @ to_outputs - log_priors(model)
+        new_bias = converted_bias - scale.mean @ pooled_weights + correction.bias
+        new.bias.value[...] = new_bias @ to_outputs - log_priors(model)
     if isinstance(model.network.text_projection, WeightedSum):
         model.network.text_projection.weight.value[...] = 1
     elif model.network.text_projection is not None:

@@ -37,13 +37,13 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.correction import (
     OUTPUT_SCALE,
     PooledScale,
-    extend_ngrams,
+    convert_ngrams,
+    convert_regions,
     initial_bias,
     log_priors,
     match_scores,
     set_weights,
     to_scores,
-    with_scores,
 )
 from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
@@ -68,10 +68,12 @@ def start_from(
     context: TrainingContext,
     label_sets: MultiLabelDecision | None = None,
 ) -> tuple[Model, Dataset]:
-    """Return a model that starts from another one, and the data with n-gram features to train it on.
+    """Return a new model with the weights of a trained model, corrected for new texts, and the data to train it on.
 
-    The settings of the new model have a lower learning rate (:func:`.with_slower_network`), or no epochs if no
-    correction helps. Without epochs, the data gets no n-gram features, because the network is not trained.
+    If the correction improves the out-of-fold predictions, the new model has a lower learning rate
+    (:func:`.with_slower_network`), and the training texts get n-gram features. Otherwise the weights are not corrected,
+    and the new model is trained for 0 epochs. The network is not trained with 0 epochs, so the training texts then get
+    no n-gram features.
 
     Args:
         start: trained model to start from.
@@ -106,7 +108,7 @@ def start_from(
     min_texts = settings.ngram_min_texts or (1 if len(texts) <= _FEW_TEXTS else 2)
     ngrams = ngram_rows(data.train.ids, len(texts), settings.ngrams, words, min_texts, texts.weights)
     scale = PooledScale.of(pooled, texts.weights)
-    correction, added = cross_fit_correction(
+    correction, contributions = cross_fit_correction(
         ngrams,
         scores @ matched + first_bias,
         np.hstack([scores * OUTPUT_SCALE, scale.apply(pooled)]),
@@ -129,9 +131,9 @@ def start_from(
     else:
         settings = with_slower_network(settings, texts.total_weight)
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
-    folded = ngram_features = extend_ngrams(before, change, settings, len(before.vocabulary))
-    if folded is not None and not correction.is_zero:
-        ngram_features = with_ngrams(folded, ngrams.keys, correction.products)
+    converted = ngram_features = convert_ngrams(before, change, settings, len(before.vocabulary))
+    if converted is not None and not correction.is_zero:
+        ngram_features = with_ngrams(converted, ngrams.keys, correction.products)
     model = initial_model(
         before.vocabulary,
         before.table,
@@ -144,26 +146,30 @@ def start_from(
         label_sets,
     )
     set_weights(model, before, change, replace(correction, bias=correction.bias + first_bias), scale)
-    if folded is None:
+    if converted is None:
         return model, data
-    model.regions = with_scores(before, change, model.network.loss)
+    model.regions = convert_regions(before, change, model.network.loss)
     if not settings.epochs:
         return model, data
     if model.regions is not None:
         # The region filters are not trained further. In training, their scores are added to those of the n-grams.
-        of_regions = model.regions.classifier.outputs(list(data.train.ids))
-        added = added + (of_regions @ to_scores(model.network.loss)).astype(np.float32)
-    rest = np.zeros((len(added), len(folded.bias) - added.shape[1]), np.float32)
-    batches = _batches(folded, data.train.ids, np.hstack([added, rest]))
-    of_examples = ExampleFeatures.collected(batches, len(data.train), context.budget)
-    return model, replace(data, train=replace(data.train, ngram_features=of_examples))
+        region_outputs = model.regions.classifier.outputs(list(data.train.ids))
+        contributions = contributions + (region_outputs @ to_scores(model.network.loss)).astype(np.float32)
+    example_features = ExampleFeatures.collected(
+        _batches(converted, data.train.ids, contributions), len(data.train), context.budget
+    )
+    return model, replace(data, train=replace(data.train, ngram_features=example_features))
 
 
-def _batches(features: NgramFeatures, texts: RaggedArray, more: NDArray[np.float32]) -> Iterator[FeatureBatch]:
-    """Yield the n-gram features of the texts in groups, with ``more`` (texts, M * E) added to the text features."""
+def _batches(features: NgramFeatures, texts: RaggedArray, contributions: NDArray[np.float32]) -> Iterator[FeatureBatch]:
+    """Yield the n-gram features of the texts in groups.
+
+    The contributions (texts, E) are added to the first E text features, the outputs of the first linear model.
+    """
     for rows in groups_of(texts, np.arange(len(texts))):
-        of_tokens, of_text = features.arrays_of(list(texts.take(rows)))
-        yield FeatureBatch(rows, texts.lengths[rows], of_tokens, of_text + more[rows])
+        token_features, text_features = features.arrays_of(list(texts.take(rows)))
+        text_features[:, : contributions.shape[1]] += contributions[rows]
+        yield FeatureBatch(rows, texts.lengths[rows], token_features, text_features)
 
 
 def _pooled_and_scores(
@@ -214,6 +220,6 @@ def _check_number_of_labels(
 def _note_labels(old: list[str], new: list[str], context: TrainingContext) -> None:
     if set(old) == set(new):
         return
-    parts = [("kept", set(old) & set(new)), ("new", set(new) - set(old)), ("gone", set(old) - set(new))]
+    parts = [("kept", set(old) & set(new)), ("new", set(new) - set(old)), ("dropped", set(old) - set(new))]
     changes = "; ".join(f"{name}: {', '.join(sorted(labels))}" for name, labels in parts if labels)
     context.on_note(f"the labels differ from those of the model to start from ({changes})")

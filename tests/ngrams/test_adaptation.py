@@ -47,15 +47,15 @@ def always(monkeypatch):
 
 def test_a_correction_that_does_not_help_is_zero():
     for width in (1, 3):
-        *_, correction, added = fitted(RNG.integers(0, max(width, 2), len(TEXTS)), width)
-        assert not any(part.any() for part in (correction.products, correction.weights, correction.bias, added))
+        *_, correction, contributions = fitted(RNG.integers(0, max(width, 2), len(TEXTS)), width)
+        assert not any(part.any() for part in (correction.products, correction.weights, correction.bias, contributions))
 
 
 def test_a_correction_that_helps_is_used():
     targets = np.array([int(0 in ids) for ids in TEXTS * 3])
-    *_, correction, added = fitted(targets, 1, TEXTS * 3)
+    *_, correction, contributions = fitted(targets, 1, TEXTS * 3)
     assert correction.products.any()
-    assert added.any()
+    assert contributions.any()
 
 
 def test_a_correction_that_is_much_too_large_is_made_smaller():
@@ -101,19 +101,19 @@ def test_the_correction_is_the_most_probable_one():
 @pytest.mark.usefixtures("always", "same_folds")
 def test_what_ngrams_add_to_a_text_does_not_depend_on_its_label():
     targets = RNG.integers(0, 2, len(TEXTS))
-    added = fitted(targets, 1)[-1]
+    contributions = fitted(targets, 1)[-1]
     for text in range(5):
         changed = targets.copy()
         changed[text] = 1 - changed[text]
         other = fitted(changed, 1)[-1]
-        assert other[text] == added[text]
-        assert (other != added).any()
+        assert other[text] == contributions[text]
+        assert (other != contributions).any()
 
 
 def test_without_ngrams_only_the_other_inputs_count():
-    _, _, _, correction, added = fitted(RNG.integers(0, 2, len(TEXTS)), 1, order=0)
+    _, _, _, correction, contributions = fitted(RNG.integers(0, 2, len(TEXTS)), 1, order=0)
     assert correction.products.shape == (0, 1)
-    assert not added.any()
+    assert not contributions.any()
 
 
 def test_more_words_and_ngrams_leave_the_features_of_known_ones_alone():

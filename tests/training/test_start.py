@@ -245,6 +245,8 @@ def test_other_labels_cause_a_note():
     notes = []
     go_on(trained(), (NEW[0], in_three(NEW[1])), on_note=notes.append)
     assert any("(kept: neg, pos; new: neu)" in note for note in notes)
+    go_on(trained(), (NEW[0], ["bad" if label == "neg" else label for label in NEW[1]]), on_note=notes.append)
+    assert any("(kept: pos; new: bad; dropped: neg)" in note for note in notes)
 
 
 # ---------------------------------------------------------------- same bytes
