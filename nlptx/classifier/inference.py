@@ -26,7 +26,7 @@ SPAN = 1 << 14
 # Maximum absolute weight of a model that computes in float32. With larger weights, an overflow could go unnoticed,
 # because layer norm would turn an infinite variance into outputs of 0. Trained weights are far smaller, but a file may
 # contain any weights.
-_LARGEST_WEIGHT = 1e4
+_MAX_WEIGHT = 1e4
 
 
 class TrainedNetwork(Protocol):
@@ -60,7 +60,7 @@ def can_overflow(model: TrainedNetwork) -> bool:
 
 def are_too_large(arrays: Iterable[NDArray]) -> bool:
     """Return whether any weight is too large for float32 arithmetic."""
-    return not all(max(array.max(initial=0), -array.min(initial=0)) <= _LARGEST_WEIGHT for array in arrays)
+    return not all(max(array.max(initial=0), -array.min(initial=0)) <= _MAX_WEIGHT for array in arrays)
 
 
 def network_inputs(

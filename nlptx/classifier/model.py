@@ -35,7 +35,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
 # Maximum numbers of labels and of characters in the list of labels in a model's repr.
-_LABELS_SHOWN, _LONGEST_LABELS = 10, 50
+_MAX_LABELS, _MAX_CHARACTERS = 10, 50
 
 
 @dataclass(eq=False)  # arrays cannot be compared with ==
@@ -86,9 +86,9 @@ class Model(PickledWithoutCache):
     regions: RegionFusion | None = None
 
     def __repr__(self) -> str:
-        labels = ", ".join(map(repr, self.labels[:_LABELS_SHOWN]))
-        if len(labels) > _LONGEST_LABELS or len(self.labels) > _LABELS_SHOWN:
-            labels = labels[:_LONGEST_LABELS] + " ..."
+        labels = ", ".join(map(repr, self.labels[:_MAX_LABELS]))
+        if len(labels) > _MAX_CHARACTERS or len(self.labels) > _MAX_LABELS:
+            labels = labels[:_MAX_CHARACTERS] + " ..."
         return f"<Model: labels {labels}; {len(self.vocabulary):,} words, {self.parameters:,} parameters>"
 
     @property

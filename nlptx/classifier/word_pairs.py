@@ -37,7 +37,7 @@ _MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
 _MARGIN = 1e-12
 # Minimum absolute interaction that is reported. Smaller interactions change a probability of one half by at most one
 # percentage point.
-_SMALLEST = 0.04
+_MIN_EFFECT = 0.04
 
 
 class PairEffect(NamedTuple):
@@ -83,7 +83,7 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
     removals: list[tuple[int, ...]] = [(), *((index,) for index in singles), *pairs]
     values = dict(zip(removals, _log_odds(model, explanation, removals), strict=True))
     found = [PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b]) for a, b in pairs]
-    found = [pair for pair in found if abs(pair.effect) >= _SMALLEST]
+    found = [pair for pair in found if abs(pair.effect) >= _MIN_EFFECT]
     return sorted(found, key=lambda pair: -abs(pair.effect))[:count]
 
 

@@ -123,7 +123,7 @@ seed_option = option(
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # Maximum size in bytes. Larger sizes are reduced to this size, so that sums of sizes fit in 64 bits.
-_LARGEST = 1 << 60
+_MAX_SIZE = 1 << 60
 
 
 class Size(click.ParamType):
@@ -137,7 +137,7 @@ class Size(click.ParamType):
         match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
         if match is None:
             self.fail(f"{value!r} is not a size; expected a number of bytes such as 512M or 2G.", parameter, context)
-        return int(min(float(match[1]) * _UNITS[match[2].upper()], _LARGEST))
+        return int(min(float(match[1]) * _UNITS[match[2].upper()], _MAX_SIZE))
 
 
 def memory_options_in(group: str) -> Callable[[Function], Function]:

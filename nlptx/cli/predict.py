@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nlptx.cli.scoring_run import ScoredTexts
 
 # Maximum length of a text that is quoted in a hint, in characters.
-_LONGEST_QUOTED = 60
+_MAX_QUOTED_LENGTH = 60
 _PRIOR_AND_MAX_ERROR = (
     "{0} and {1} cannot be used together: --max-error limits the errors only among texts with a known word, but --prior"
     " also labels the other texts. Use --abstain P instead of --max-error."
@@ -178,7 +178,7 @@ def _check_exist(inputs: tuple[str, ...]) -> None:
     """Raise SettingsError for an input that does not exist. The hint shows how to score a text without a file."""
     for name in inputs:
         if name != "-" and not os.path.exists(name):
-            text = shlex.quote(name) if " " in name and len(name) <= _LONGEST_QUOTED else '"I love it"'
+            text = shlex.quote(name) if " " in name and len(name) <= _MAX_QUOTED_LENGTH else '"I love it"'
             raise SettingsError(
                 f"{name}: no such file or folder", hint=f"To score a text, pipe it in: echo {text} | nlptx predict"
             )

@@ -22,9 +22,9 @@ from nlptx.text.arguments import check_iterable
 # Separators for the labels of a text in tables, in order of preference.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
 # Smaller probabilities are replaced by this value, so that their logarithms are finite.
-SMALLEST = np.finfo(np.float64).tiny
+MIN_PROBABILITY = np.finfo(np.float64).tiny
 # Decision value for a label that is never predicted.
-SMALLEST_VALUE = float(np.log(SMALLEST))
+MIN_DECISION_VALUE = float(np.log(MIN_PROBABILITY))
 
 
 def is_indicator(y: Any) -> bool:

@@ -32,7 +32,7 @@ _NESTED = [f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in
 # Parameters that have a different name in scikit-learn.
 _OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed"}
 # Maximum length of the list of non-default parameters in a repr, in characters.
-_LONGEST_REPR = 90
+_MAX_REPR_LENGTH = 90
 
 
 class Parameters:
@@ -61,7 +61,7 @@ class Parameters:
             for name, default in self._defaults().items()
             if type(getattr(self, name)) is not type(default) or getattr(self, name) != default
         )
-        return f"{type(self).__name__}({shorten(', '.join(changed), _LONGEST_REPR, placeholder=' ...')})"
+        return f"{type(self).__name__}({shorten(', '.join(changed), _MAX_REPR_LENGTH, placeholder=' ...')})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters as name -> value.

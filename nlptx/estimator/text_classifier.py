@@ -17,7 +17,7 @@ from nlptx.cli.training_progress import show
 from nlptx.errors import DataError, NotFittedError
 from nlptx.estimator.arguments import FitArguments, list_true_labels
 from nlptx.estimator.metadata_requests import MetadataRequests
-from nlptx.estimator.multi_label import SMALLEST, SMALLEST_VALUE, decision_values, reorder_columns
+from nlptx.estimator.multi_label import MIN_DECISION_VALUE, MIN_PROBABILITY, decision_values, reorder_columns
 from nlptx.estimator.parameters import Parameters, to_plain
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.arguments import check_one_label_each, iterate_texts, list_texts
@@ -162,10 +162,10 @@ class TextClassifier(MetadataRequests, Parameters):
         """
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:
-            return self._sort_columns(decision_values(self.model_.label_sets, probabilities), SMALLEST_VALUE)
+            return self._sort_columns(decision_values(self.model_.label_sets, probabilities), MIN_DECISION_VALUE)
         if self.model_.is_balanced:
             probabilities = probabilities / self.model_.priors
-        logarithms = self._sort_columns(np.log(np.maximum(probabilities, SMALLEST)))
+        logarithms = self._sort_columns(np.log(np.maximum(probabilities, MIN_PROBABILITY)))
         return logarithms if len(self.classes_) > 2 else logarithms[:, 1] - logarithms[:, 0]
 
     def score(

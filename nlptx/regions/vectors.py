@@ -44,7 +44,7 @@ _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 _TOLERANCE = 0.05
 # Approximate number of words of the texts that are processed at a time: when context words are counted, and when their
 # vectors are summed.
-_COUNTED_TOGETHER, _SUMMED_TOGETHER = 1 << 18, 1 << 13
+_WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME = 1 << 18, 1 << 13
 
 Report = Callable[[float], None]
 
@@ -117,11 +117,11 @@ def _components(
     x, context_sizes = np.zeros((len(frequent), len(contexts)), np.float32), np.zeros(len(frequent))
     done = 0
     total = sum(map(len, texts))
-    for part, part_sizes in workers.map(work, in_groups(texts, _COUNTED_TOGETHER)):
+    for part, part_sizes in workers.map(work, in_groups(texts, _WORDS_COUNTED_AT_A_TIME)):
         rows = np.repeat(np.arange(len(frequent)), np.diff(part.indptr))
         x[rows, part.indices] += part.data
         context_sizes += part_sizes
-        done += _COUNTED_TOGETHER
+        done += _WORDS_COUNTED_AT_A_TIME
         report(min(done / total, 1))
     mean = x.sum(axis=0, dtype=np.float64) / max(context_sizes.sum(), 1)
     x /= np.maximum(context_sizes, 1).astype(np.float32)[:, None]
@@ -170,8 +170,8 @@ def _sums(
         return parts
 
     sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
-    groups = in_groups(texts, _SUMMED_TOGETHER)
-    groups = counted(groups, lambda done: report(min(done * _SUMMED_TOGETHER / total, 1)), every=64)
+    groups = in_groups(texts, _WORDS_SUMMED_AT_A_TIME)
+    groups = counted(groups, lambda done: report(min(done * _WORDS_SUMMED_AT_A_TIME / total, 1)), every=64)
     for parts in workers.map(work, groups):
         for distinct, part_sums in parts:
             sums[distinct] += part_sums

@@ -26,7 +26,7 @@ from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
 # Number of words that are looked up in the vocabulary at a time.
-_TOGETHER = 1 << 20
+_WORDS_AT_A_TIME = 1 << 20
 # Maximum number of bytes for the distinct words of the texts. This value does not depend on the memory limit that the
 # user sets; otherwise the model would depend on that limit too.
 WORD_MEMORY = DEFAULT_MEMORY // 2
@@ -160,9 +160,9 @@ def _known_ids(stream: TokenStream, vocabulary: Vocabulary, max_words: int | Non
 
 
 def _in_groups(lengths: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
-    """Yield the lengths of the texts in groups; the lengths of a group sum to about _TOGETHER words."""
+    """Yield the lengths of the texts in groups; the lengths of a group sum to about _WORDS_AT_A_TIME words."""
     for part in lengths:
-        number = np.cumsum(part) // _TOGETHER
+        number = np.cumsum(part) // _WORDS_AT_A_TIME
         yield from np.split(part, np.flatnonzero(np.diff(number)) + 1)
 
 

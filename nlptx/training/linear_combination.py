@@ -38,7 +38,7 @@ _FOLDS, _FOLDS_FOR_FEW, _FEW_TEXTS = 2, 5, 10_000
 # With fewer texts than this number, the training of a network starts from the fitted weights instead of random ones.
 _MIN_TEXTS_FOR_RANDOM_START = 2000
 # Number of texts whose outputs are in memory at the same time.
-_TOGETHER = 1 << 17
+_TEXTS_AT_A_TIME = 1 << 17
 
 
 def number_of_folds(texts: int) -> int:
@@ -96,7 +96,7 @@ def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | Non
     of_text = np.ones(len(train)) if train.weights is None else train.weights
     total_weight = of_text.sum()
     weights = of_text if class_weights is None else of_text * class_weights[train.targets]
-    blocks = [slice(start, start + _TOGETHER) for start in range(0, len(train), _TOGETHER)]
+    blocks = [slice(start, start + _TEXTS_AT_A_TIME) for start in range(0, len(train), _TEXTS_AT_A_TIME)]
     width = network.loss.outputs
 
     def outputs_for(parameters: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:

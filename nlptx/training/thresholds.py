@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 # If this many held-out texts have a label, both estimates of its threshold have the same weight.
 PRIOR_TEXTS = 100.0
 # Range of the thresholds. A text never gets a label whose probability is below the smallest threshold.
-_LOWEST, _HIGHEST = 0.1, 0.9
+_MIN_THRESHOLD, _MAX_THRESHOLD = 0.1, 0.9
 
 
 def choose_thresholds(
@@ -55,4 +55,4 @@ def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[n
     below = np.append(sorted_p[1:], 0)
     f1[sorted_p == below] = 0  # equal probabilities cannot be separated
     best = int(f1.argmax())
-    return float(np.clip((sorted_p[best] + below[best]) / 2, _LOWEST, _HIGHEST))
+    return float(np.clip((sorted_p[best] + below[best]) / 2, _MIN_THRESHOLD, _MAX_THRESHOLD))

@@ -26,7 +26,7 @@ from nlptx.text.negation import is_marked
 
 T = TypeVar("T")
 LENGTHS = (400, 800, 1600, 3200, 12800, 51200)
-LONGEST_PLAIN = 3200
+MAX_PLAIN_WORDS = 3200
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
@@ -53,7 +53,7 @@ def main() -> None:
             taken, seen = timed(partial(nlptx.explain, model, text, attention=False))
             found["explain"].append(taken)
             found["its pairs of words"].append(timed(partial(strongest_pairs, model, seen))[0])
-            if length <= LONGEST_PLAIN:
+            if length <= MAX_PLAIN_WORDS:
                 one = Text(model, text, rng)
                 found["plain leave-one-out"].append(timed(partial(plain_leave_one_out, one))[0])
         print(length, {name: times[-1] for name, times in found.items()}, file=sys.stderr, flush=True)

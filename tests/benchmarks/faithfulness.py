@@ -235,8 +235,8 @@ def main() -> None:
     everything = {}
     for name in arguments.data:
         texts = [document.text for document in Corpus([name], ReadOptions(splits=("test",)))]
-        most = arguments.films if ".tar" in name else arguments.texts
-        order = np.random.default_rng(arguments.seed).permutation(len(texts))[:most]
+        max_texts = arguments.films if ".tar" in name else arguments.texts
+        order = np.random.default_rng(arguments.seed).permutation(len(texts))[:max_texts]
         found = measure([texts[row] for row in np.sort(order)], methods, arguments.seed)
         everything[Path(name).name] = found
         print(

@@ -31,13 +31,13 @@ from paired_folds import groups_of_neighbours, mean_and_error, per_text, read_pr
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-_SMALLEST_PROBABILITY = 1e-12
+_MIN_PROBABILITY = 1e-12
 
 
 def log_probabilities(table: pd.DataFrame) -> NDArray[np.float64]:
     """Return the log-probabilities of the labels in alphabetical order, centred to have the mean 0 in each text."""
     columns = [f"prob_{label}" for label in sorted(set(table["label"]))]
-    logs = np.log(np.maximum(table[columns].to_numpy(np.float64), _SMALLEST_PROBABILITY))
+    logs = np.log(np.maximum(table[columns].to_numpy(np.float64), _MIN_PROBABILITY))
     return logs - logs.mean(axis=1, keepdims=True)
 
 

@@ -25,7 +25,7 @@ WORDS, LABEL_WORDS, TOPIC_WORDS = 200_000, 1000, 400
 # Probabilities that a word depends on the preceding word, the label or the topic, and that a label is wrong.
 FOLLOWING, OF_LABEL, OF_TOPIC, WRONG = 0.4, 0.1, 0.2, 0.05
 # Number of texts that are generated at a time, and number of test texts.
-TOGETHER, TESTED = 100_000, 20_000
+TEXTS_AT_A_TIME, TESTED = 100_000, 20_000
 
 
 def write_texts(path: Path, texts: int, seed: int) -> None:
@@ -39,8 +39,8 @@ def write_texts(path: Path, texts: int, seed: int) -> None:
     names = np.array([f"w{word}" for word in range(WORDS)], object)
     with path.open("w") as file:
         file.write("text\tlabel\n")
-        for start in range(0, texts, TOGETHER):
-            shape = min(TOGETHER, texts - start), TEXT_WORDS
+        for start in range(0, texts, TEXTS_AT_A_TIME):
+            shape = min(TEXTS_AT_A_TIME, texts - start), TEXT_WORDS
             label, topic = rng.integers(len(LABELS), size=shape[0]), rng.integers(TOPICS, size=shape[0])
             words = np.searchsorted(cumulative, rng.random(shape) * cumulative[-1])
             words = np.where(

@@ -41,7 +41,7 @@ TEST_SHARE, HELD_OUT, MAX_TEST = 0.1, 0.1, 5000
 PENALTIES = (3.0, 10.0, 30.0)
 # With at least MANY labels, training takes long: the multinomial model is left out, and the inverse penalty is fixed.
 MANY, PENALTY_FOR_MANY = 300, 10.0
-SMALLEST = 1e-15
+MIN_PROBABILITY = 1e-15
 TOKENIZER = Tokenizer()
 Rows = list[tuple[str, str]]
 
@@ -85,7 +85,7 @@ def measures(p: np.ndarray, labels: list[str], test: Rows) -> tuple[float, float
     hits = np.bincount(true[true == predicted], minlength=len(labels))
     both = np.bincount(true, minlength=len(labels)) + np.bincount(predicted, minlength=len(labels))
     present = np.bincount(true, minlength=len(labels)) > 0
-    log_loss = -float(np.log(np.maximum(p[np.arange(len(true)), true], SMALLEST)).mean())
+    log_loss = -float(np.log(np.maximum(p[np.arange(len(true)), true], MIN_PROBABILITY)).mean())
     return float((true == predicted).mean()), float((2 * hits[present] / both[present]).mean()), log_loss
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 # IMDB has at most 30 reviews per film and label.
 _NEIGHBOURS = 30
-_SMALLEST_PROBABILITY = 1e-12
+_MIN_PROBABILITY = 1e-12
 
 
 def predictions(data: list[str], options: list[str], path: Path, folds: int, seeds: int) -> pd.DataFrame:
@@ -50,7 +50,7 @@ def per_text(table: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float
     for label in set(true):
         rows = true == label
         probability[rows] = table.loc[rows, f"prob_{label}"]
-    losses = -np.log(np.maximum(probability, _SMALLEST_PROBABILITY))
+    losses = -np.log(np.maximum(probability, _MIN_PROBABILITY))
     right = (table["predicted"] == table["label"]).to_numpy().astype(np.float64)
     return losses.reshape(seeds, -1), right.reshape(seeds, -1)
 

@@ -8,7 +8,7 @@ from killing import ENCODE, FEATURES, STEP, signalled_at
 from sample_data import TRAIN, make_rows, write_tsv
 
 # With the smallest limit, texts of more than 4 MiB in total go to a temporary file. A long word makes the texts large.
-LEAST = ("--memory", "64M")
+LITTLE_MEMORY = ("--memory", "64M")
 LONG_WORD = " " + "x" * 60_000
 
 
@@ -29,7 +29,7 @@ def words_of(work, *more):
     return ("train", "large.tsv", "-e", work / "embeddings.npz", *TRAIN, *more, "-o", "out.npz")
 
 
-LIMITED = (*LEAST, "--tmp-dir", "spilled")
+LIMITED = (*LITTLE_MEMORY, "--tmp-dir", "spilled")
 
 
 def test_the_limit_does_not_change_the_file(work, folder):

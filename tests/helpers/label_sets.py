@@ -15,12 +15,12 @@ def words_of(label):
     return [f"{label}{number}" for number in range(4)]
 
 
-def make_sets(count, labels=("red", "green", "blue"), seed=0, most=2):
-    """Return texts and their sets of labels, each with 0 to ``most`` labels; the words of a text reveal its labels."""
+def make_sets(count, labels=("red", "green", "blue"), seed=0, max_labels=2):
+    """Return texts and their sets of 0 to ``max_labels`` labels each; the words of a text reveal its labels."""
     rng = random.Random(seed)
     texts, sets = [], []
     for _ in range(count):
-        chosen = rng.sample(labels, rng.randint(0, most))
+        chosen = rng.sample(labels, rng.randint(0, max_labels))
         words = rng.choices(PLAIN, k=5)
         for label in chosen:
             words += rng.choices(words_of(label), k=3)

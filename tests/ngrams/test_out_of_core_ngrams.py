@@ -107,19 +107,19 @@ def test_frequent_ngrams_do_not_depend_on_the_memory(memory, min_labelled, min_t
     assert known.min_texts == min_labelled
 
 
-@pytest.mark.parametrize("most", [10, 40, 1000])
-def test_if_there_are_too_many_ngrams_rare_ones_are_left_out(most):
+@pytest.mark.parametrize("max_ngrams", [10, 40, 1000])
+def test_if_there_are_too_many_ngrams_rare_ones_are_left_out(max_ngrams):
     sets, more = (ngrams_of_texts(texts, 2, WORDS) for texts in (TEXTS, OTHERS))
     every = find_known(sets, more, None, 1, 30, None, SERIAL, 1 << 20)
-    known = find_known(sets, more, None, 1, 30, most, SERIAL, 1 << 20)
+    known = find_known(sets, more, None, 1, 30, max_ngrams, SERIAL, 1 << 20)
     frequent = every.keys[every.text_counts >= 30]
     assert set(frequent) <= set(known.keys)
-    assert len(known.keys) <= max(most, len(frequent))
-    assert known.min_texts == 1 or most < len(every.keys)
+    assert len(known.keys) <= max(max_ngrams, len(frequent))
+    assert known.min_texts == 1 or max_ngrams < len(every.keys)
     labelled, counts = count_occurrences(sets, None)
     assert set(known.keys) == set(frequent) | set(labelled[counts >= known.min_texts])
     if known.min_texts > 1:  # a lower minimum would give more n-grams than allowed
-        assert len(set(frequent) | set(labelled[counts >= known.min_texts - 1])) > most
+        assert len(set(frequent) | set(labelled[counts >= known.min_texts - 1])) > max_ngrams
 
 
 @pytest.mark.parametrize("targets", [TARGETS, SETS], ids=["classes", "sets"])

@@ -46,19 +46,19 @@ def test_few_arrays_are_in_memory_at_a_time():
         def __del__(self):
             alive.discard(id(self))
 
-    most = 0
+    max_alive = 0
 
     def arrays():
-        nonlocal most
+        nonlocal max_alive
         for _ in range(1000):
             array = np.zeros(3).view(Counted)
             alive.add(id(array))
-            most = max(most, len(alive))
+            max_alive = max(max_alive, len(alive))
             yield array
             del array
 
     pairwise_sum(arrays())
-    assert most <= 11
+    assert max_alive <= 11
 
 
 def test_rounding_errors_stay_small():

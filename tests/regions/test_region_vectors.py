@@ -19,8 +19,8 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(ngram_module, "_MIN_COUNT", 2)
     monkeypatch.setattr(contexts, "_TOO_FREQUENT", 2)
     monkeypatch.setattr(contexts, "_MIN_COUNT", 3)
-    monkeypatch.setattr(module, "_SUMMED_TOGETHER", 64)
-    monkeypatch.setattr(module, "_COUNTED_TOGETHER", 100)
+    monkeypatch.setattr(module, "_WORDS_SUMMED_AT_A_TIME", 64)
+    monkeypatch.setattr(module, "_WORDS_COUNTED_AT_A_TIME", 100)
 
 
 def some_texts(count=60, seed=0):

@@ -9,9 +9,9 @@ from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
 pytestmark = linux_only
-# Limits in MB. The lowest limit is too low for importing NumPy; the highest is high enough for every command.
-LOWEST, HIGHEST = 100, 1000
-STEPS = (HIGHEST - LOWEST) // 25
+# Limits in MB. The minimum is too low for importing NumPy; the maximum is high enough for every command.
+MIN_MB, MAX_MB = 100, 1000
+STEPS = (MAX_MB - MIN_MB) // 25
 MAX_SECONDS = 60
 OUTPUT, OLD = "out", b"the work of last week\n"
 
@@ -23,7 +23,7 @@ def tally(request):
 
 def limits(steps):
     """Return evenly spaced limits, in MB."""
-    return [LOWEST + (HIGHEST - LOWEST) * number // steps for number in range(steps + 1)]
+    return [MIN_MB + (MAX_MB - MIN_MB) * number // steps for number in range(steps + 1)]
 
 
 def words_of(command, stages):

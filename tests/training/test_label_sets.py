@@ -104,9 +104,9 @@ def test_the_model_learns_the_labels_of_new_texts():
 
 
 def test_a_multi_label_model_separates_texts_that_have_at_most_one_label():
-    texts, sets = make_sets(200, most=1)
+    texts, sets = make_sets(200, max_labels=1)
     model, _ = fit_sets(texts, sets)
-    new_texts, new_sets = make_sets(60, seed=7, most=1)
+    new_texts, new_sets = make_sets(60, seed=7, max_labels=1)
     assert (
         np.mean([set(found) == true for found, true in zip(model.predict(new_texts, jobs=1), new_sets, strict=True)])
         > 0.9

@@ -49,8 +49,8 @@ def small_parts(request, monkeypatch):
     monkeypatch.setattr(cross_fit, "MANY_TEXTS", 0 if request.param == "many" else 10**6)
     monkeypatch.setattr(occurrence_blocks, "_ENTRIES", 400)
     monkeypatch.setattr(occurrences, "_WORDS_PER_GROUP", 60)
-    monkeypatch.setattr(encoding, "_TOGETHER", 60)
-    monkeypatch.setattr(linear_combination, "_TOGETHER", 10)
+    monkeypatch.setattr(encoding, "_WORDS_AT_A_TIME", 60)
+    monkeypatch.setattr(linear_combination, "_TEXTS_AT_A_TIME", 10)
 
 
 def model_of(folder, **given):
