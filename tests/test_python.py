@@ -103,9 +103,9 @@ NO_TEXTS = {
     "None": (None, "is None; expected a list or other iterable of texts"),
     "set": ({"a text"}, r"is .* \(set\), whose order is arbitrary; expected a list or other iterable of texts"),
     "dict": ({"a text": 1}, r"is .* \(dict\); expected a list or other iterable of texts"),
-    "table": (pd.DataFrame({"text": TEXTS}), "is a DataFrame with 2 dimensions; expected a list or other"),
-    "matrix": (np.array([TEXTS]), "is a ndarray with 2 dimensions; expected a list or other iterable of texts"),
-    "scalar array": (np.array("a text"), "is a ndarray with 0 dimensions; expected a list or other iterable of texts"),
+    "table": (pd.DataFrame({"text": TEXTS}), "is a pandas.DataFrame with 2 dimensions; expected a list or other"),
+    "matrix": (np.array([TEXTS]), "is a numpy.ndarray with 2 dimensions; expected a list or other"),
+    "scalar array": (np.array("a text"), "is a numpy.ndarray with 0 dimensions; expected a list or other"),
 }
 
 
@@ -186,7 +186,7 @@ def test_a_single_text_or_word_must_be_a_str(name, model):
         (lambda: nlptx.fit_pca("c.npz", memory=1.5), "`memory` is 1.5 .*; expected an int"),
         (lambda: fit(tmp_dir=3), "`tmp_dir` has the type int; expected a str or a path"),
         (lambda: nlptx.read_training_data(None), "`data` is None; expected a list or other iterable of paths"),
-        (lambda: nlptx.read_training_data(pd.DataFrame({"text": TEXTS})), "`data` is a DataFrame with 2 dimensions"),
+        (lambda: nlptx.read_training_data(pd.DataFrame({"text": TEXTS})), "`data` is a pandas.DataFrame with 2"),
         (lambda: nlptx.read_training_data([3]), r"`data\[0\]` has the type int; expected a str or a path"),
         (lambda: nlptx.evaluate("model.npz", TEXTS, LABELS), "`model` .* expected an instance of Model"),
         (lambda: nlptx.explain("model.npz", "w1"), "`model` .* expected an instance of Model"),

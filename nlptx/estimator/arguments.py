@@ -75,7 +75,7 @@ class FitArguments:
         check_one_label_each(texts, labels, ("X", "y"))
         more_texts = list_texts(unlabelled, "unlabelled")
         held_out, held_out_cells = _validation(valid, separator, array)
-        weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
+        weights = None if sample_weight is None else list_weights(sample_weight, len(texts), "X")
         source, corpus = describe_texts(
             texts,
             _cells(y, labels, separator),

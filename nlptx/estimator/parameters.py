@@ -13,7 +13,7 @@ import numpy as np
 
 from nlptx.errors import InputTypeError
 from nlptx.settings import SEED, CountSettings, PcaSettings, Settings, TrainSettings
-from nlptx.text.arguments import check_type
+from nlptx.text.arguments import check_type, with_type
 
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
@@ -45,7 +45,12 @@ class Parameters:
     jobs: int | None
     verbose: bool
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self, *values: Any, **parameters: Any) -> None:
+        if values:
+            raise InputTypeError(
+                f"{type(self).__name__} takes only keyword arguments, but {with_type(values[0])} has no name",
+                hint="Write the name of the parameter, as in `epochs=3`.",
+            )
         self._check_names(parameters, _DEFAULTS)
         vars(self).update(_DEFAULTS | parameters)
 

@@ -193,7 +193,7 @@ class TextClassifier(MetadataRequests, Parameters):
             set(true) == {self.model_.labels[number] for number in row}
             for true, row in zip(labels, chosen, strict=True)
         ]
-        weights = None if sample_weight is None else list_weights(sample_weight, len(texts))
+        weights = None if sample_weight is None else list_weights(sample_weight, len(texts), "X")
         return float(np.average(hits, weights=weights))
 
     def predict_frame(

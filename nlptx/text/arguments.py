@@ -127,7 +127,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
     if dimensions != 1:
         hint = f"Pass one column. {SEVERAL_LABELS_HINT if 'labels' in content else ''}".strip()
         raise InputTypeError(
-            f"`{name}` is a {type(values).__name__} with {dimensions} dimensions; {expected}",
+            f"`{name}` is a {_type_name(values)} with {dimensions} dimensions; {expected}",
             hint=hint if dimensions == 2 else "",
         )
     # The elements of a pyarrow array are not Python objects.
@@ -157,8 +157,13 @@ def with_type(value: Any) -> str:
     """
     if value is None:
         return "None"
+    if getattr(value, "ndim", 0):
+        return f"a {_type_name(value)}"
+    return f"{reprlib.repr(value)} ({_type_name(value)})".replace("\n", " ")
+
+
+def _type_name(value: Any) -> str:
+    """Return the name of the type of a value, after the name of the package that defines the type."""
     kind = type(value)
     module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__.split('.')[0]}."
-    if getattr(value, "ndim", 0):
-        return f"a {module}{kind.__name__}"
-    return f"{reprlib.repr(value)} ({module}{kind.__name__})".replace("\n", " ")
+    return module + kind.__name__

@@ -16,12 +16,13 @@ from nlptx.text.arguments import check_iterable, with_type
 _USUAL_MEAN = (0.1, 10.0)
 
 
-def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
+def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts") -> NDArray[np.float64]:
     """Return the weights as an array (texts,), after checking each of them.
 
     Args:
         weights: a list, array, Series or any other iterable of numbers; or of bool only, True for a weight of 1.
         texts: number of texts.
+        texts_name: argument name of the texts, for messages.
 
     Raises:
         DataError: a weight is negative, NaN or too large, all weights are 0, or there is not one weight per text.
@@ -34,7 +35,7 @@ def list_weights(weights: Iterable[float], texts: int) -> NDArray[np.float64]:
     found = list(check_iterable(weights, "sample_weight", "numbers"))
     if len(found) != texts:
         raise DataError(
-            f"`texts` has {texts:,} elements, `sample_weight` has {len(found):,}; expected one weight per text"
+            f"`{texts_name}` has {texts:,} elements, `sample_weight` has {len(found):,}; expected one weight per text"
         )
     is_mask = all(isinstance(weight, bool | np.bool_) for weight in found)
     for position, weight in enumerate(found):

@@ -177,7 +177,7 @@ def test_a_pickle_is_the_same_classifier(of_matrix):
     ("y", "message"),
     [
         (MATRIX * 2, "elements other than 0 and 1"),
-        (MATRIX[:, :1], "`y` is a ndarray with 2 dimensions"),
+        (MATRIX[:, :1], "`y` is a numpy.ndarray with 2 dimensions"),
         (MATRIX[:50], "`X` has 60 elements, `y` has 50"),
         ([["red"]] * 59 + ["red"], r"`y\[59\]` is 'red' \(str\); expected a list, tuple or set"),
         ([[1, 0]] * 59 + [[1]], "expected labels of type str"),

@@ -192,8 +192,8 @@ MATRIX = np.ones((24, 3))
 @pytest.mark.parametrize(
     ("X", "y", "kind", "message"),
     [
-        (MATRIX, LABELS, TypeError, "`X` is a ndarray with 2 dimensions; expected a list or other iterable of texts"),
-        (pd.DataFrame({"text": TEXTS}), LABELS, TypeError, "`X` is a DataFrame with 2 dimensions; expected a"),
+        (MATRIX, LABELS, TypeError, "`X` is a numpy.ndarray with 2 dimensions; expected a list or other"),
+        (pd.DataFrame({"text": TEXTS}), LABELS, TypeError, "`X` is a pandas.DataFrame with 2 dimensions; expected a"),
         (MATRIX[:, 0], LABELS, TypeError, r"`X\[0\]` is .* expected a str"),
         ([*TEXTS[:23], None], LABELS, TypeError, r"`X\[23\]` is None; expected a str"),
         ([float("nan"), *TEXTS[1:]], LABELS, TypeError, r"`X\[0\]` is nan"),
@@ -205,8 +205,8 @@ MATRIX = np.ones((24, 3))
         (TEXTS, [1, *LABELS[1:]], TypeError, r"`y\[0\]` is 1 \(int\) and `y\[1\]` is 'pos' \(str\); expected one type"),
         (TEXTS, [None, *LABELS[1:]], ValueError, r"`y\[0\]` is None; expected a label"),
         (TEXTS, np.array([np.nan, *[1.0, 0.0] * 11, 1.0]), ValueError, r"`y\[0\]` is .*nan.*; expected a label"),
-        (TEXTS, np.array(LABELS)[:, None], TypeError, "`y` is a ndarray with 2 dimensions"),
-        (TEXTS, np.array(1), TypeError, "`y` is a ndarray with 0 dimensions"),
+        (TEXTS, np.array(LABELS)[:, None], TypeError, "`y` is a numpy.ndarray with 2 dimensions"),
+        (TEXTS, np.array(1), TypeError, "`y` is a numpy.ndarray with 0 dimensions"),
         (TEXTS, None, TypeError, "`y` is None; expected a list or other iterable of labels"),
     ],
 )
@@ -229,6 +229,14 @@ def test_scores_of_nothing_are_refused(fitted):
         fitted.score([], [])
     with pytest.raises(ValueError, match="`X` has 24 elements, `y` has 1"):
         fitted.score(TEXTS, ["pos"])
+
+
+def test_if_the_number_of_weights_is_wrong_the_message_names_the_arguments(fitted):
+    says = "`X` has 24 elements, `sample_weight` has 3; expected one weight per text"
+    with pytest.raises(ValueError, match=says):
+        fitted.score(TEXTS, LABELS, [1, 2, 3])
+    with pytest.raises(ValueError, match=says):
+        small().fit(TEXTS, LABELS, [1, 2, 3])
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "score", "predict_frame"])
@@ -306,6 +314,12 @@ def test_unknown_parameters_are_refused(name):
         assert isinstance(caught.value, ValueError)
     with pytest.raises(TypeError, match="Did you mean `epochs`"):
         nlptx.TextClassifier(epoch=1)
+
+
+def test_parameters_without_names_are_refused():
+    with pytest.raises(TypeError, match=r"TextClassifier takes only keyword arguments, but 3 \(int\)") as caught:
+        nlptx.TextClassifier(3)
+    assert isinstance(caught.value, nlptx.NlptxError)
 
 
 @pytest.mark.parametrize(
