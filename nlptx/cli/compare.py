@@ -237,7 +237,7 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
         if targets.ndim == 1
         else [tuple(name for name, has in zip(names, row, strict=True) if has) for row in targets.tolist()]
     )
-    return LabelledData(predictions.documents, labels, digest(predictions.documents))
+    return LabelledData(predictions.documents, labels, digest(predictions.documents), predictions.left_out)
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:

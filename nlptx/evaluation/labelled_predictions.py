@@ -42,6 +42,7 @@ class LabelledPredictions:
         probabilities: (N, C) float64 probabilities of the labels; None if they are unknown.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
         answered: (N,) bool, False for a text without a prediction; None if every text has one.
+        left_out: texts of the table rows that the reading options left out.
     """
 
     source: str
@@ -53,6 +54,7 @@ class LabelledPredictions:
     probabilities: NDArray[np.float64] | None
     confidence: NDArray[np.float64] | None
     answered: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    left_out: Sequence[str] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
         return len(self.documents)

@@ -118,7 +118,16 @@ def read_predictions(
     documents = documents if data is None else data.documents
     is_scale = is_ordered and not multi_label
     predictions = LabelledPredictions(
-        path, names, is_scale, documents, targets, predicted, probabilities, confidence, answered=answered
+        path,
+        names,
+        is_scale,
+        documents,
+        targets,
+        predicted,
+        probabilities,
+        confidence,
+        answered=answered,
+        left_out=labelled.left_out,
     )
     if note := predictions.unanswered_note:
         on_note(f"{path}: {note}")

@@ -174,6 +174,15 @@ def test_the_map_applies_to_labels_that_only_a_table_has(folder, tmp_path):
     assert "but the data has only the labels" in refused("compare", *words, "--map", "2=pos", code=3).stderr
 
 
+def test_rows_that_the_map_leaves_out_may_be_in_a_table_without_true_labels(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label,predicted\ngood,pos,pos\nbad,neg,pos\nok,neutral,neg\n")
+    (tmp_path / "b.csv").write_text("text,predicted\nok,neg\ngood,pos\nbad,neg\n")
+    for tables in (("a.csv", "b.csv"), ("b.csv", "a.csv")):
+        result = run("compare", *tables, "--map", "neutral=", "--json", cwd=tmp_path).json
+        assert result["texts"] == 2
+        assert {each["source"]: each["accuracy"] for each in result["candidates"]} == {"a.csv": 0.5, "b.csv": 1}
+
+
 def test_the_map_may_apply_to_one_of_the_tables_only(tmp_path):
     (tmp_path / "a.csv").write_text("text,label,predicted\nx,pos,1\ny,neg,neg\n")
     (tmp_path / "b.csv").write_text("text,predicted\nx,pos\ny,pos\n")
