@@ -81,6 +81,7 @@ class Journal:
             with atomic_output(self.path) as file:
                 file.write(json.dumps(content).encode())
         except OutputError as error:
+            error.where = self.path.name
             if not self._failed:
                 self.on_note(f"finished parts cannot be saved: {error}")
             self._failed = True
@@ -108,11 +109,11 @@ class Journal:
             if not all(isinstance(record, dict) for record in records.values()):
                 raise ValueError("a record is not a JSON object")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ArtifactError(f"cannot be read: {error}", where=str(self.path), hint=advice) from error
+            raise ArtifactError(f"cannot be read: {error}", where=self.path.name, hint=advice) from error
         if differences:
             raise ArtifactError(
                 "belongs to a different experiment: " + "; ".join(differences),
-                where=str(self.path),
+                where=self.path.name,
                 hint="Use the same data and options, or leave out `resume` to start over.",
             )
         return records

@@ -106,7 +106,7 @@ class Checkpoint:
         self._fingerprint = fingerprint()
         exists = self.path.exists()
         if exists and self.resume:
-            self._found = _read(str(self.path), self._fingerprint)
+            self._found = _read(self.path, self._fingerprint)
             self.can_resume = True
             where = self._found.details
             self.on_note(f"resuming from {self.path.name}: epoch {where['epoch']}, step {where['step']}")
@@ -128,7 +128,7 @@ class Checkpoint:
         if self._found is None or self._found.details["phase"] != phase.name:
             return
         found, self._found = self._found, None
-        with _advice_to_start_over():
+        with _named_with_advice(self.path):
             build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
 
     def save_if_due(self, state: Callable[[], State], epoch_done: bool = False) -> None:
@@ -157,6 +157,7 @@ class Checkpoint:
             write(str(self.path), Artifact(KIND, run.settings, state.arrays, None, details, run.seed, run.version))
             self.can_resume = True
         except OutputError as error:
+            error.where = self.path.name
             if not self._failed:
                 self.on_note(f"training continues without a checkpoint, because none could be written: {error}")
             self._failed = True
@@ -187,15 +188,15 @@ def path_beside(output: str | None) -> Path | None:
     return target.with_name(stem_of(target) + SUFFIX)
 
 
-def _read(path: str, fingerprint: Fingerprint) -> Artifact:
-    with _advice_to_start_over():
+def _read(path: Path, fingerprint: Fingerprint) -> Artifact:
+    with _named_with_advice(path):
         found = read(path, KIND)
-        saved = build(found, _fingerprint_of, path)
+        saved = build(found, _fingerprint_of, str(path))
     differences = fingerprint.differences(saved)
     if differences:
         raise ArtifactError(
             "belongs to a different training run: " + "; ".join(differences),
-            where=path,
+            where=path.name,
             hint="Use the same data and options, or leave out `resume` to start over.",
         )
     return found
@@ -211,10 +212,11 @@ def _fingerprint_of(found: Artifact) -> Fingerprint:
 
 
 @contextmanager
-def _advice_to_start_over() -> Iterator[None]:
-    """Replace the hint of an ArtifactError that is raised in the ``with`` block."""
+def _named_with_advice(path: Path | None) -> Iterator[None]:
+    """Let an ArtifactError from the ``with`` block name the checkpoint as notes do, and advise to start over."""
     try:
         yield
     except ArtifactError as error:
+        error.where = "" if path is None else path.name
         error.hint = "Leave out `resume` to start over."
         raise

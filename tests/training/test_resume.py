@@ -200,7 +200,9 @@ def test_a_checkpoint_that_cannot_be_written_causes_a_note_and_training_continue
     model, checkpoint = fit(tmp_path, notes=notes, resume=False)
     assert same(model, SETTINGS, tmp_path)
     assert not checkpoint.can_resume
-    assert len([note for note in notes if "the disk is full" in note]) == 1
+    assert [note.partition("written: ")[2] for note in notes if "the disk is full" in note] == [
+        "m.npz.checkpoint: the disk is full"
+    ]
 
 
 def test_a_checkpoint_that_cannot_be_removed_causes_a_note(monkeypatch, tmp_path):
@@ -273,6 +275,14 @@ def test_a_checkpoint_of_another_training_run_is_rejected(changed, says, stopped
         assert part in str(caught.value)
     assert caught.value.exit_code == 4
     assert contents(stopped) == before
+
+
+def test_errors_and_notes_name_the_checkpoint_without_its_folder(stopped, tmp_path):
+    with pytest.raises(ArtifactError, match=r"^m\.npz\.checkpoint: belongs to a different training run"):
+        fit(stopped, seed=2)
+    (tmp_path / "m.npz.checkpoint").write_bytes(b"damaged")
+    with pytest.raises(ArtifactError, match=r"^m\.npz\.checkpoint: "):
+        fit(tmp_path)
 
 
 def test_a_checkpoint_of_another_version_is_rejected(stopped, monkeypatch):
