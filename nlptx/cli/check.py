@@ -39,6 +39,11 @@ _KINDS = (
 )
 
 
+def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        raise click.UsageError("check needs no --skip-bad: it always reports bad rows and continues.", context)
+
+
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data that must not overlap with DATA.")
@@ -71,6 +76,7 @@ _KINDS = (
     show_default=True,
     help="Minimum Jaccard similarity at which two texts count as nearly the same.",
 )
+@option("--skip-bad", is_flag=True, hidden=True, expose_value=False, callback=_refuse_skip_bad)
 @option("--examples", type=click.IntRange(0), default=3, show_default=True, help="Number of examples per fault.")
 @option(
     "--fail-on",

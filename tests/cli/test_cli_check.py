@@ -240,6 +240,7 @@ def test_usage_errors(data):
     assert refused("check", "data.tsv", "--bad-rows", "-", code=2)
     assert refused("check", "data.tsv", "--bad-rows", "rows.npz", code=2)
     assert refused("check", "data.tsv", "--fail-on", "nothing", code=2)
+    refused("check", "data.tsv", "--skip-bad", code=2, says="it always reports bad rows and continues")
 
 
 def test_every_kind_of_fault_can_be_named():
