@@ -12,6 +12,7 @@ from nlptx.classifier.scoring import Scored
 from nlptx.cli.reporter import neutralised
 from nlptx.cli.table_writer import TSV_BREAKS, cell, table_line
 from nlptx.corpus.document import Document
+from nlptx.corpus.formats import BOM
 from nlptx.errors import DataError
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
     CSV output has the same delimiter as the CSV table from which the first text comes. If this text does not come from
-    a CSV table, the delimiter is a comma.
+    a CSV table, the delimiter is a comma. If the file with the first text begins with a byte order mark, CSV and TSV
+    output begins with one too; without it, Excel would not recognise the encoding.
 
     Args:
         out: binary output stream.
@@ -64,7 +66,7 @@ class PredictionWriter:
     Attributes:
         renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
         header: the header cells and the delimiter; None before a header is written.
-        header_size: size of the header, in bytes.
+        header_size: size of the header and the byte order mark, in bytes.
     """
 
     def __init__(
@@ -94,7 +96,7 @@ class PredictionWriter:
             self._write_line(json.dumps(row, ensure_ascii=False, default=str))
             return
         if self.header is None:
-            self._write_header(list(row), document.delimiter)
+            self._write_header(list(row), document.delimiter, document.has_bom)
         elif list(row) != self.header[0]:
             raise different_columns_error(document.where)
         self._write_cells(row.values())
@@ -111,12 +113,16 @@ class PredictionWriter:
             self.output_format = output_format
             no_prediction = Scored(self.model.priors.tolist(), (0,), 0.0, 0.0, 0, False, 0)
             self._write_header(
-                list(self._table_row(Document("", fields=dict.fromkeys(columns)), no_prediction)), source.delimiter
+                list(self._table_row(Document("", fields=dict.fromkeys(columns)), no_prediction)),
+                source.delimiter,
+                source.has_bom,
             )
 
-    def _write_header(self, names: list[str], delimiter: str) -> None:
+    def _write_header(self, names: list[str], delimiter: str, has_bom: bool) -> None:
+        mark = BOM if has_bom else b""
+        self.out.write(mark)
         self.header = names, delimiter
-        self.header_size = self._write_cells(names)
+        self.header_size = len(mark) + self._write_cells(names)
 
     def flush(self) -> None:
         """Flush the output if another program may be waiting for it."""

@@ -32,6 +32,7 @@ class Document(NamedTuple):
         split: ``train``, ``test``, ``unsup`` or ``valid`` if the document is in a folder of this split, otherwise None.
         delimiter: character between the columns of a CSV table.
         weight: weight in training; a text with a weight of 2 counts as two identical texts.
+        has_bom: whether the file begins with a byte order mark; False if the file is one document.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Document(NamedTuple):
     split: str | None = None
     delimiter: str = ","
     weight: float = 1.0
+    has_bom: bool = False
 
     @property
     def where(self) -> str:

@@ -21,7 +21,7 @@ def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
         yield Document(text.strip(), source.label, source.name, format=source.format, split=source.split)
         return
     for number, line in read_lines(source, options):
-        yield Document(line.rstrip("\r\n"), source.label, source.name, number)
+        yield Document(line.rstrip("\r\n"), source.label, source.name, number, has_bom=source.has_bom)
 
 
 def read_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
@@ -89,7 +89,7 @@ def read_lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]
         if len(line) > source.max_bytes:
             _too_long(source, number)
         if number == 1 and not source.continued:
-            line = line.removeprefix(BOM)
+            source.has_bom, line = line.startswith(BOM), line.removeprefix(BOM)
             if source.format != "text" and b"\r" in line.rstrip(b"\r") and not line.endswith(b"\n"):
                 raise DataError(
                     "its lines end in carriage returns only",

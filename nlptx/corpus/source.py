@@ -32,6 +32,7 @@ class Source:
         columns: column names of a table, available after its header has been read.
         delimiter: character between the columns of a CSV table, available after its header has been read.
         continued: whether the stream starts in the middle of a file.
+        has_bom: whether the stream begins with a byte order mark, available after the first line has been read.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Source:
     columns: list[str] = field(default_factory=list)
     delimiter: str = ","
     continued: bool = False
+    has_bom: bool = False
 
     @property
     def max_bytes(self) -> int:

@@ -68,7 +68,16 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
     if not columns.options.use_labels and isinstance(value, dict | list):
         value = None
     label = read_label(value, where, columns.options.label_separator)
-    document = Document(text, label, source.name, number, fields, source.format, delimiter=source.delimiter)
+    document = Document(
+        text,
+        label,
+        source.name,
+        number,
+        fields,
+        source.format,
+        delimiter=source.delimiter,
+        has_bom=source.has_bom,
+    )
     if columns.options.weight_column is not None:
         value = None if found.weight is None else fields[found.weight]
         document = document._replace(weight=read_weight(value, where))

@@ -157,13 +157,13 @@ def test_scores_have_the_bytes_of_one_machine(options, model, tmp_path):
 def test_tables_get_one_header(model, tmp_path):
     for name, rows in (
         ("a.csv", 'Text,id\n"good, film",1\n'),
-        ("b.csv", 'Text,id\n"bad\nfilm",2\n'),
+        ("b.csv", '\ufeffText,id\n"bad\nfilm",2\n'),
         ("c.csv", "Text,id\n"),
     ):
         (tmp_path / name).write_text(rows)
     (tmp_path / "other.csv").write_text("text,number\n")
     (tmp_path / "empty.csv").write_text("")
-    for names in (("a", "b", "c"), ("empty", "other", "a"), ("a", "other"), ("c", "empty"), ("c", "other")):
+    for names in (("a", "b", "c"), ("b", "a"), ("empty", "other", "a"), ("a", "other"), ("c", "empty"), ("c", "other")):
         inputs = (*(f"{name}.csv" for name in names), "-m", model)
         assert call("predict", *inputs, "--cluster", "local:2").stdout == call("predict", *inputs).stdout
 
@@ -171,7 +171,7 @@ def test_tables_get_one_header(model, tmp_path):
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
 def test_partitions_of_a_table(name, model, tmp_path):
     header, row = {
-        "rows.csv": ("Text;id\n", '"a good\nfilm; 5"" wide";{}\n'),
+        "rows.csv": ("\ufeffText;id\n", '"a good\nfilm; 5"" wide";{}\n'),
         "rows.tsv": ("Text\tid\n", '"a good film\t{}\n'),
     }[name]
     (tmp_path / name).write_text(header + "".join(map(row.format, range(40))))
@@ -179,12 +179,21 @@ def test_partitions_of_a_table(name, model, tmp_path):
     one, cluster = call(*words), call(*words, "--cluster", "local:2")
     assert cluster.stdout == one.stdout
     assert one.stdout.count(b"good") == 40
+    assert one.stdout.startswith(header[:4].encode())
     assert notes(cluster.stderr) == notes(one.stderr)
     (tmp_path / name).write_text(header + "".join(map(row.format, range(40))) + '"x"y\t\t')
     for more in ((), ("--cluster", "local:2")):
         code, message = failure(*words, *more, "-o", "scores.csv")
         assert code == 3
         assert f"error: {name}:{82 if name == 'rows.csv' else 42}: " in message
+
+
+def test_only_the_first_partition_of_a_text_begins_with_a_byte_order_mark(model, tmp_path):
+    (tmp_path / "marked.txt").write_text("\ufeff" + "a good film\n" * 40)
+    words = ("predict", "marked.txt", "-m", model, "--format", "csv")
+    one = call(*words).stdout
+    assert call(*words, "--cluster", "local:2").stdout == one
+    assert one.startswith("\ufefftext,".encode())
 
 
 def test_a_delimiter_decides_the_format_of_the_output(model, tmp_path):

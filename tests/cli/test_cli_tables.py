@@ -211,6 +211,31 @@ def test_predictions_keep_the_delimiter_of_the_input(tmp_path):
     assert json.loads(call("predict", again, "-j", "1", "-q", "--json").lines[0])["Text"] == "good | film"
 
 
+@pytest.mark.parametrize(
+    ("name", "output_format", "has_mark"),
+    [
+        ("a.csv", "auto", True),
+        ("a.tsv", "auto", True),
+        ("a.txt", "csv", True),
+        ("a.csv", "jsonl", False),
+        ("a.csv", "text", False),
+        ("a.txt", "text", False),
+    ],
+)
+def test_tables_begin_with_a_byte_order_mark_if_the_first_input_does(tmp_path, name, output_format, has_mark):
+    marked = write(tmp_path / name, "\ufefftext\ngreat film\n")
+    plain = write(tmp_path / f"plain-{name}", "text\ngreat film\n")
+    words = ("-j", "1", "-q", "--format", output_format)
+    assert call("predict", marked, *words).text == "\ufeff" * has_mark + call("predict", plain, *words).text
+    assert call("predict", marked, plain, *words).text.count("\ufeff") == has_mark
+    assert call("predict", plain, marked, *words).text.count("\ufeff") == 0
+
+
+def test_a_header_alone_begins_with_a_byte_order_mark_too(tmp_path):
+    result = call("predict", write(tmp_path / "a.csv", "\ufefftext\n"), "-j", "1")
+    assert result.text.startswith("\ufefftext,label,")
+
+
 @pytest.mark.parametrize("word", ["tab", r"\t", "\t"])
 def test_tabs_can_be_named(word):
     stdin = 'text\tn\n"good\tfilm"\t1\n'
@@ -222,7 +247,7 @@ def test_tabs_can_be_named(word):
 def test_a_piped_table_is_read_like_a_file():
     stdin = "\ufeffTEXT;n\r\ngood film;1\r\n"
     result = call("predict", "--input-format", "csv", "-j", "1", stdin=stdin)
-    assert result.lines[0].startswith("TEXT;n;label;")
+    assert result.lines[0].startswith("\ufeffTEXT;n;label;")
     assert result.lines[1].startswith("good film;1;pos;")
     assert result.stderr.startswith("<stdin>: ")
 
