@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import repeat
 
 import numpy as np
@@ -69,7 +68,7 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     ends = document_ends[np.searchsorted(document_ends, negations, side="right")]
     following = negations + np.arange(1, WINDOW + 1)[:, None]  # (WINDOW, N)
     kinds = _kinds(chunk.words, chunk.ids.take(following, mode="clip"))
-    kinds[np.isin(following, seconds)] = NEGATION
+    kinds[np.isin(following, seconds, kind="table")] = NEGATION
     is_negated = np.empty(following.shape, bool)
     # The state of :func:`.negation.mark_negated`, for all negations at once; `goes_on` corresponds to `remaining`.
     goes_on, seen_marked, seen_join = np.repeat([[True], [False], [False]], len(negations), axis=1)
@@ -99,7 +98,7 @@ def _negations(chunk: EncodedChunk) -> tuple[NDArray[np.int64], NDArray[np.int64
     firsts = np.flatnonzero(expected)
     expected = expected[firsts]
     is_pair = expected == actual[chunk.ids.take(firsts + 1, mode="clip")]
-    is_pair &= ~np.isin(firsts + 1, np.cumsum(chunk.lengths))  # the next word may belong to another document
+    is_pair &= ~np.isin(firsts + 1, np.cumsum(chunk.lengths), kind="table")  # the next word may be in another document
     positions = firsts + is_pair
     return positions[is_pair | (expected == _SINGLE)], positions[is_pair]
 
@@ -109,10 +108,5 @@ def _kinds(words: list[bytes], ids: NDArray[np.int32]) -> NDArray[np.uint8]:
     occurs = np.zeros(len(words), bool)
     occurs[ids] = True
     kinds = np.empty(len(words), np.uint8)
-    kinds[occurs] = [_kind_of(words[number]) for number in np.flatnonzero(occurs).tolist()]
+    kinds[occurs] = [kind_of(as_text(words[number])) for number in np.flatnonzero(occurs).tolist()]
     return kinds[ids]
-
-
-@lru_cache(1 << 16)
-def _kind_of(word: bytes) -> int:
-    return kind_of(as_text(word))

@@ -55,6 +55,15 @@ _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # DEGREE ends it if a marked word stands before it, and is a WORD otherwise. NEGATION is cancelled by a negation before
 # it, CONTINUING is not.
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
+# Kinds of the words and signs in the sets above. For "nor" and "neither", which are in two sets, the last line counts.
+_KINDS = {
+    **dict.fromkeys(_WITHIN, NEUTRAL),
+    **dict.fromkeys(_ENDS, END),
+    **dict.fromkeys(_DEGREES, DEGREE),
+    **dict.fromkeys(_JOINS, JOIN),
+    **dict.fromkeys(NEGATIONS, NEGATION),
+    **dict.fromkeys(_CONTINUING, CONTINUING),
+}
 
 
 def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[str]:
@@ -120,12 +129,10 @@ def words_of_negations(tokens: Sequence[str]) -> set[int]:
 
 def kind_of(token: str) -> int:
     """Return the kind of a token, such as ``WORD``, if it is not the second word of a pair."""
-    lowered = _lower(token)
-    kinds = ((_CONTINUING, CONTINUING), (NEGATIONS, NEGATION), (_JOINS, JOIN), (_DEGREES, DEGREE), (_ENDS, END))
-    for words, kind in kinds:
-        if lowered in words:
-            return kind
-    if lowered in _WITHIN or token.isdecimal():
+    kind = _KINDS.get(_lower(token))
+    if kind is not None:
+        return kind
+    if token.isdecimal():
         return NEUTRAL
     return WORD if any(map(str.isalpha, token)) else END
 
