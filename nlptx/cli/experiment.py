@@ -17,7 +17,7 @@ from nlptx.cli.options import CommonOptions, effort_option, preset_option, seed_
 from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.seen_data import warn_if_start_is_trained_on
-from nlptx.cli.start import ONE_ORIGIN, load_start, load_vectors
+from nlptx.cli.start import load_start, load_vectors, start_option
 from nlptx.corpus.document import ReadOptions
 from nlptx.corpus.source import first_name
 from nlptx.corpus.training_data import TRAINING_SPLITS
@@ -77,14 +77,7 @@ def experiment_options(function: Function) -> Function:
         metavar="FILE",
         help="Word vectors from nlptx pca or word2vec, or a model to take them from.",
     )
-    @option(
-        "--start",
-        type=PATH,
-        metavar="MODEL",
-        group="Start",
-        excludes=ONE_ORIGIN,
-        help="Start from this trained model; bundled: the bundled model.",
-    )
+    @start_option
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")
     @option(
         "--lexicon",

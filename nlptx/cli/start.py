@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from nlptx.cli.command import PATH, option
 from nlptx.cli.options import BUNDLED
 from nlptx.cli.precedence import with_origin
 from nlptx.errors import CorruptError
@@ -17,8 +18,14 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.embeddings.embeddings import Embeddings
 
-# The argument ``excludes`` of the option ``--start``; see :class:`nlptx.cli.command.Option`.
-ONE_ORIGIN = {"embeddings": "{1} and {0} both set the word vectors; use only one of them."}
+start_option = option(
+    "--start",
+    type=PATH,
+    metavar="MODEL",
+    group="Start",
+    excludes={"embeddings": "{1} and {0} both set the word vectors; use only one of them."},
+    help="Start from this trained model; bundled: the bundled model.",
+)
 
 
 def load_vectors(path: str | None) -> Embeddings:

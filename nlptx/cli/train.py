@@ -29,7 +29,7 @@ from nlptx.cli.reading_checks import note_unused_options
 from nlptx.cli.reading_options import reading_options, with_separator
 from nlptx.cli.seen_data import warn_if_start_is_trained_on
 from nlptx.cli.stage_run import StageRun, artifact_option
-from nlptx.cli.start import ONE_ORIGIN, file_digest, load_start, load_vectors
+from nlptx.cli.start import file_digest, load_start, load_vectors, start_option
 from nlptx.cli.stop_signal import StopNote, StopSignal, Terminated
 from nlptx.cli.training_progress import show, what_is_kept
 from nlptx.cli.training_result import save_model
@@ -52,14 +52,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Word vectors, or a model to take them from.",
 )
-@option(
-    "--start",
-    type=PATH,
-    metavar="MODEL",
-    group="Start",
-    excludes=ONE_ORIGIN,
-    help="Start from this trained model; bundled: the bundled model.",
-)
+@start_option
 @artifact_option("model.npz", "File for the model; - for standard output.")
 @option(
     "--unlabelled",

@@ -66,7 +66,7 @@ def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def groups_of(texts: RaggedArray, members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split the text indices ``members`` into groups whose texts have about _WORDS_PER_GROUP words in total."""
+    """Split texts, given as indices ``members``, into groups with about _WORDS_PER_GROUP words each."""
     group = np.cumsum(texts.lengths[members]) // _WORDS_PER_GROUP
     return np.split(members, np.flatnonzero(np.diff(group)) + 1)
 

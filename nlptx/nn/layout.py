@@ -79,7 +79,11 @@ class Layout:
         return Layout(np.ones_like(self.lengths), separate_windows=self.separate_windows)
 
     def product(self, x: NDArray, matrix: NDArray) -> NDArray:
-        """Return the product of ``x`` (N, I) and ``matrix`` (I, O), one window at a time with ``separate_windows``."""
+        """Return ``x @ matrix``, (N, O), for ``x`` (N, I) and ``matrix`` (I, O).
+
+        If ``separate_windows`` is set, each window is multiplied separately, so that its result does not depend on the
+        other windows.
+        """
         if not self.separate_windows:
             return x @ matrix  # (N, O)
         y = np.empty((len(x), matrix.shape[1]), np.result_type(x, matrix))  # (N, O)

@@ -136,7 +136,7 @@ def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str
 
 
 def limit_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
-    """Limit the number of components to the number of words, and report with ``on_note`` if it is reduced."""
+    """Return settings with no more components than there are words; ``on_note`` is told if this reduces them."""
     if settings.components <= words:
         return settings
     several = f"{words:,} words, so their vectors have {words:,} components"

@@ -150,9 +150,10 @@ def _sums(
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return, for each n-gram, the sum of the vectors ``word_vectors`` (V + 1, K) of its context words, (G, K).
+    """Return the sum of the vectors of the context words of each n-gram, (G, K).
 
-    ``total`` is the number of words in the texts, for progress reports.
+    ``word_vectors`` (V + 1, K) has one row per word, and a last row of zeros for the gaps between texts. ``total``, the
+    number of words in the texts, is needed for progress reports.
     """
     unknown = len(word_vectors) - 1
 

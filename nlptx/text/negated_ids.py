@@ -63,8 +63,8 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
 
 def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     """Return the positions of the negated words among all tokens. No position is returned twice."""
-    negations, seconds = _negations(chunk)
     document_ends = np.cumsum(chunk.lengths)
+    negations, seconds = _negations(chunk, document_ends)
     ends = document_ends[np.searchsorted(document_ends, negations, side="right")]
     following = negations + np.arange(1, WINDOW + 1)[:, None]  # (WINDOW, N)
     kinds = _kinds(chunk.words, chunk.ids.take(following, mode="clip"))
@@ -87,7 +87,7 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     return following[is_negated & ~cancelled[:-1]]
 
 
-def _negations(chunk: EncodedChunk) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _negations(chunk: EncodedChunk, document_ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions (N,) of the negations among all tokens, and those of the negations that are second words."""
     lowered = list(map(bytes.lower, chunk.words))
     expected, actual = (
@@ -98,13 +98,13 @@ def _negations(chunk: EncodedChunk) -> tuple[NDArray[np.int64], NDArray[np.int64
     firsts = np.flatnonzero(expected)
     expected = expected[firsts]
     is_pair = expected == actual[chunk.ids.take(firsts + 1, mode="clip")]
-    is_pair &= ~np.isin(firsts + 1, np.cumsum(chunk.lengths), kind="table")  # the next word may be in another document
+    is_pair &= ~np.isin(firsts + 1, document_ends, kind="table")  # the next word may be in another document
     positions = firsts + is_pair
     return positions[is_pair | (expected == _SINGLE)], positions[is_pair]
 
 
 def _kinds(words: list[bytes], ids: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Return the kinds of the tokens with these ids, in an array of the same shape; see :func:`.negation.kind_of`."""
+    """Return the kind of each token, in an array with the shape of ``ids``; see :func:`.negation.kind_of`."""
     occurs = np.zeros(len(words), bool)
     occurs[ids] = True
     kinds = np.empty(len(words), np.uint8)

@@ -127,7 +127,7 @@ class Tokenizer:
         return mark_negated(tokens) if self.marks_negation else list(tokens)
 
     def mark_without(self, tokens: Sequence[str], removed: Collection[int]) -> list[str]:
-        """Return the tokens of a text, with negated words marked, without the tokens at the indices ``removed``.
+        """Return the tokens that remain if those at the indices ``removed`` are left out, with negated words marked.
 
         Removed negations have no effect. Apart from that, the remaining tokens are marked as in the complete text.
 

@@ -60,7 +60,7 @@ class Text:
         self.label = int(self.probabilities.argmax())
 
     def probability(self, parts: list[NDArray[np.intp]]) -> Scores:
-        """Return the probability of the label for each list of word positions; all other words are removed.
+        """Return the probability of the label if only some words are kept, for each list of positions of kept words.
 
         If a negation is removed, the words after it are no longer marked as negated.
         """

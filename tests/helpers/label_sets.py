@@ -16,7 +16,7 @@ def words_of(label):
 
 
 def make_sets(count, labels=("red", "green", "blue"), seed=0, max_labels=2):
-    """Return texts and their sets of 0 to ``max_labels`` labels each; the words of a text reveal its labels."""
+    """Return texts, and the set of 0 to ``max_labels`` labels of each text. Every label has words of its own."""
     rng = random.Random(seed)
     texts, sets = [], []
     for _ in range(count):
