@@ -131,6 +131,24 @@ def test_the_gradient_vanishes_at_the_linear_solution(classes):
     assert_allclose(error.sum(axis=0), 0, atol=2e-2)
 
 
+class FlagRaising(np.ndarray):
+    """An array whose products make the processor report an invalid operation, as some OpenBLAS kernels do."""
+
+    def __matmul__(self, other):
+        np.subtract(np.inf, np.inf)
+        return np.asarray(self) @ other
+
+
+def test_an_invalid_operation_without_effect_is_no_warning():
+    rng = np.random.default_rng(3)
+    scores, targets = rng.normal(size=(20, 5)).astype(np.float32), np.arange(20) % 2
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        scores.view(FlagRaising) @ np.ones(5)
+    solution = fit_dense(scores.view(FlagRaising), targets, 1)
+    for weights, expected in zip(solution, fit_dense(scores, targets, 1), strict=True):
+        assert_array_equal(weights, expected)
+
+
 # ---------------------------------------------------------------- the components in n-gram features
 
 

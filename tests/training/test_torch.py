@@ -16,7 +16,7 @@ from nlptx.settings import NetworkSettings
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; it is only used as a reference")
 F = torch.nn.functional
 
-COMPONENTS = 5
+COMPONENTS = 8
 LENGTHS = (3, 1, 9, 2, 2, 6)
 
 NETWORKS: dict[str, dict[str, Any]] = {
