@@ -1,9 +1,9 @@
 """Measures whether the guarantee of ``predict --max-error`` holds for texts that were not used in training.
 
 There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
-its fold. With --train, all models are trained on the same texts from another corpus and tested on DATA. The option
---texts sets the number of these training texts, which are spread evenly over the training split of the corpus. Each
-model has a different seed and therefore different held-out texts.
+its fold. With --train CORPUS, all models are trained on the same texts and tested on DATA. These training texts are
+spread evenly over the training split of CORPUS; the option --texts sets their number. Each model has a different seed
+and therefore different held-out texts.
 
 For each maximum error, the table shows how many models can guarantee it. For these models, the table also shows the
 mean threshold, the coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson
@@ -44,7 +44,13 @@ def read(path: str, split: str = "test") -> Texts:
 
 
 class Tested(NamedTuple):
-    """The held-out errors of a model, and each test text's confidence (0 if no word is known) and correctness."""
+    """The held-out errors of a model, and its results for the test texts.
+
+    Args:
+        curve: errors on the held-out texts, by confidence.
+        confidence: confidence for each test text; 0 if no word is known.
+        correct: whether the label of each test text is predicted correctly.
+    """
 
     curve: ErrorCurve
     confidence: np.ndarray

@@ -58,7 +58,7 @@ def nbsvm(task: Task) -> Answer:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Liblinear failed")  # it may not converge for a large C
             model.fit(train.multiply(ratios).tocsr(), positive)
-        # The intercepts are mixed like the weights; without this scale, the intercept of the SVM would dominate.
+        # The intercepts are mixed in the same proportions as the weights, and with the same scale.
         scale = np.abs(model.coef_).mean()
         weights = 0.25 * model.coef_[0] + 0.75 * scale
         prior = np.log(positive.sum() / (~positive).sum())

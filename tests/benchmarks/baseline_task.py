@@ -35,7 +35,7 @@ class Task:
     ordered: bool
 
     def held_out(self) -> tuple[Task, np.ndarray]:
-        """Return a task with a tenth of the training texts as the test texts, and the true classes of this tenth."""
+        """Return a task whose test texts are a tenth of the training texts, and the true classes of this tenth."""
         import pandas as pd
 
         out = folds(pd.Series(self.classes), 10, SEED) == 0

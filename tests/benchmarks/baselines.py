@@ -100,7 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", choices=DATA, required=True)
     parser.add_argument("--method", choices=METHODS, action="append", help="run only this method; may be repeated")
-    parser.add_argument("--archive", type=Path, help="an aclImdb archive; by default that in the shared folder")
+    parser.add_argument("--archive", type=Path, help="an aclImdb archive; by default the one in the shared folder")
     parser.add_argument("--shared", type=Path, default="../shared/data", help="folder of the other data sets")
     parser.add_argument("--out", type=Path, required=True, help="folder for one JSON file per method")
     arguments = parser.parse_args()

@@ -3,7 +3,7 @@
 The data is made up. There are 20,000 words, whose frequencies follow Zipf's law. Each label is indicated by ten of
 these words, chosen at random. A text has 20 words and one to three labels, whose frequencies follow Zipf's law too.
 Each word of a text is, with a probability of one half, one of the words that indicate the labels of the text; otherwise
-it is any word. So the number of labels changes neither the number of texts nor the number of words.
+it is drawn from all words. So the number of labels changes neither the number of texts nor the number of words.
 
     python tests/benchmarks/bench_many_labels.py --texts 100000
 """

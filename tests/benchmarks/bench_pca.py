@@ -82,7 +82,7 @@ def keep(kept: dict[str, Any], name: str, solver: Solver) -> Callable[[], None]:
 
 
 def power_iteration(operator: Any, workers: Workers) -> Solver:
-    """Run nlptx's power iteration, with one BLAS thread per worker, as in ``fit_pca``."""
+    """Return a solver that runs nlptx's power iteration, with one BLAS thread per worker, as in ``fit_pca``."""
     from nlptx.pca import power_iteration
 
     def solve() -> tuple[NDArray, NDArray]:
@@ -102,7 +102,10 @@ def power_iteration(operator: Any, workers: Workers) -> Solver:
 
 
 def arpack(matrix: sp.csr_matrix, workers: Workers, residual: Callable[[tuple[NDArray, NDArray]], float]) -> Solver:
-    """Run ARPACK on nlptx's operator with all threads, in the fastest dtype in which ARPACK meets the tolerance."""
+    """Return a solver that runs ARPACK on nlptx's operator with all threads.
+
+    ARPACK runs in the fastest dtype in which it meets the tolerance.
+    """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     from nlptx.pca.operators import RowOperator
@@ -132,7 +135,10 @@ def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
 
 
 def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
-    """Run scikit-learn's PCA, which centres columns, on the transpose of a sparse matrix, with the same tolerance."""
+    """Return a solver that runs scikit-learn's PCA with the same tolerance, or None if scikit-learn is not installed.
+
+    PCA centres columns, so it gets the transpose of the sparse matrix.
+    """
     try:
         from sklearn.decomposition import PCA
     except ImportError:
@@ -149,7 +155,10 @@ def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
 
 
 def sklearn_truncated_svd(matrix: sp.csr_matrix) -> Solver | None:
-    """Run scikit-learn's TruncatedSVD with default settings, on a dense matrix because TruncatedSVD does not centre."""
+    """Return a solver that runs scikit-learn's TruncatedSVD with default settings, or None if it is not installed.
+
+    TruncatedSVD does not centre, so it gets a dense matrix that is already centred.
+    """
     try:
         from sklearn.decomposition import TruncatedSVD
     except ImportError:

@@ -38,7 +38,10 @@ def children(process: int) -> list[int]:
 
 
 def run(words: tuple[str, ...], *, kill_after: float | None) -> bool:
-    """Run a command; kill one of its workers after ``kill_after`` seconds, if given; return whether one was killed."""
+    """Run a command; return whether one of its workers was killed.
+
+    If ``kill_after`` is given, a worker is killed after this number of seconds, unless the command has ended before.
+    """
     killed = False
     with subprocess.Popen([*NLPTX, *words, "-q"]) as process:
         if kill_after is not None:

@@ -4,9 +4,9 @@ python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 
 Two programs are simulated many times. The fraction of runs in which the 95 % interval contains the true difference
 should be 0.95, and the fraction of runs in which the test rejects equal accuracy should be at most 0.05 if the
-accuracies are equal. In the last rows, the texts come in groups of 10; in each group, all texts are easy or all are
-difficult. The rows "power" draw as many texts as ``texts_needed`` states, so the test should reject in about 80 % of
-the runs.
+accuracies are equal. In the rows "grouped", the texts come in groups of 10; in each group, the accuracy of each program
+is 0.15 above or below its overall accuracy. In the rows "power", the number of texts is that given by ``texts_needed``,
+so the test should reject in about 80 % of the runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def simulate(
 ) -> tuple[list[LabelledPredictions], NDArray[np.int64]]:
     """Return predictions of two programs, and the group of each text."""
     groups = np.arange(texts) // _GROUP
-    # Each group shifts the accuracy of each program by a separate amount, with mean 0.
+    # In each group, the accuracy of each program is shifted separately; the mean of the shifts is 0.
     shifts = rng.choice([-0.15, 0.15], (groups.max() + 1, 2))[groups] if grouped else np.zeros((texts, 2))
     targets = rng.integers(0, 2, texts)
     documents = [Document("")] * texts

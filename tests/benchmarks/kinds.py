@@ -48,7 +48,10 @@ def vader_scores() -> Scores | None:
 
 
 def cell(scores: np.ndarray, labels: list[str]) -> str:
-    """Return the accuracy (for neutral texts, the fraction of scores near 0) with its interval. 0 is an error."""
+    """Return the accuracy (for neutral texts, the fraction of scores near 0) with its interval.
+
+    For texts that are not neutral, a score of 0 is an error.
+    """
     signs = {"pos": 1, "neg": -1}
     right = [
         abs(score) < 0.5 if label == "neutral" else score * signs[label] > 0

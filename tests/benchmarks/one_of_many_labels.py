@@ -1,8 +1,8 @@
 """Compares nlptx with TF-IDF and logistic regression on texts with one of 30, 100 or 1,000 labels.
 
 The texts are sentences of the unlabelled IMDB reviews (Maas et al. 2011). The label of a sentence is a word that was
-removed from it. The 300 most frequent words are never labels; the C most frequent words after them are the labels. A
-sentence has 8 to 40 words. If a sentence contains several of these C words, its label is the least frequent of them.
+removed from it. The 300 most frequent words are never labels; the words that follow them in frequency are the labels. A
+sentence has 8 to 40 words. If a sentence contains several of the labels, its label is the least frequent of them.
 All occurrences of the label are removed from the sentence. A tenth of the reviews is set aside for testing, so that
 training and test sentences come from different reviews. The sentences are drawn at random, so frequent words are
 frequent labels.
@@ -78,7 +78,7 @@ def write_rows(path: Path, rows: Rows) -> None:
 
 
 def measures(p: np.ndarray, labels: list[str], test: Rows) -> tuple[float, float, float]:
-    """Return accuracy, macro-F1 and log-loss of probabilities (texts, C)."""
+    """Return the accuracy, macro-F1 and log-loss of probabilities (texts, labels)."""
     column = {label: number for number, label in enumerate(labels)}
     true = np.array([column[label] for _, label in test])
     predicted = p.argmax(axis=1)
@@ -90,7 +90,7 @@ def measures(p: np.ndarray, labels: list[str], test: Rows) -> tuple[float, float
 
 
 def baseline(train: Rows, test: list[str], c: float, *, multinomial: bool) -> tuple[np.ndarray, list[str]]:
-    """Return the probabilities (texts, C) of a baseline for the test texts, and its labels."""
+    """Return the probabilities (texts, labels) of a baseline for the test texts, and its labels."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier

@@ -9,8 +9,8 @@ words are all words except the 40 most frequent words.
 
 The n-grams of the baseline (words, or words and pairs), its inverse penalty C and its threshold, which is the same for
 all labels, are chosen on a held-out tenth of the training texts by micro-F1. Then the baseline is trained on all
-training texts. The row "threshold 0.5" is the same method with a fixed threshold of 0.5. The thresholds of nlptx are
-chosen on texts that it holds out itself. All figures are means over several splits.
+training texts. For the row "threshold 0.5", the threshold is fixed, and only the n-grams and C are chosen. The
+thresholds of nlptx are chosen on texts that it holds out itself. All figures are means over several splits.
 
     python tests/benchmarks/several_labels.py trec/train.tsv --splits 3
 """
@@ -114,7 +114,7 @@ def baseline(data: Data, true: np.ndarray, test_true: np.ndarray, seed: int) -> 
 
 
 def one_vs_rest(train: list[str], true: np.ndarray, test: list[str], order: int, c: float) -> np.ndarray:
-    """Return the probabilities (texts, C) of one logistic regression per label."""
+    """Return the probabilities (texts, labels) of one logistic regression per label."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier

@@ -1,4 +1,4 @@
-"""The bundled model in PyTorch, run as PyTorch users would run it: in padded batches sorted by length, on all cores."""
+"""The bundled model's network in PyTorch, run as usual in PyTorch: in padded batches sorted by length, on all cores."""
 
 from __future__ import annotations
 
