@@ -60,7 +60,7 @@ class Text:
         self.label = int(self.probabilities.argmax())
 
     def probability(self, parts: list[NDArray[np.intp]]) -> Scores:
-        """Return the probability of the label if only some words are kept, for each list of positions of kept words.
+        """Return, for each array of positions, the probability of the label if only the words there are kept.
 
         If a negation is removed, the words after it are no longer marked as negated.
         """

@@ -4,8 +4,7 @@
 
 The files have the columns ``label``, ``predicted``, ``fold``, ``seed`` and ``prob_<label>``, as ``nlptx crossvalidate
 --predictions`` and ``paired_folds.py`` write them; any other program can write them too. All files must have the same
-texts, folds and seeds, in the same order, because the predictions for a text must come from models that were not
-trained on this text.
+texts, folds and seeds, in the same order, so that all models that predict a text were trained on the same other texts.
 
 For each file after the first, the table shows the quality of its model alone, the similarity to the first model (the
 correlation of the log-probabilities, centred in each text; for two labels, this is the correlation of the log-odds),
