@@ -88,8 +88,8 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
-    The first rate is the smallest attainable one. Larger rates follow, up to the smallest rate at which all texts are
-    labelled. If no rate is attainable, a single pair gives the reason.
+    The first pair is for the smallest attainable rate. Pairs for larger rates follow, until a rate at which all texts
+    are labelled. If no rate is attainable, a single pair gives the reason.
     """
     smallest = curve.smallest_error()
     if smallest is None:

@@ -116,9 +116,9 @@ def check(
     labels, texts that also occur in the --against data, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
-    text is scored by a model that was fitted on other parts of DATA. With -m, the given model, which
-    must have the same labels, also scores the texts; this makes the list of wrong labels more precise. With
-    --predictions, only the given predictions are used.
+    text is scored by a model that was fitted on other parts of DATA. With -m, the given model also scores the texts,
+    which makes the list of wrong labels more precise; the model must have the same labels as DATA. With --predictions,
+    only the predictions in the given table are used.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
     other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete the lines of the
@@ -133,7 +133,7 @@ def check(
     """
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
-    # The file of --to-label is written with the same column names.
+    # The column options also apply to --to-label: the new table gets columns with these names.
     note_unused_options(common.reporter.note, data, *against, *unlabelled, predictions, to_label)
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
@@ -216,7 +216,7 @@ def check(
 
 
 def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
-    """Return the options for reading ``--against``. The delimiter applies only to tables that have one."""
+    """Return the options for reading ``--against``. The delimiter is kept only if a file is CSV or TSV by its name."""
     has_delimiter = any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = reading.delimiter if has_delimiter else None
     return replace(reading, splits=("test",), delimiter=delimiter, exclude=None)

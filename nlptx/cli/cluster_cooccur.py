@@ -76,7 +76,7 @@ class _Progress:
 
 
 def _rate(inputs: Sequence[str], settings: CountSettings, reading: ReadOptions) -> float:
-    """Return how many bytes of text one core counts per second, measured on the first texts of the corpus."""
+    """Return the speed of counting with one core, in bytes of text per second, measured on the first texts."""
     sample: list[bytes] = []
     for block in Corpus(inputs, reading).blocks():
         sample.append(block)

@@ -29,7 +29,7 @@ class ClusterOptions:
     """Values of the options ``--cluster`` and ``--dry-run``.
 
     Args:
-        address: address of the cluster; None to use only this machine.
+        address: address of the cluster; None to use no cluster.
         dry_run: whether to print the plan instead of carrying it out.
     """
 
@@ -106,7 +106,7 @@ class ClusterOptions:
 
         Args:
             partitions: the input, cut into partitions.
-            rate: bytes of text that one worker processes per second, measured on a sample; 0 if there is no text.
+            rate: speed of one worker, in bytes of text per second, measured on a sample; 0 if there is no text.
             memory: maximum memory of a task, in bytes.
             common: options shared by all commands.
         """

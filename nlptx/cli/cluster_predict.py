@@ -149,9 +149,10 @@ def score_partition(job: ScoreJob, task: PartitionTask) -> ScoredPartition:
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
-    """Append the rows of each partition to the output, remove its file, and yield the result. Keep only one header.
+    """Append the rows of each partition to the output, remove the partition's file, and yield the result.
 
-    The header is that of the first partition with a text. If no partition has a text, it is that of the last partition.
+    Only one header is kept: that of the first partition with a text or, if no partition has a text, that of the last
+    partition.
 
     Raises:
         DataError: the partitions have different columns.
@@ -187,7 +188,7 @@ def _output_format(partition: Partition, reading: ReadOptions) -> str:
 
 
 def _rate(inputs: Sequence[str], model: str | None, reading: ReadOptions) -> float:
-    """Return how many bytes of text one core scores per second, measured on the first texts."""
+    """Return the speed of scoring with one core, in bytes of text per second, measured on the first texts."""
     classifier = Model.load(model)
     texts = [document.text for document in islice(Corpus(inputs, reading), _SAMPLE)]
     started = time.perf_counter()

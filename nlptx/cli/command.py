@@ -29,8 +29,8 @@ class Option(click.Option):
 
     Args:
         group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
-        excludes: conflicts with other options and arguments, as Python name -> conflict, or an error message for two
-            options that cannot be combined at all. Only one of the two options needs to exclude the other.
+        excludes: Python name of another option or argument -> conflict with it. If the two can never be combined, the
+            error message alone can stand for the conflict. Only one of the two needs to exclude the other.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Command(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return a context with the values of all options, without those that conflicts override."""
+        """Return a context with the values of the options, except those that a conflicting option overrides."""
         ctx = super().make_context(info_name, [*args], parent, **extra)
         names = set() if ctx.resilient_parsing else overridden(ctx)
         if not names:

@@ -74,7 +74,7 @@ def compare(
     The report gives the accuracy, macro-F1, log-loss and calibration of each model, the differences from the first
     model with 95 % bootstrap intervals, the number of texts that only one model predicts correctly, and McNemar's exact
     test. If there are more than two models, the p-values are corrected by Holm's method. The report also says whether
-    one model is better, or how many texts would be needed to show a difference.
+    one model is better, or how many texts would be needed to show a difference of the observed size.
 
     --report FILE writes a page with the differences, the calibration of each model, and texts that only one of two
     models predicts correctly (report extra: pip install 'nlptx[report]').
@@ -165,8 +165,8 @@ def _predictions(
     is_data = last != BUNDLED and not is_model(last) and not has_predictions(last, reading, after_models=after_models)
     if is_data and has_predictions(last, reading):
         common.reporter.note(
-            f"note: {last} is read as the labelled texts, so its column 'label' is not compared; to compare it too,"
-            " rename it to 'predicted'"
+            f"note: {last} is read as the labelled texts, so its column 'label' is not compared; to compare this"
+            " column too, rename it to 'predicted'"
         )
     sources = sources if is_data else [*sources, last]
     if len(sources) < 2:

@@ -1,7 +1,7 @@
 """Options that contradict each other.
 
-If one of the two comes from a source with a higher precedence (:mod:`nlptx.cli.precedence`), the other is ignored.
-Otherwise, the command is refused.
+If one of two such options comes from a source with a higher precedence (:mod:`nlptx.cli.precedence`), the other one is
+ignored. Otherwise, the command is refused.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Conflict(NamedTuple):
     """A conflict of an option with another option or argument.
 
     Args:
-        message: error message. The placeholders ``{}`` stand for the option and the other one.
-        applies: function that returns whether two values, of the option and of the other one, contradict each other;
-            None if the two cannot be combined at all.
+        message: error message. The placeholders ``{}`` stand for the two options.
+        applies: function that returns whether a value of the option and a value of the other option contradict each
+            other; None if the two cannot be combined at all.
         never_ignored: whether to refuse the command rather than ignore the option. This is set for options without
             which the command would do something else.
     """
@@ -67,7 +67,7 @@ def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:
 
 
 def _is_set(ctx: click.Context, name: str) -> bool:
-    value = ctx.params.get(name, True)  # an option without a value in ctx.params, such as --preset, is not a flag
+    value = ctx.params.get(name, True)  # no entry, as for --preset: only the source tells whether it is set
     return ctx.get_parameter_source(name) in PRECEDENCE and value is not None and value is not False and value != ()
 
 

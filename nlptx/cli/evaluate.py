@@ -100,8 +100,8 @@ def evaluate(
 
     Instead of a model, -m also accepts a table with the predictions of any program. The columns of this table are text,
     label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no
-    true labels. Numeric labels in a table are treated as ordered, and the report then contains their mean absolute
-    error; use --label-order none if the numbers are names.
+    true labels. Numeric labels in a table are treated as ordered, and the report then contains the mean absolute error
+    of the predictions; use --label-order none if the numbers are names.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -113,7 +113,8 @@ def evaluate(
         return
     if model == "-" and not data:
         raise click.UsageError(
-            "a table of predictions cannot be read from standard input; name its file. If -m - is a model, name DATA."
+            "a table of predictions cannot be read from standard input; name its file. To read a model with -m -,"
+            " name DATA."
         )
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)
@@ -140,7 +141,7 @@ def evaluate(
         if model is not None and not os.path.isfile(model):
             error.hint = "A table of predictions cannot be read from a pipe; write it to a file, and name the file."
         raise
-    # A variable for this option is ignored, because it is meant for tables.
+    # An environment variable that sets --label-order is ignored here, because the variable is meant for tables.
     if is_on_command_line("label_order") and label_order != "auto":
         raise click.UsageError(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."

@@ -14,10 +14,10 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
 class Word(NamedTuple):
-    """A token of a text. The model may know a word only where it is not negated; ``known`` says whether it does here.
+    """A token of a text. ``known`` says whether the model knows the token in the form that occurs here, negated or not.
 
-    ``worth`` (its effect) and ``attention`` (the attention that it gets, by block and head) are None if the model did
-    not read the token.
+    ``worth`` is the effect of the token, and ``attention`` is the attention that it gets, by block and head. Both are
+    None if the model did not read the token.
     """
 
     word: str

@@ -47,14 +47,15 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
     EMBEDDINGS is the output of nlptx pca or nlptx train (- for standard input), or a file in word2vec text format
     (*.txt, *.vec); without EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it
-    contains a slash, ends in .npz, .txt or .vec, names a file whose content is that of an .npz file, or is - or
-    "bundled" and words follow. With -m FILE, every argument is a word.
+    contains a slash, ends in .npz, .txt or .vec, or names a file in .npz format. If words follow, the first argument
+    may also be - or "bundled". With -m FILE, every argument is a word.
 
-    If a word is -, words are read from standard input, one per line. If no known word is similar to one of these words,
-    the list of its neighbours is empty, and a note names the word; such a word as an argument is an error.
+    If a word is -, words are read from standard input, one per line.
 
-    The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words
-    (not with --analogy). In JSON, the neighbours of such a word have the key "estimated".
+    The vector of an unknown word is estimated from known words with a similar spelling, and a note names the known
+    words. In JSON, the neighbours of an unknown word have the key "estimated". If no known word has a similar spelling,
+    the command fails; for a word from standard input, it only prints a note and an empty list of neighbours. With
+    --analogy, all three words must be known.
     """
     if model is None and (_is_file(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
         model, *rest = words
@@ -102,9 +103,9 @@ def _standard_input() -> Iterator[tuple[str, str]]:
 
 
 def _nearest(vectors: Embeddings, word: str, top: int, common: CommonOptions, where: str) -> list[tuple[str, float]]:
-    """Return the nearest words and their cosines; if the word is unknown, those of the vector that is estimated.
+    """Return the nearest words and their cosines. The vector of an unknown word is estimated.
 
-    If the vector cannot be estimated, the error is reported as a note if the word is from standard input.
+    If it cannot be estimated and the word is from standard input, print a note and return an empty list.
 
     Args:
         vectors: word vectors.

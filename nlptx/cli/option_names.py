@@ -15,12 +15,12 @@ _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "report", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
-# There are no options for these: whether the text column may be guessed depends on --text-column, and whether the
-# labels are used depends on the command.
+# Names of settings and arguments that are replaced. There is no option for guess_text, which depends on --text-column,
+# or for use_labels, which depends on the command.
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text", "use_labels"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
-# Matches a setting of cooccur or pca in a message of train. train has no option for it, but --config can set it.
+# Matches a setting of cooccur or pca in a message from train, which has no option for the setting; --config can set it.
 _OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
 

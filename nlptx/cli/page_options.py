@@ -83,7 +83,7 @@ def this_command(report: str) -> str:
 
 
 def _file_precedes_effort(context: click.Context) -> bool:
-    """Return whether the file takes precedence over ``--effort``, which is the case if a variable sets the effort."""
+    """Return whether a ``--config`` file takes precedence over ``--effort``, because a variable sets the effort."""
     return CONFIG_FILE in context.meta and context.get_parameter_source("effort") is ParameterSource.ENVIRONMENT
 
 

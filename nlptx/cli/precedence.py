@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 # Keys in click.Context.meta for the path of the --config file, and for its contents as section -> name -> value.
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
-# Key in click.Context.meta for settings that take precedence over those of the --config file, in the same form.
+# Key in click.Context.meta for settings that take precedence over the --config file, as section -> name -> value.
 OVERRIDES = "nlptx.overrides"
 # Prefix of the key in click.Context.meta for the options that choose other defaults; see :func:`chosen_defaults`.
 _CHOSEN = "nlptx.chosen"
@@ -45,7 +45,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:
-    """Ignore what the file and variables set for some options, when the command line is parsed again."""
+    """Ignore the values of these options in the file and in environment variables when the command is parsed again."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
     chosen_defaults(ctx).clear()
 
@@ -64,12 +64,14 @@ def chosen_defaults(ctx: click.Context) -> dict[str, str]:
 
 
 def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
-    """Return the name of an option and where its value comes from, such as ``--lr (from NLPTX_TRAIN_LR)``.
+    """Return the name of an option, followed by the source of its value, as in ``--lr (from NLPTX_TRAIN_LR)``.
+
+    The source is left out if it is the command line or the default.
 
     Args:
         ctx: context of a command.
-        name: Python name of the option. Nothing is added if its value comes from the command line.
-        value: text after the name of the option, such as a space and its value.
+        name: Python name of the option.
+        value: text after the name of the option, such as a space and the option's value.
     """
     parameter = next(parameter for parameter in ctx.command.params if parameter.name == name)
     option = min(parameter.opts, key=len)
@@ -83,7 +85,7 @@ def is_on_command_line(name: str) -> bool:
 
 
 def origin_of(ctx: click.Context, name: str) -> str | None:
-    """Return what sets an option: a variable, a section of the file, a preset or an effort. Otherwise, return None."""
+    """Return what sets an option: a variable, a file section, a preset or an effort; None for all other sources."""
     source = ctx.get_parameter_source(name)
     if source is ParameterSource.DEFAULT_MAP:
         overridden = name in ctx.meta.get(OVERRIDES, {}).get(stage_of(ctx), {})

@@ -1,4 +1,4 @@
-"""Chooses the format of an output from its name and from options; the options ``--output`` and ``--format``."""
+"""Defines the options ``--output`` and ``--format``, and chooses the format of an output from them."""
 
 from __future__ import annotations
 

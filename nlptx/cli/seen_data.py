@@ -23,8 +23,8 @@ SEEN = {
 def seen_in(model: Model, data: LabelledData) -> str | None:
     """Return "training" or "validation" if the model was trained or validated on the data.
 
-    Otherwise, return None. The texts of a model from which training started count as texts of the model. If the data
-    repeats all texts for several seeds, in a column ``seed``, the texts of one seed are looked up too.
+    Otherwise, return None. If the training started from another model, the training texts of that model count too. If
+    the data repeats all texts for several seeds, with a column ``seed``, the texts of one seed are looked up too.
     """
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import rows_of_one_seed
@@ -38,7 +38,7 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
 
 
 def warn_if_start_is_trained_on(found: TrainingTexts, start: Model | None, reporter: Reporter) -> None:
-    """Print a warning if the labelled texts, or the held-out texts, are those on which ``start`` was trained."""
+    """Print a warning if the labelled texts, or the texts of ``--valid``, are those on which ``start`` was trained."""
     known = set() if start is None else set(_training_digests(start))
     for name, data in (("sha256", "this data"), ("valid_sha256", "the texts of --valid")):
         if found.source.get(name) in known:
@@ -59,6 +59,6 @@ def _training_digests(model: Model) -> Iterator[str]:
 
 
 def _digests_of(source: Any) -> list[str]:
-    """Return the digests of labelled texts in the record of the training data, which may be damaged in old headers."""
+    """Return the digests of labelled texts in a record of training data; none if the record is damaged."""
     names = ("sha256", "labelled_sha256")
     return [str(source[name]) for name in names if name in source] if isinstance(source, dict) else []

@@ -23,7 +23,7 @@ _MAX_LABELS = 20
 
 
 def artifact_option(default: str, help: str) -> Callable[[Function], Function]:
-    """Add ``-o/--output`` to a command that writes an artifact, and its summary as JSON to standard output."""
+    """Add ``-o/--output``, the path of an artifact. With ``--json``, the artifact cannot go to standard output."""
     message = "{1} and {0} both write to standard output; use -o FILE."
     return output_option(default, help, {"json": Conflict(message, lambda output, _: output == STDOUT)})
 

@@ -87,7 +87,7 @@ def tune(
     better, the starting settings are written.
 
     The checkpoint is kept, so a search can be continued with --resume even after it has finished. --minutes limits the
-    total time of all runs.
+    total time of a search, including the time before --resume.
     """
     if output == STDOUT:
         raise click.UsageError("-o needs a file name, because the checkpoint is kept beside the file.")
@@ -155,7 +155,7 @@ def tune(
 
 
 def _data_options() -> dict[str, Any]:
-    """Return the options, apart from the settings, that determine what is trained, unless they have their defaults."""
+    """Return the options, other than settings, that are set and that determine what is trained."""
     context = click.get_current_context()
     given = (name for name in _DATA_OPTIONS if context.get_parameter_source(name) is not ParameterSource.DEFAULT)
     return {f"train.{name}": context.params[name] for name in given}

@@ -77,8 +77,8 @@ def find_targets(
 def _unknown(found: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the labels to name in an error.
 
-    These are the labels that match no model label. If each label alone matches one, but the meaning of all together is
-    uncertain, they are the labels that the model spells differently.
+    These are the labels that match no model label. If each label matches a model label on its own, but not all labels
+    do so together, these are the labels that the model spells differently.
     """
     unmatched = [label for label in found if match_labels([label], known) is None]
     return unmatched or [label for label in found if label not in known]
@@ -88,12 +88,12 @@ def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) ->
     """Return the error for labels that the model does not have. ``where`` is the position of the first one."""
     named = _listed([repr(label) for label in unknown], _MAX_LISTED)
     what = f"label {named} is not one of" if len(unknown) == 1 else f"labels {named} are not among"
-    which = "it to one" if len(unknown) == 1 else "each of them to one"
+    which = "it" if len(unknown) == 1 else "each of them"
     options = [f"`label_map={label.replace('=', chr(92) + '=')}=NEW`" for label in unknown[:_MAX_LISTED]]
     return LabelError(
         f"{what} the model's labels: {_listed(known, _MAX_NAMED)}",
         where=where,
-        hint=f"Map {which} of these: {' '.join(options)}.",
+        hint=f"Map {which} to one of the model's labels: {' '.join(options)}.",
     )
 
 

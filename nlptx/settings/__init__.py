@@ -1,7 +1,7 @@
-"""The options of all stages, defined in a single place.
+"""The options of all stages, each defined in a single place: as a field of a settings class.
 
-The command line derives its options from these classes, the library functions take them as arguments, and each artifact
-stores the settings with which it was made.
+The command line derives its options from these classes, library functions take instances of them as arguments, and
+each artifact stores the settings with which it was made.
 """
 
 from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value, stored_value

@@ -61,7 +61,7 @@ class PcaSettings(Settings):
     smoothing: float = setting(
         1.0, "Exponent of the context counts in PPMI; 1: no smoothing.", "Transform", low=0, high=1
     )
-    standardize: bool = setting(False, "Standardise each row to mean 0 and standard deviation 1.", "Transform")
+    standardize: bool = setting(False, "Standardise each matrix row to mean 0, standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5,
         "Scale component i to a mean square of (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
@@ -71,7 +71,7 @@ class PcaSettings(Settings):
     )
     equalize: float = setting(
         0.15,
-        "Fraction of the components, largest first, that get the same scale; 0: none.",
+        "Fraction of the components, by decreasing eigenvalue, that get the same scale; 0: none.",
         "Transform",
         low=0,
         high=1,
@@ -85,7 +85,7 @@ class PcaSettings(Settings):
         high=1,
         legacy_value=1.0,
     )
-    normalize: bool = setting(False, "Normalise each word vector to length 1.", "Transform")
+    normalize: bool = setting(False, "Scale each word vector to unit norm.", "Transform")
     tolerance: float = setting(
         1e-3, "Maximum relative residual |Av - lv| / l of an eigenpair (l, v).", "Power iteration", low=1e-12, high=1
     )
@@ -190,19 +190,19 @@ class TrainSettings(NetworkSettings):
         "Data",
         choices=("none", "balanced"),
     )
-    passages: int = setting(0, "Extra training texts to cut from each long text.", "Data", low=0, high=100)
+    passages: int = setting(0, "Cut N extra training texts from each long text.", "Data", low=0, high=100)
     new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
-    pretrain: int = setting(0, "Epochs of next-word prediction before training.", "Start", low=0)
+    pretrain: int = setting(0, "Pretrain for N epochs of next-word prediction.", "Start", low=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
     distill: int = setting(
-        AUTOMATIC, "Distillation epochs on unlabelled texts; -1: automatic.", "N-grams", low=AUTOMATIC, legacy_value=1
+        AUTOMATIC, "Distil on unlabelled texts for N epochs; -1: automatic.", "N-grams", low=AUTOMATIC, legacy_value=1
     )
     region_filters: int = setting(
         AUTOMATIC,
-        "Filters per group of a second classifier; -1: automatic.",
+        "Second classifier with N filters per group; -1: automatic.",
         "N-grams",
         low=AUTOMATIC,
         high=4096,
@@ -218,12 +218,12 @@ class TrainSettings(NetworkSettings):
         choices=("linear", "cosine", "constant"),
         metavar="KIND",
     )
-    warmup: int = setting(100, "Steps until the maximum learning rate is reached.", "Training", low=0)
+    warmup: int = setting(100, "Reach the maximum learning rate after N steps.", "Training", low=0)
     weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", low=0)
     clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
     crop: int = setting(
         AUTOMATIC,
-        "Words of a text per step; 0: all; -1: automatic.",
+        "Train on N words per text; 0: all; -1: automatic.",
         "Training",
         low=AUTOMATIC,
         legacy_value=64,

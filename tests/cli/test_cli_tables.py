@@ -156,7 +156,7 @@ def test_ambiguous_labels_are_rejected_unless_mapped(tmp_path):
     assert code == 3
     assert message == (
         f"{data}:2: labels '5', '1', '4' are not among the model's labels: neg, pos\n"
-        "  Map each of them to one of these: --map 5=NEW --map 1=NEW --map 4=NEW.\n"
+        "  Map each of them to one of the model's labels: --map 5=NEW --map 1=NEW --map 4=NEW.\n"
     )
     result = call("evaluate", data, "-j", "1", "--json", "--map", "1=neg", "--map", "4=pos", "--map", "5=pos")
     assert (result.json["texts"], result.stderr) == (3, "")
