@@ -207,7 +207,7 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error: the mean of |accuracy - mean confidence| over the bins, weighted by size.
 
-    If ``weights`` of the texts are given, the size of a bin is the sum of its weights, and all means are weighted.
+    If ``weights`` are given, the size of a bin is the sum of the weights of its texts, and all means are weighted.
     """
     bin_of = confidence_bins(confidence, bins)
     total = float(len(confidence))

@@ -202,7 +202,7 @@ class Cluster:
                 elif self.address.startswith(LOCAL) and time.monotonic() - last_seen > _RESTART_TIMEOUT:
                     raise NlptxError(
                         "all local workers died, and none could be started again",
-                        hint="The workers may need more memory: use fewer workers, or a lower `memory`.",
+                        hint="The workers may have run out of memory: use fewer workers, or a lower `memory`.",
                     ) from None
                 elif not warned:
                     self._on_note("no worker is connected; waiting for one")
@@ -215,7 +215,7 @@ class Cluster:
                 raise NlptxError(
                     "the workers that processed this part of the input died, one after the other",
                     where=str(item),
-                    hint="The workers may need more memory: use fewer workers per machine, or a lower `memory`.",
+                    hint="They may have run out of memory: use fewer workers per machine, or a lower `memory`.",
                 ) from None
 
     def _refuse(self, error: UnsuitableWorkerError) -> None:

@@ -113,7 +113,7 @@ def count_partitions(
 
 
 def _choose_vocabulary(job: CountJob, totals: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Choose the vocabulary from the most frequent words of each range, and write it. Return the numbers of words."""
+    """Choose the vocabulary from the most frequent words of each range, and write it. Return word statistics."""
     counts = {word: count for range_ in range(job.ranges) for word, count in read_words(job.path("top", range_))}
     vocabulary = vocabulary_from(counts, job.settings)
     write(job.path("vocabulary"), WordList(vocabulary, {}).to_artifact(job.settings))

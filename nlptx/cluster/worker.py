@@ -106,8 +106,8 @@ def blas() -> str:
 
     The BLAS and the processor type determine the last digits of products.
     """
-    # Only loaded libraries are listed, and a worker that has already trained a model has loaded the BLAS of NumPy and
-    # of SciPy. Therefore, load both here.
+    # threadpool_info() lists only loaded libraries. Load the BLAS of NumPy and of SciPy, so that the answer does not
+    # depend on what this process has done before.
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info

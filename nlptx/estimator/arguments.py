@@ -122,7 +122,7 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
     for position, label in enumerate(labels):
         if isinstance(label, str) is not isinstance(model.labels[0], str):
             find_label(label, model.labels, f"y[{position}]")  # raises LabelError
-    # A number with another type, such as 0.1 instead of np.float32(0.1), has the same name.
+    # Labels of different types can have the same name, such as 0.1 and np.float32(0.1).
     by_name = {label_name(label): label for label in model.labels}
     return [(by_name.get(label_name(label), label),) for label in labels]
 
@@ -161,7 +161,7 @@ def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
 
 
 def _array_of(y: Any, labels: Sequence[Label]) -> NDArray:
-    """Return the labels as an array: of the dtype that NumPy chooses for ``y``, or object if this changes a label.
+    """Return the labels as an array of the dtype that NumPy chooses for ``y``, or object if this dtype changes a label.
 
     NumPy converts integers to floats if no integer type can hold all of them, and drops NUL characters at the end of a
     str.
@@ -199,7 +199,8 @@ def _validation(
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
     """Return the labels as cells of a table, for which ``nlptx train`` would record the same digest.
 
-    For multi-label data, return the joined labels, in the order given in ``y`` if it has one; None if there are none.
+    For multi-label data, a cell contains the joined labels, or is None for a text without labels. If the labels
+    of a text have an order in ``y``, this order is kept.
     """
     if separator is None:
         return list(map(label_name, labels))

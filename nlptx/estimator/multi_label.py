@@ -61,8 +61,8 @@ def indicated_labels(matrix: NDArray[np.int64], classes: Sequence[Any]) -> list[
 def choose_separator(sets: Iterable[Any]) -> str:
     """Return the first separator that no label contains: one sign, or ``;|``, ``;||`` and so on.
 
-    In a cell, a separator of the second kind never overlaps with the end or the beginning of a label, because its first
-    sign occurs only once in it.
+    A separator of the second kind contains only one ``;``. Therefore, when a cell is split at the separator, no match
+    includes characters of a label.
     """
     labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
     separators = chain(_SEPARATORS, (f";{'|' * number}" for number in count(1)))

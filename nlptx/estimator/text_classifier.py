@@ -33,7 +33,7 @@ class TextClassifier(MetadataRequests, Parameters):
     """Text classifier with the interface of a scikit-learn estimator. scikit-learn need not be installed.
 
     ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
-    the model is byte-identical to that of ``nlptx train`` if the labels are str; otherwise, it also stores their types.
+    the model is byte-identical to that of ``nlptx train`` if the labels are str. The types of other labels are stored.
     The classifier works with ``clone``, pipelines, ``cross_val_score``, ``GridSearchCV``, metadata routing and pickle.
     To share a model with other people, use ``model_.save``: unlike a pickle, the saved file cannot run code when it is
     loaded.

@@ -22,14 +22,14 @@ def align(
 
     The order is that of ``predictions[0]``. However, if the predictions of a model have several rows per text, one for
     each seed, the order is that of the model with the most rows, and the predictions of the other models are repeated
-    until they have equally many rows.
+    until all models have the same number of rows.
 
     Args:
         predictions: predictions of each model for the same labelled texts.
         on_note: called with a note about labels that some models spell differently.
 
     Raises:
-        DataError: the texts differ, or the numbers of seeds are not multiples of each other.
+        DataError: the texts differ, or the largest number of seeds is not a multiple of every other number of seeds.
         LabelError: the true labels of a text differ between the predictions, or some of the predictions are
             single-label and others multi-label.
     """

@@ -17,7 +17,7 @@ MAX_POINTS = 200
 
 @dataclass(frozen=True)
 class RankingCurves:
-    """ROC curve and precision-recall curve for one label against all others, with its probability as the score.
+    """ROC curve and precision-recall curve of one label against all others. The score is the label's probability.
 
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.

@@ -147,7 +147,7 @@ class LabelledData:
 
     @property
     def label_tuples(self) -> list[tuple[str, ...]]:
-        """The labels of each document as a tuple, also if each has one label."""
+        """The labels of each document as a tuple, even if each document has one label."""
         return [(label,) if isinstance(label, str) else label for label in self.labels]
 
 
@@ -164,8 +164,8 @@ def read_labelled(
         paths: files, folders and archives.
         reading: options for reading.
         on_note: called with notes about the inputs.
-        check_map: whether at least one of the labels to replace must occur. If not, the label map may concern only the
-            labels in a table of predictions.
+        check_map: whether at least one of the labels to replace must occur. Pass False if the label map may concern
+            only the labels in a table of predictions.
 
     Raises:
         DataError: there is no text, a text has no label, or the corpus cannot be read.

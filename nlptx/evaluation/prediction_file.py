@@ -5,9 +5,9 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 - the text and its true label, in the columns that the reading options name;
 - ``predicted``, ``predicted_label`` or ``prediction``, the predicted label. An empty cell or ``?`` means no answer,
   which counts as wrong. (In multi-label data, an empty cell or list means that no label is predicted, and null in JSON
-  lines means no answer.) If there is no such column, and the true labels are in another column than ``label``, then
-  ``label`` is the predicted label if there are columns ``prob_LABEL`` or ``confidence``. Otherwise, the prediction is
-  the most probable label;
+  lines means no answer.) If there is no such column, a column ``label`` contains the predicted labels, provided that
+  the true labels are in another column and there are columns ``prob_LABEL`` or ``confidence``. If there is no column
+  with predicted labels at all, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
 - ``confidence``, the probability of the predicted label. It is ignored if there are columns ``prob_LABEL``.
 """
@@ -55,9 +55,9 @@ def read_predictions(
             true labels have been replaced: nlptx writes predictions in this form.
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
-            matched to ``data`` by text and need no true label. If the table has no column ``predicted``, its label
-            column is read as the prediction if there is a column ``confidence``, or if there are no columns
-            ``prob_LABEL``; a note says so.
+            matched to ``data`` by text and need no true label. In a table without a column ``predicted``, the
+            label column is read as the prediction, and a note says so; but if there are columns ``prob_LABEL`` and no
+            column ``confidence``, the prediction is the most probable label.
         complete: whether the table must have a row for each text of ``data``. If False, texts without a row are left
             out, and a note gives their number.
         needs_labels: whether multi-label data needs a column with the predicted labels. If False and there is none, the
@@ -190,7 +190,7 @@ def _true_and_predicted(
         if found & label_map.keys():
             on_note(
                 f"{path}: the predicted labels seem to be replaced already, so `label_map` is not applied to them; if"
-                " they are not, replace them in the file"
+                " that is wrong, replace the labels in the file"
             )
         label_map = {}
     named = [None if labels is None else tuple(map_labels(labels, label_map)) for labels in predicted]

@@ -86,7 +86,7 @@ def texts_needed(discordant: float, difference: float, level: float = LEVEL) -> 
     Args:
         discordant: fraction of the texts that exactly one of the two models predicts correctly.
         difference: difference in accuracy; its absolute value is at most ``discordant``.
-        level: significance level. If several pairs of models are compared, this is 0.05 divided by the number of pairs.
+        level: significance level. If several pairs of models are compared, pass 0.05 divided by the number of pairs.
 
     Returns:
         The number of texts; None if the difference is 0.

@@ -38,10 +38,10 @@ def column_names(documents: Sequence[Document]) -> list[str]:
 def predicted_column(documents: Sequence[Document], label_column: str, labels_known: bool) -> str | None:
     """Return the name of the column with the predicted labels, or None if there is none.
 
-    ``nlptx predict`` writes its labels to a column ``label`` if the table has no such column. Therefore, beside columns
-    ``confidence`` or ``prob_LABEL``, this column contains predictions if the true labels are in another column. If the
-    true labels may be in this column too, it contains predictions only if there is a column ``confidence`` and the true
-    labels are known from another file.
+    ``nlptx predict`` writes the predicted labels to a column ``label`` if the table has no column with this name.
+    Therefore, if the true labels are in a column with another name, a column ``label`` beside columns ``confidence`` or
+    ``prob_LABEL`` is taken for predictions. If ``label_column`` itself is ``label``, it is taken for
+    predictions only if there is a column ``confidence`` and the true labels are known from another file.
 
     Args:
         documents: the rows of the table.
@@ -60,7 +60,7 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
 
 
 def named_predictions(documents: Sequence[Document], label_column: str) -> str | None:
-    """Return the column named in _PREDICTED, unless it contains the true labels; None if there is none."""
+    """Return the newest column named in _PREDICTED that does not contain the true labels; None if there is none."""
     found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
     found = [each for each in found if not matching_columns(label_column, [each[1]])]
     return max(found, key=lambda each: each[0])[1] if found else None
@@ -78,7 +78,7 @@ def newest_column(documents: Sequence[Document], name: str) -> str | None:
 
 
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
-    """Return a dict from each label that has a column of probabilities to the name of this column."""
+    """Return label -> name of the column with its probability, for each label that has such a column."""
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
     found = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
     # Of several columns for a label, the one with the longest name is used, because it was written last.

@@ -78,8 +78,8 @@ def _unmatched(
     hint = "Both inputs must contain the same texts, each the same number of times."
     if len(found) < len(expected):
         hint += (
-            " A table from a cross-validation has no rows for texts with a weight of 0; it contains the true labels, so"
-            " the labelled texts are not needed."
+            " A table from a cross-validation has no rows for texts with a weight of 0. Such a table"
+            " contains the true labels, so the labelled texts are not needed."
         )
     return DataError(f"{message} ({len(found):,} rows for {len(expected):,} texts)", where=where, hint=hint)
 

@@ -125,7 +125,7 @@ class Experiment:
         return first_copies(text.encode("utf-8", "replace") for text in self.texts)
 
     def sample(self, count: int, seed: int) -> Experiment:
-        """Return an experiment with at most ``count`` of the texts, and with about the same label frequencies.
+        """Return an experiment with at most ``count`` of the texts, and about the same label frequencies as this one.
 
         If there are groups, each of them is kept or left out as a whole. Without groups, runs of consecutive texts are
         kept or left out together.

@@ -125,7 +125,7 @@ class Search:
         return candidates[0] if candidates else best
 
     def evaluate(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
-        """Evaluate candidates on the given folds. Each worker performs one step at a time, on its share of the cores.
+        """Evaluate candidates on the given folds. A step trains and tests one model; steps run in parallel.
 
         Raises:
             OutOfTimeError: the remaining time is probably too short for the next step.

@@ -18,7 +18,7 @@ from nlptx.training.fingerprint import Fingerprint
 class Journal:
     """Named records of the finished parts of an experiment, in a file that is replaced atomically after each part.
 
-    Use it in a ``with`` statement, which locks the file, and call :meth:`remove` once the result is saved.
+    Use a journal in a ``with`` statement, which locks the file, and call :meth:`remove` once the result is saved.
 
     Args:
         output: path of the result; the file is written beside it, with the suffix ``.checkpoint``. If None, no file is

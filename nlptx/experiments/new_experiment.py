@@ -78,7 +78,7 @@ def _relative(path: str | Path, folder: Path) -> str:
     found = os.path.normpath(os.path.join(resolved, name))
     if not is_same_file(found, path):
         # The name leads elsewhere because one of the folders is a symbolic link, so the links in folders are resolved.
-        # A link to the file itself is kept: the name of its target may contain characters that a Makefile cannot.
+        # A link to the file itself is kept: the name of its target may contain characters that are not allowed here.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):

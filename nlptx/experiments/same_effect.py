@@ -20,8 +20,8 @@ from nlptx.text.tokenizer import Tokenizer
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 
-# Name of a setting, as stage.setting -> function of its value. Values for which the function returns the same are
-# equivalent in all folds.
+# Name of a setting, as stage.setting -> function of its value. Values for which the function has the same result
+# are equivalent in all folds.
 Effects = dict[str, Callable[[Any], Any]]
 
 

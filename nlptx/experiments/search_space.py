@@ -32,11 +32,11 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.dropout",): ((0.0,), (0.1,), (0.2,), (0.3,)),
     ("train.valid_share",): ((0.0,), (0.1,)),
 }
-# Combinations of changes that often help. They are tried first. With few texts, it helps to train for more epochs, to
-# drop more words, and to hold out no texts. A higher learning rate may help, because there are few steps. Rare n-grams
-# help if the texts are few and short. If all texts are short, LSA finds few topics. Narrow windows and whitening make
-# the word vectors describe how words are used rather than what texts are about. With many or long texts, fewer epochs
-# and fewer n-grams give equally good models.
+# Combinations of changes that often help. They are tried first. With few texts, it helps to train for more epochs than
+# by default, to drop more words, and to hold out no texts. A higher learning rate may help, because there are few
+# steps. Rare n-grams help if the texts are few and short. If all texts are short, LSA finds few topics. Narrow windows
+# and whitening make the word vectors describe how words are used rather than what texts are about. With many or long
+# texts, fewer epochs and fewer n-grams give equally good models.
 _FEW_TEXTS = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
 _HIGH_RATE = {"train.lr": 2e-3}
 _RARE_NGRAMS = {"train.ngram_min_texts": 1}
@@ -64,8 +64,8 @@ class SearchSpace(NamedTuple):
 
     Args:
         groups: names of the settings -> possible values.
-        replacements: for settings some of whose values have the same effect: name -> value -> the value with the same
-            effect that is tested instead. The value to start from is preferred, so that every change has an effect.
+        replacements: for settings with values that have the same effect: name -> value -> value with the same
+            effect that is tested instead. The starting value is preferred, so that every change has an effect.
     """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]

@@ -23,8 +23,8 @@ class Step:
     Args:
         values: all settings.
         fold: number of the fold, from 0.
-        required: whether an error is raised if a model cannot be trained with the settings. If False, the result
-            records the failure.
+        required: whether a failure to train a model with the settings raises an error. If False, the result records
+            the failure.
         expected: expected time, in seconds.
     """
 

@@ -204,8 +204,8 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
 class Confusion(NamedTuple):
     """A cell of the confusion matrix.
 
-    ``texts`` is the number of texts in the cell, ``share`` is their fraction of all texts with the same true label,
-    including those without a predicted label, and ``tint`` is the strength of the background colour, from 0 to 5.
+    ``texts`` is the number of texts in the cell, and ``share`` is their fraction of all texts with the same true label,
+    with or without a predicted label. ``tint`` is the strength of the background colour, from 0 to 5.
     """
 
     true: int

@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 MAX_ERRORS, MAX_UNCERTAIN = 50, 30
 # Maximum number of characters shown per text.
 MAX_CHARACTERS = 1500
-# Computing the effect of every word in a text of n words may take n predictions for n - 1 words each. Therefore, words
+# Computing the effect of every word in a text of n words may take n predictions, each for n - 1 words. Therefore, words
 # are coloured only in texts of at most _MAX_WORDS words, and only while the sum of n^2 over the coloured texts is at
 # most _MAX_WORK.
 _MAX_WORDS, _MAX_WORK = 400, 1_500_000
