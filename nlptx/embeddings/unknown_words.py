@@ -1,11 +1,10 @@
 """Estimates the vector of an unknown word from words with a similar spelling.
 
-A word is represented by the set of its character n-grams of 3 to 6 characters, where ``<`` and ``>`` mark its start and
-its end, as in fastText (Bojanowski et al. 2017). The similarity s of two words is the cosine of these sets: the number
-of common n-grams, divided by the root of the product of the set sizes. The estimate is the weighted mean of the unit
-vectors of the most similar words. The weight of a word is s^5 n / (n + 100), where n is its count, because the vectors
-of rare words are inaccurate. A negated word, such as "¬good", is estimated only from negated words, and any other word
-only from words that are not negated.
+A word is represented by the set of its character n-grams (:mod:`nlptx.text.character_ngrams`). The similarity s of two
+words is the cosine of these sets: the number of common n-grams, divided by the root of the product of the set sizes.
+The estimate is the weighted mean of the unit vectors of the most similar words. The weight of a word is s^5 n / (n +
+100), where n is its count, because the vectors of rare words are inaccurate. A negated word, such as "¬good", is
+estimated only from negated words, and any other word only from words that are not negated.
 """
 
 from __future__ import annotations
@@ -16,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlptx.text.character_ngrams import character_ngrams
 from nlptx.text.negation import is_marked, without_mark
 
-# Lengths of the character n-grams.
-_LENGTHS = range(3, 7)
 # Number of similar words that are averaged, and the constants 5 and 100 of the weight given above.
 _WORDS, _EXPONENT, _HALF_COUNT = 30, 5, 100
 # If no word is at least this similar, the spelling says nothing about the word.
@@ -52,15 +50,16 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     >>> similar_words("goods", ["good", "¬good"], np.array([50, 90])).indices
     array([0])
     """
-    spellings = [f"<{without_mark(known)}>" for known in words]
+    plain = [without_mark(known) for known in words]
+    spellings = [f"<{known}>" for known in plain]
     lengths = np.array([len(spelling) for spelling in spellings])
     text, starts = "".join(spellings), np.cumsum(lengths) - lengths
-    ngrams = _character_ngrams(f"<{without_mark(word)}>")
+    ngrams = character_ngrams(without_mark(word))
     shared = np.zeros(len(words), np.int64)
     for ngram in ngrams:
         shared[np.unique(np.searchsorted(starts, _occurrences(text, ngram), side="right") - 1)] += 1
     some = [index for index in np.flatnonzero(shared).tolist() if is_marked(words[index]) == is_marked(word)]
-    sizes = np.array([len(_character_ngrams(spellings[index])) for index in some])
+    sizes = np.array([len(character_ngrams(plain[index])) for index in some])
     similarity = shared[some] / np.sqrt(sizes * len(ngrams))
     order = np.argsort(-similarity, kind="stable")[:_WORDS]
     best, similarity = np.array(some, np.intp)[order], similarity[order]
@@ -69,10 +68,6 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     reliable = counts[best] / (counts[best] + _HALF_COUNT) if counts.any() else np.ones(len(best))
     weights = similarity**_EXPONENT * reliable
     return SimilarWords(best, weights / weights.sum()) if weights.any() else SimilarWords(best[:0], np.zeros(0))
-
-
-def _character_ngrams(text: str) -> set[str]:
-    return {text[start : start + size] for size in _LENGTHS for start in range(len(text) - size + 1)}
 
 
 def _occurrences(text: str, ngram: str) -> list[int]:

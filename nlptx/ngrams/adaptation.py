@@ -2,17 +2,20 @@
 
 Let z0 be the outputs that a model, trained on other texts, computes for a new text. The corrected outputs are
 
-    z = z0 + b + f B + (sum of w_g i_g / sqrt(T) over the distinct n-grams g of a text of T words)
+    z = z0 + b + f B + (sum of v_g / sqrt(T) over the distinct n-grams g of a text of T words)
+
+    v_g = i_g w_g + (sum of j_c u_c over the distinct character n-grams c of g, if g is a single word and z a number)
 
 Here f is a vector that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
-divided by the mean inverse document frequency of all n-grams. The parameters b, B and w have normal priors with mean 0,
-that is, their squares are penalised. With few new texts, the priors keep the corrected outputs close to z0. The more
-new texts there are, the further the outputs can move away from z0. Axis letters: see :mod:`nlptx.ngrams`.
+divided by the mean inverse document frequency of all n-grams; j_c is the same for character n-grams. The parameters b,
+B, w and u have normal priors with mean 0, that is, their squares are penalised. With few new texts, the priors keep the
+corrected outputs close to z0. The more new texts there are, the further the outputs can move away from z0. Words with
+common character n-grams, such as "disappoint" and "disappointing", share the parameters u, so the texts that contain
+one of them also inform the number v of the other. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,14 +24,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.feature_settings import OnProgress, step_counter
-from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
+from nlptx.ngrams.ngram_rows import NgramRows
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variance of the weights w. The prior variance of b and B is 1, so the influence of f depends on its scale.
-_NGRAM_VARIANCE = 10.0
+# Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on its
+# scale. If there are several outputs, u is 0 and w has another variance, because character n-grams lower the log-loss of
+# some data sets with three or more classes and raise that of others.
+_NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 _MAX_ITERATIONS = 100
 # Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20
@@ -41,63 +46,19 @@ class Correction:
     """A fitted correction of the outputs of a model.
 
     Args:
-        products: (G, E) float32 product w_g i_g of each n-gram.
+        ngrams: (G, E) float32 number v_g of each n-gram.
         weights: (K, E) float64 matrix B.
         bias: (E,) float64 vector b.
     """
 
-    products: NDArray[np.float32]
+    ngrams: NDArray[np.float32]
     weights: NDArray[np.float64]
     bias: NDArray[np.float64]
 
     @property
     def is_zero(self) -> bool:
         """Whether the correction leaves all outputs unchanged."""
-        return not (self.products.any() or self.weights.any() or self.bias.any())
-
-
-@dataclass(frozen=True)
-class NgramRows:
-    """The n-grams of a set of texts.
-
-    Args:
-        keys: (G,) int64 keys of the n-grams, sorted.
-        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
-        importance: (G,) float32 inverse document frequencies i_g, divided by their mean.
-    """
-
-    keys: NDArray[np.int64]
-    rows: sp.csr_matrix
-    importance: NDArray[np.float32]
-
-
-def ngram_rows(
-    texts: Sequence[NDArray[np.integer]],
-    num_counted: int,
-    order: int,
-    words: int,
-    min_texts: int,
-    text_weights: NDArray[np.float64] | None = None,
-) -> NgramRows:
-    """Return the n-grams in at least ``min_texts`` of the first ``num_counted`` texts, with rows for all texts.
-
-    Args:
-        texts: word ids (T,) of each text.
-        num_counted: n-grams are counted only in this many texts, from the start of ``texts``. The texts after them,
-            such as passages, get rows, but their n-grams are not counted.
-        order: length of the longest n-gram; 0 for no n-grams.
-        words: vocabulary size V.
-        min_texts: minimum number of texts in which an n-gram must occur.
-        text_weights: (num_counted,) weight of each counted text, or None. A text with the weight 2 counts as two texts.
-    """
-    first, more = ngrams_of_texts(texts[:num_counted], order, words), ngrams_of_texts(texts[num_counted:], order, words)
-    known, text_counts = count_occurrences(first, text_weights)
-    known, text_counts = known[text_counts >= min_texts], text_counts[text_counts >= min_texts]
-    total = num_counted if text_weights is None else text_weights.sum()
-    importance = np.log((total + 1) / (text_counts + 1)) + 1
-    importance = (importance / importance.mean() if len(known) else importance).astype(np.float32)
-    rows = divide_by_root(presence_matrix(first + more, known), words_of(texts))
-    return NgramRows(known, rows, importance)
+        return not (self.ngrams.any() or self.weights.any() or self.bias.any())
 
 
 def cross_fit_correction(
@@ -139,7 +100,7 @@ def cross_fit_correction(
     parts = training_parts(fold, folds)
 
     def fit(rows: NDArray[np.intp]) -> Correction:
-        return _fit(ngrams.rows[rows], ngrams.importance, outputs[rows], inputs[rows], targets[rows], weights[rows])
+        return _fit(ngrams, rows, outputs[rows], inputs[rows], targets[rows], weights[rows])
 
     on_model = step_counter("starting from the model", len(parts), on_progress, "linear models")
     final, *outside = counted(workers.map(fit, parts), on_model, already=1, every=1)
@@ -147,12 +108,12 @@ def cross_fit_correction(
     corrected = outputs.copy()
     for number, correction in enumerate(outside):
         rows = np.flatnonzero(fold[text_of] == number)
-        contributions[rows] = ngrams.rows[rows] @ correction.products
+        contributions[rows] = ngrams.rows[rows] @ correction.ngrams
         texts = np.flatnonzero(fold == number)
         corrected[texts] += inputs[texts] @ correction.weights + correction.bias
     corrected += contributions[:count]
     factor = _best_factor(outputs, corrected - outputs, targets, weights)
-    return Correction(final.products * factor, final.weights * factor, final.bias * factor), contributions * factor
+    return Correction(final.ngrams * factor, final.weights * factor, final.bias * factor), contributions * factor
 
 
 def _best_factor(
@@ -188,28 +149,37 @@ def _helps(gains: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
 
 
 def _fit(
-    rows: sp.csr_matrix,
-    importance: NDArray[np.float32],
+    ngrams: NgramRows,
+    rows: NDArray[np.intp],
     outputs: NDArray[np.float64],
     inputs: NDArray[np.float64],
     targets: Targets,
     weights: NDArray[np.float64],
 ) -> Correction:
-    """Fit a correction; :func:`cross_fit_correction` describes the arguments."""
+    """Fit a correction on the texts in ``rows``; :func:`cross_fit_correction` describes the other arguments."""
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
-    (_, grams), width, scale = rows.shape, outputs.shape[1], importance[:, None]
-    transposed = rows.T.tocsr()
+    presence, width = ngrams.rows[rows], outputs.shape[1]
+    characters, ngram_variance = ngrams.characters, _NGRAM_VARIANCE
+    if width > 1:
+        characters, ngram_variance = characters[:, :0], _NGRAM_VARIANCE_OF_SEVERAL
+    # The parameters w and u, one below the other, are multiplied by this matrix, (G, G + C), to get the numbers v.
+    to_ngrams = sp.hstack([sp.diags(ngrams.importance), characters], format="csr", dtype=np.float32)
+    presence_transposed, to_ngrams_transposed = presence.T.tocsr(), to_ngrams.T.tocsr()
     dense = np.hstack([inputs, np.ones((len(inputs), 1))])
-    variance = np.repeat([_NGRAM_VARIANCE, 1.0], [grams * width, dense.shape[1] * width])
+    sizes = np.array([len(ngrams.keys), characters.shape[1], dense.shape[1]]) * width
+    variance = np.repeat([ngram_variance, _CHARACTER_VARIANCE, 1.0], sizes)
     loss_of = partial(_log_loss, targets=targets, weights=weights)
 
+    def parameters(flat: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        return [part.reshape(-1, width) for part in np.split(flat, [sizes[0] + sizes[1]])]
+
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        ngram_weights = flat[: grams * width].reshape(grams, width)
-        others = flat[grams * width :].reshape(-1, width)
-        loss, error = loss_of(outputs + rows @ (ngram_weights * scale).astype(np.float32) + dense @ others)
-        ngram_gradient = (transposed @ error.astype(np.float32)) * scale
-        gradient = np.concatenate([ngram_gradient.ravel(), (dense.T @ error).ravel()])
+        sparse, others = parameters(flat)
+        z = outputs + presence @ (to_ngrams @ sparse.astype(np.float32)) + dense @ others
+        loss, error = loss_of(z)
+        sparse_gradient = to_ngrams_transposed @ (presence_transposed @ error.astype(np.float32))
+        gradient = np.concatenate([sparse_gradient.ravel(), (dense.T @ error).ravel()])
         return loss + float(flat @ (flat / variance)) / 2, gradient + flat / variance
 
     found = minimize(
@@ -219,9 +189,8 @@ def _fit(
         method="L-BFGS-B",
         options={"maxiter": _MAX_ITERATIONS},
     ).x
-    products = found[: grams * width].reshape(grams, width) * scale
-    others = found[grams * width :].reshape(-1, width)
-    return Correction(products.astype(np.float32), others[:-1], others[-1])
+    sparse, others = parameters(found)
+    return Correction(to_ngrams @ sparse.astype(np.float32), others[:-1], others[-1])
 
 
 def _log_loss(

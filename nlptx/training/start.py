@@ -24,10 +24,11 @@ from nlptx.classifier.region_fusion import combined
 from nlptx.errors import SettingsError
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.ngrams import MAX_VOCABULARY, NgramFeatures
-from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
+from nlptx.ngrams.adaptation import cross_fit_correction
 from nlptx.ngrams.example_features import ExampleFeatures, FeatureBatch
 from nlptx.ngrams.extension import with_ngrams, with_words
 from nlptx.ngrams.feature_settings import groups_of
+from nlptx.ngrams.ngram_rows import ngram_rows
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.copies import first_copies
@@ -106,7 +107,7 @@ def start_from(
     first_bias = initial_bias(before, encoded.labels, encoded.priors, multi_label=label_sets is not None)
     _note_labels(start.label_names, encoded.labels, context)
     min_texts = settings.ngram_min_texts or (1 if len(texts) <= _FEW_TEXTS else 2)
-    ngrams = ngram_rows(data.train.ids, len(texts), settings.ngrams, words, min_texts, texts.weights)
+    ngrams = ngram_rows(data.train.ids, len(texts), settings.ngrams, encoded.vocabulary.words, min_texts, texts.weights)
     scale = PooledScale.of(pooled, texts.weights)
     correction, contributions = cross_fit_correction(
         ngrams,
@@ -133,7 +134,7 @@ def start_from(
     change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
     converted = ngram_features = convert_ngrams(before, change, settings, len(before.vocabulary))
     if converted is not None and not correction.is_zero:
-        ngram_features = with_ngrams(converted, ngrams.keys, correction.products)
+        ngram_features = with_ngrams(converted, ngrams.keys, correction.ngrams)
     model = initial_model(
         before.vocabulary,
         before.table,

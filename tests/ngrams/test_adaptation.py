@@ -7,18 +7,21 @@ from reviews import make_reviews, small_fit
 from scipy.special import log_softmax
 
 from nlptx.ngrams import adaptation
-from nlptx.ngrams.adaptation import cross_fit_correction, ngram_rows
+from nlptx.ngrams.adaptation import cross_fit_correction
 from nlptx.ngrams.extension import with_ngrams, with_words
 from nlptx.ngrams.naive_bayes import ngram_keys
+from nlptx.ngrams.ngram_rows import ngram_rows
 from nlptx.runtime.workers import Workers
+from nlptx.text.character_ngrams import character_ngrams
 
 RNG = np.random.default_rng(4)
 TEXTS = [RNG.integers(0, 6, RNG.integers(1, 9)).astype(np.int32) for _ in range(30)]
-WORDS = 6
+VOCABULARY = ["good", "goods", "¬good", "bad", "a", "film"]
+WORDS = len(VOCABULARY)
 
 
 def fitted(targets, width, texts=TEXTS, min_texts=1, order=2):
-    ngrams = ngram_rows(texts, len(texts), order, WORDS, min_texts)
+    ngrams = ngram_rows(texts, len(texts), order, VOCABULARY, min_texts)
     rng = np.random.default_rng(1)
     outputs, inputs = rng.normal(size=(len(texts), width)), rng.normal(size=(len(texts), 3))
     where = np.arange(len(texts))
@@ -28,7 +31,7 @@ def fitted(targets, width, texts=TEXTS, min_texts=1, order=2):
 
 
 def test_rows_hold_the_distinct_ngrams_of_a_text():
-    ngrams = ngram_rows(TEXTS, len(TEXTS), 2, WORDS, 2)
+    ngrams = ngram_rows(TEXTS, len(TEXTS), 2, VOCABULARY, 2)
     seen = [np.unique(keys[keys >= 0]) for keys in (ngram_keys(ids, 2, WORDS) for ids in TEXTS)]
     counts = {key: sum(key in part for part in seen) for key in np.unique(np.concatenate(seen))}
     assert_array_equal(ngrams.keys, [key for key, count in counts.items() if count >= 2])
@@ -37,6 +40,37 @@ def test_rows_hold_the_distinct_ngrams_of_a_text():
         assert_allclose(row, np.isin(ngrams.keys, part) / np.sqrt(len(ids)), rtol=1e-6)
     idf = np.array([np.log(31 / (counts[key] + 1)) + 1 for key in ngrams.keys])
     assert_allclose(ngrams.importance, idf / idf.mean(), rtol=1e-6)
+
+
+def test_words_of_similar_spelling_have_common_character_ngrams():
+    ngrams = ngram_rows(TEXTS, len(TEXTS), 2, VOCABULARY, 1)
+    matrix = ngrams.characters.toarray()
+    assert matrix.shape[0] == len(ngrams.keys)
+    assert not matrix[WORDS:].any()  # rows of bigrams
+    spellings = [character_ngrams(word) for word in ("good", "goods")]
+    found = (matrix[:3] > 0).astype(int) @ (matrix[:3] > 0).T
+    sizes, common = [len(spelling) for spelling in spellings], len(spellings[0] & spellings[1])
+    assert_array_equal(found, [[sizes[0], common, 0], [common, sizes[1], 0], [0, 0, sizes[0]]])
+
+
+def test_character_ngrams_are_weighted_by_their_inverse_document_frequency():
+    matrix = ngram_rows(TEXTS, len(TEXTS), 1, VOCABULARY, 1).characters.toarray()
+    idf = []
+    for column in matrix.T:
+        words = np.flatnonzero(column)
+        count = sum(bool(set(words.tolist()) & set(ids.tolist())) for ids in TEXTS)
+        idf.append(np.log(31 / (count + 1)) + 1)
+    assert_allclose(matrix.max(axis=0), idf / np.mean(idf), rtol=1e-5)
+
+
+def test_rare_character_ngrams_are_left_out():
+    texts = [np.array([0], np.int32)] * 2 + [np.array([1, 3], np.int32)] + [np.array([4], np.int32)] * 3
+    characters = ngram_rows(texts, len(texts), 1, VOCABULARY, 1).characters.toarray()
+    assert_array_equal((characters > 0).sum(axis=1), [6, 6, 0, 1])  # good, goods, bad, a
+    counted = ngram_rows(texts, 3, 1, VOCABULARY, 1).characters.toarray()
+    assert_array_equal((counted > 0).sum(axis=1), [6, 6, 0])
+    weighted = ngram_rows(texts, 3, 1, VOCABULARY, 1, np.array([1.0, 1.0, 3.0])).characters.toarray()
+    assert_array_equal((weighted > 0).sum(axis=1), [6, 14, 6])
 
 
 @pytest.fixture
@@ -48,13 +82,13 @@ def always(monkeypatch):
 def test_a_correction_that_does_not_help_is_zero():
     for width in (1, 3):
         *_, correction, contributions = fitted(RNG.integers(0, max(width, 2), len(TEXTS)), width)
-        assert not any(part.any() for part in (correction.products, correction.weights, correction.bias, contributions))
+        assert not any(part.any() for part in (correction.ngrams, correction.weights, correction.bias, contributions))
 
 
 def test_a_correction_that_helps_is_used():
     targets = np.array([int(0 in ids) for ids in TEXTS * 3])
     *_, correction, contributions = fitted(targets, 1, TEXTS * 3)
-    assert correction.products.any()
+    assert correction.ngrams.any()
     assert contributions.any()
 
 
@@ -84,14 +118,20 @@ def test_the_correction_is_the_most_probable_one():
         targets = RNG.integers(0, max(width, 2), len(TEXTS))
         ngrams, outputs, inputs, correction, _ = fitted(targets, width)
 
-        def loss(products, weights, bias, parts=(ngrams, outputs, inputs), targets=targets):
-            ngrams, outputs, inputs = parts
-            z = outputs + ngrams.rows @ products + inputs @ weights + bias
+        # The prior of the numbers v is normal, with the covariance of i w + (character matrix) u.
+        ngram_variance, character_variance = (2, 0.5) if width == 1 else (10, 0)
+        covariance = ngram_variance * np.diag(ngrams.importance.astype(float) ** 2)
+        covariance += character_variance * (ngrams.characters @ ngrams.characters.T).toarray()
+        precision = np.linalg.inv(covariance)
+
+        def loss(numbers, weights, bias, parts=(ngrams, outputs, inputs, precision), targets=targets):
+            ngrams, outputs, inputs, precision = parts
+            z = outputs + ngrams.rows @ numbers + inputs @ weights + bias
             z = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
-            penalty = ((products / ngrams.importance[:, None]) ** 2).sum() / 10 + (weights**2).sum() + (bias**2).sum()
+            penalty = (numbers * (precision @ numbers)).sum() + (weights**2).sum() + (bias**2).sum()
             return penalty / 2 - log_softmax(z, axis=1)[np.arange(len(z)), targets].sum()
 
-        best = [correction.products.astype(float), correction.weights, correction.bias]
+        best = [correction.ngrams.astype(float), correction.weights, correction.bias]
         assert any(abs(part).max() > 0.05 for part in best)
         for _ in range(20):
             moved = [part + RNG.normal(0, 0.02, part.shape) for part in best]
@@ -112,7 +152,7 @@ def test_what_ngrams_add_to_a_text_does_not_depend_on_its_label():
 
 def test_without_ngrams_only_the_other_inputs_count():
     _, _, _, correction, contributions = fitted(RNG.integers(0, 2, len(TEXTS)), 1, order=0)
-    assert correction.products.shape == (0, 1)
+    assert correction.ngrams.shape == (0, 1)
     assert not contributions.any()
 
 

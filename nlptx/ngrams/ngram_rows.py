@@ -1,0 +1,108 @@
+"""The n-grams of texts, and the character n-grams of their words, as inputs of a correction (:mod:`.adaptation`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
+from nlptx.text.character_ngrams import character_ngrams
+from nlptx.text.negation import MARK, is_marked, without_mark
+
+# Minimum number of texts that contain a character n-gram.
+_MIN_CHARACTER_TEXTS = 3
+# Number of texts whose character n-grams are in memory at the same time.
+_TEXTS_PER_BLOCK = 1000
+
+
+@dataclass(frozen=True)
+class NgramRows:
+    """The n-grams of a set of texts.
+
+    Args:
+        keys: (G,) int64 keys of the n-grams, sorted.
+        rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
+        importance: (G,) float32 inverse document frequencies i_g, divided by their mean.
+        characters: (G, C) float32 matrix. The row of an n-gram of one word contains the inverse document frequency j_c
+            of each character n-gram c of the word, divided by the mean of these frequencies. The rows of longer n-grams
+            are 0.
+    """
+
+    keys: NDArray[np.int64]
+    rows: sp.csr_matrix
+    importance: NDArray[np.float32]
+    characters: sp.csr_matrix
+
+
+def ngram_rows(
+    texts: Sequence[NDArray[np.integer]],
+    num_counted: int,
+    order: int,
+    vocabulary: Sequence[str],
+    min_texts: int,
+    text_weights: NDArray[np.float64] | None = None,
+) -> NgramRows:
+    """Return the n-grams in at least ``min_texts`` of the first ``num_counted`` texts, with rows for all texts.
+
+    Args:
+        texts: word ids (T,) of each text.
+        num_counted: n-grams are counted only in this many texts, from the start of ``texts``. The texts after them,
+            such as passages, get rows, but their n-grams are not counted.
+        order: length of the longest n-gram; 0 for no n-grams.
+        vocabulary: the V words.
+        min_texts: minimum number of texts in which an n-gram must occur.
+        text_weights: (num_counted,) weight of each counted text, or None. A text with the weight 2 counts as two texts.
+    """
+    words = len(vocabulary)
+    first, more = ngrams_of_texts(texts[:num_counted], order, words), ngrams_of_texts(texts[num_counted:], order, words)
+    known, text_counts = count_occurrences(first, text_weights)
+    known, text_counts = known[text_counts >= min_texts], text_counts[text_counts >= min_texts]
+    total = num_counted if text_weights is None else text_weights.sum()
+    importance = _inverse_frequencies(text_counts, total)
+    rows = divide_by_root(presence_matrix(first + more, known), words_of(texts))
+    # The keys of single words are the word ids + 1; they are smaller than all other keys.
+    spelled = [vocabulary[key - 1] for key in known[: np.searchsorted(known, words, side="right")].tolist()]
+    characters = _character_matrix(spelled, rows[:num_counted, : len(spelled)], text_weights, total)
+    characters.resize(len(known), characters.shape[1])
+    return NgramRows(known, rows, importance, characters)
+
+
+def _character_matrix(
+    words: Sequence[str], presence: sp.csr_matrix, text_weights: NDArray[np.float64] | None, total: float
+) -> sp.csr_matrix:
+    """Return the first V rows of :attr:`NgramRows.characters`.
+
+    Args:
+        words: the V words.
+        presence: (texts, V) matrix that is positive where a text contains a word.
+        text_weights: (texts,) weight of each text, or None.
+        total: number of texts, or the sum of their weights.
+    """
+    numbers: dict[str, int] = {}
+    columns = [[numbers.setdefault(ngram, len(numbers)) for ngram in _spelling(word)] for word in words]
+    indptr = np.cumsum([0, *map(len, columns)])
+    indices = np.fromiter((number for word in columns for number in word), np.int64, indptr[-1])
+    contains = sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), (len(words), len(numbers)))
+    weights = np.ones(presence.shape[0]) if text_weights is None else text_weights
+    counts = np.zeros(len(numbers))
+    for at in range(0, len(weights), _TEXTS_PER_BLOCK):
+        block = slice(at, at + _TEXTS_PER_BLOCK)
+        counts += weights[block] @ (presence[block] @ contains).astype(bool)
+    frequent = counts >= _MIN_CHARACTER_TEXTS
+    return contains[:, frequent] @ sp.diags(_inverse_frequencies(counts[frequent], total))
+
+
+def _spelling(word: str) -> list[str]:
+    """Return the character n-grams of a word, in a fixed order; those of negated words are marked."""
+    ngrams = sorted(character_ngrams(without_mark(word)))
+    return [MARK + ngram for ngram in ngrams] if is_marked(word) else ngrams
+
+
+def _inverse_frequencies(text_counts: NDArray, total: float) -> NDArray[np.float32]:
+    """Return the inverse document frequencies for these numbers of texts out of ``total``, divided by their mean."""
+    frequencies = np.log((total + 1) / (text_counts + 1)) + 1
+    return (frequencies / frequencies.mean() if len(frequencies) else frequencies).astype(np.float32)
