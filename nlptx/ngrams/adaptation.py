@@ -31,8 +31,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on its
-# scale. If there are several outputs, u is 0 and w has another variance, because character n-grams lower the log-loss of
-# some data sets with three or more classes and raise that of others.
+# scale. With several outputs, u is 0 and w has another variance, because character n-grams lower the log-loss on some
+# data sets with three or more classes and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 _MAX_ITERATIONS = 100
 # Candidates for the factor by which a correction is multiplied.
