@@ -64,7 +64,7 @@ def same_folds(monkeypatch):
     """Folds that do not depend on the labels, so that changing a label changes nothing else."""
     from nlptx.sampling import splits
 
-    monkeypatch.setattr(splits, "_most_frequent_label", lambda run, targets: run[: run[-1] + 1] * 0)
+    monkeypatch.setattr(splits, "_most_frequent_label", lambda stretch, targets: stretch[: stretch[-1] + 1] * 0)
     monkeypatch.setattr(splits, "_MAX_EXCESS", float("inf"))
 
 

@@ -70,8 +70,8 @@ class TypicalSurprise:
             return None
         known, unknown = surprise.of_tokens(tokens), surprise.unknown(tokens.words)
         counts = np.where(tokens.vocabulary_ids >= 0, surprise.counts[tokens.vocabulary_ids], 0)
-        first = tokens.first_of_runs()
-        numbers, sizes = tokens.indices[first], tokens.sums(first, np.int64)
+        differs = tokens.differs_from_previous()
+        numbers, sizes = tokens.indices[differs], tokens.sums(differs, np.int64)
         pairs = np.repeat(np.arange(len(sizes)), sizes) * len(counts) + numbers  # of text and word
         distinct, index, inside = np.unique(pairs, return_inverse=True, return_counts=True)
         words = distinct % len(counts)
@@ -164,10 +164,10 @@ class SurpriseMeter:
         """
         if self._words is None or self._typical is None:
             return [None] * len(tokens.lengths), [None] * len(tokens.lengths)
-        first = tokens.first_of_runs()
-        lengths = tokens.sums(first, np.int64)
+        differs = tokens.differs_from_previous()
+        lengths = tokens.sums(differs, np.int64)
         values = self._words.of_tokens(tokens)[tokens.indices]
-        values *= first
+        values *= differs
         totals = tokens.sums(values)
         surprise = self._typical.standardize(totals / np.maximum(lengths, 1), np.maximum(lengths, 1))
         has_known = tokens.sums((tokens.vocabulary_ids >= 0)[tokens.indices], np.int64) > 0

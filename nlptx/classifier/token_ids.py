@@ -44,11 +44,11 @@ class TokenIds:
         ends = np.searchsorted(positions, np.cumsum(self.lengths))
         return split_by_lengths(ids[positions], np.diff(ends, prepend=0))
 
-    def first_of_runs(self) -> NDArray[np.bool_]:
-        """Return whether each token differs from the preceding token of its text, (N,)."""
-        first = np.diff(self.indices, prepend=-1) != 0
-        first[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
-        return first
+    def differs_from_previous(self) -> NDArray[np.bool_]:
+        """Return whether each token differs from the previous token of its text, (N,). The first token does."""
+        differs = np.diff(self.indices, prepend=-1) != 0
+        differs[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
+        return differs
 
     def sums(self, values: NDArray, dtype: DTypeLike | None = None) -> NDArray:
         """Return the sum (B,) of values (N,) over the tokens of each text. Each sum is independent of other texts."""

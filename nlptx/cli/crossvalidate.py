@@ -71,7 +71,7 @@ def crossvalidate(
     all other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made only from
     the folds that the model is trained on. All settings of the network, the n-grams and the training can be used, even
     those that are listed only by nlptx train --help. Unless --group or --shuffle is given, the texts of each label are
-    cut into runs of neighbours (at most 100 texts), and each run is in one fold, because neighbours are often related.
+    cut into stretches of at most 100 neighbours, and each stretch is in one fold, because neighbours are often related.
 
     The 95 % interval of each mean takes the overlap of the training sets into account (Nadeau and Bengio 2003).
 

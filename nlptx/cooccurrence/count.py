@@ -28,8 +28,8 @@ _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # one start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit,
 # because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices (runs) that are summed in one pass. The number is limited because each run has two
-# open files.
+# Maximum number of partial matrices that are summed in one pass. The number is limited because each of them has
+# two open files.
 _FAN_IN = 16
 
 
@@ -120,7 +120,7 @@ def count_vocabulary_pairs(
     longest = max((int(part.max(initial=0)) for part in stream.lengths.parts()), default=0)
     padding = _BYTES_PER_PADDING * _reach(settings.window, longest)
     in_one_block = _BYTES_PER_TOKEN * len(stream.ids) + padding * len(stream.lengths) <= budget.memory
-    runs: list[SpilledMatrix] = []
+    partials: list[SpilledMatrix] = []
     done = 0
     for lengths in _grouped(stream.lengths.parts(), budget.memory, _BYTES_PER_TOKEN, padding):
         reach = _reach(settings.window, int(lengths.max()))
@@ -128,35 +128,35 @@ def count_vocabulary_pairs(
         segments = list(_grouped([lengths], tokens))
         index = build_index(stream.ids, done, segments, vocabulary_ids, words, reach, workers)
         done += int(lengths.sum())
-        run = SpilledMatrix(words, budget, units_per_count if in_one_block else 1)
+        partial = SpilledMatrix(words, budget, units_per_count if in_one_block else 1)
         for rows in count_pairs(PairCounter(index, units[:reach]), workers):
-            run.append(rows)
+            partial.append(rows)
         del index, rows  # frees the block and the row buffers
         if not in_one_block:
-            run.spill(budget, done / len(stream.ids))
-        runs = add_run(runs, run, budget, workers)
+            partial.spill(budget, done / len(stream.ids))
+        partials = add_partial(partials, partial, budget, workers)
     stream.close()
-    if not runs:
+    if not partials:
         return SpilledMatrix.empty(words, budget)
-    return runs[0] if in_one_block else sum_runs(runs, budget, workers, units_per_count)
+    return partials[0] if in_one_block else sum_partials(partials, budget, workers, units_per_count)
 
 
-def add_run(
-    runs: list[SpilledMatrix], run: SpilledMatrix, budget: MemoryBudget, workers: Workers
+def add_partial(
+    partials: list[SpilledMatrix], partial: SpilledMatrix, budget: MemoryBudget, workers: Workers
 ) -> list[SpilledMatrix]:
-    """Return ``[*runs, run]``, or a list with only the sum of these partial matrices if there are many of them."""
-    runs = [*runs, run]
-    return [sum_runs(runs, budget, workers)] if len(runs) == _FAN_IN else runs
+    """Return ``[*partials, partial]``, or, if that list is long, a list with only the sum of its matrices."""
+    partials = [*partials, partial]
+    return [sum_partials(partials, budget, workers)] if len(partials) == _FAN_IN else partials
 
 
-def sum_runs(
-    runs: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
+def sum_partials(
+    partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Return the sum of partial matrices, divided by ``units_per_count``: how many units represent a weight of 1."""
     # imported here because it imports SciPy, which takes as long as counting a small corpus
     from nlptx.cooccurrence.merge import merge
 
-    return merge(runs, budget, workers, units_per_count)
+    return merge(partials, budget, workers, units_per_count)
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:

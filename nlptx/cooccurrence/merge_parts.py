@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from nlptx.artifacts.container import Artifact, build, read
-from nlptx.cooccurrence.count import add_run, choose_vocabulary, count_stream, stream_details, sum_runs
+from nlptx.cooccurrence.count import add_partial, choose_vocabulary, count_stream, stream_details, sum_partials
 from nlptx.cooccurrence.counts_artifact import Counts
 from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.cooccurrence.parts import (
@@ -57,7 +57,7 @@ def merge_parts(
             times.
         OutputError: the temporary files cannot be written.
     """
-    stream, runs = TokenStream(budget), list[SpilledMatrix]()
+    stream, partials = TokenStream(budget), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
     artifact: Artifact  # after the loop, the last part; there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
@@ -70,18 +70,18 @@ def merge_parts(
             if part.vocabulary.words != vocabulary.words or (part.vocabulary.counts != vocabulary.counts).any():
                 raise DataError(f"its words differ from those of {paths[0]}", where=path)
             lengths = np.diff(part.matrix.indptr).astype(np.int64)
-            run = SpilledMatrix(len(vocabulary), budget)
-            run.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
+            partial = SpilledMatrix(len(vocabulary), budget)
+            partial.append(SparseRows(part.matrix.indices, part.matrix.data, lengths))
             del part  # frees the part before the next one is read
-            run.spill(budget, number / len(paths))
-            runs = add_run(runs, run, budget, workers)
+            partial.spill(budget, number / len(paths))
+            partials = add_partial(partials, partial, budget, workers)
         on_part(number)
     settings, details = CountSettings.from_dict(artifact.settings), corpus_details(artifact.details)
     if vocabulary is None:
         counts = count_stream(stream, settings, budget, workers)
         return Counts(counts.matrix, counts.vocabulary, settings, counts.details | details)
     units_per_count = unit_weights(settings.weighting, settings.window)[1]
-    return Counts(sum_runs(runs, budget, workers, units_per_count), vocabulary, settings, details)
+    return Counts(sum_partials(partials, budget, workers, units_per_count), vocabulary, settings, details)
 
 
 def merge_words(

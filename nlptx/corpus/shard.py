@@ -11,7 +11,7 @@ import numpy as np
 from nlptx.errors import SettingsError
 
 # Number of consecutive documents that are assigned to a shard at a time.
-_RUN = 1000
+_STRETCH = 1000
 _MAX_SHARDS = 1_000_000
 
 
@@ -59,9 +59,9 @@ class Shard:
         done = 0  # number of documents in earlier blocks
         for block in blocks:
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
-            first, last = done // _RUN, (done + len(ends) - 1) // _RUN
+            first, last = done // _STRETCH, (done + len(ends) - 1) // _STRETCH
             done, before = done + len(ends), done
-            for run in range(first, last + 1):
-                if run % self.of == self.number - 1:
-                    start, stop = max(run * _RUN - before, 0), min((run + 1) * _RUN - before, len(ends))
+            for stretch in range(first, last + 1):
+                if stretch % self.of == self.number - 1:
+                    start, stop = max(stretch * _STRETCH - before, 0), min((stretch + 1) * _STRETCH - before, len(ends))
                     yield block[ends[start - 1] if start else 0 : ends[stop - 1]]

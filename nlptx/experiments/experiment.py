@@ -68,9 +68,9 @@ class Experiment:
         texts: the N texts.
         labels: label of each text, or a tuple of labels for each text (multi-label).
         folds: number of folds.
-        groups: group of each text; texts of the same group are in the same fold. Without groups, runs of consecutive
-            texts with the same label stay together, and so do equal texts.
-        shuffle: whether to assign single texts to folds instead of runs of consecutive texts. Ignored with groups.
+        groups: group of each text; texts of the same group are in the same fold. Without groups, stretches of
+            consecutive texts with the same label stay together, and so do equal texts.
+        shuffle: whether to assign single texts to folds instead of stretches of consecutive texts. Ignored with groups.
         weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
             weights.
         unlabelled: texts without labels, which are used for training in every fold; see :func:`nlptx.fit`.
@@ -127,8 +127,8 @@ class Experiment:
     def sample(self, count: int, seed: int) -> Experiment:
         """Return an experiment with at most ``count`` of the texts, and about the same label frequencies as this one.
 
-        If there are groups, each of them is kept or left out as a whole. Without groups, runs of consecutive texts are
-        kept or left out together.
+        If there are groups, each of them is kept or left out as a whole. Without groups, stretches of consecutive texts
+        are kept or left out together.
 
         Raises:
             DataError: there are fewer groups in the sample than folds.

@@ -1,4 +1,4 @@
-"""Finds the known n-grams in the region at each position of a text. A region is a run of consecutive words."""
+"""Finds the known n-grams in the region at each position of a text. A region consists of consecutive words."""
 
 from __future__ import annotations
 

@@ -162,12 +162,12 @@ def _sums(
         words = np.concatenate(group)
         ngram_indices = ngrams.find(words, lengths)
         ids, positions = with_gaps(words, lengths, FAR + ORDER, unknown)
-        runs = _sums_of_runs(word_vectors[ids])
-        after = runs[positions + NEAR]
+        window_sums = _window_sums(word_vectors[ids])
+        after = window_sums[positions + NEAR]
         parts = []
         for n in range(ORDER):  # n-grams of n + 1 words
             distinct, rows = _grouped(ngram_indices[:, n], len(ngrams))
-            parts.append((distinct, rows @ (after + runs[positions - n - FAR])))
+            parts.append((distinct, rows @ (after + window_sums[positions - n - FAR])))
         return parts
 
     sums = np.zeros((len(ngrams), word_vectors.shape[1]), np.float32)
@@ -179,7 +179,7 @@ def _sums(
     return sums
 
 
-def _sums_of_runs(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _window_sums(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return, for each row, the sum of this row and the next FAR - NEAR rows. Rows after the last one count as 0."""
     size, done = FAR - NEAR + 1, 0
     power, width = vectors, 1  # sums of `width` rows

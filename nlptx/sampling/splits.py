@@ -1,10 +1,10 @@
 """Splits labelled texts into parts that reveal little about each other.
 
 Consecutive texts of a corpus are often related: reviews of one film, messages of one day. If related texts were in
-different parts, a model trained on one part would score better on the other part than on new texts. Therefore each run
-of consecutive texts stays in one part, and so do the copies of a text (:mod:`nlptx.sampling.copies`). In all parts, the
-labels have about the same proportions. When a validation part is split off, runs are formed separately among the texts
-of each label.
+different parts, a model trained on one part would score better on the other part than on new texts. Therefore each
+stretch of consecutive texts stays in one part, and so do the copies of a text (:mod:`nlptx.sampling.copies`). In all
+parts, the labels have about the same proportions. When a validation part is split off, stretches are formed separately
+among the texts of each label.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from nlptx.sampling.copies import folds_with_copies
 
-# Maximum length of a run, and minimum number of runs in a part (unless the part has fewer texts).
-_MAX_RUN = 100
-_RUNS_PER_PART = 10
+# Maximum length of a stretch, and minimum number of stretches in a part (unless the part has fewer texts).
+_MAX_STRETCH = 100
+_STRETCHES_PER_PART = 10
 # Number of folds for features that are computed out of fold, that is, by models fitted on the other folds.
 FOLDS = 5
 # If a fold has more than this multiple of its fair share of the texts of a label, the texts of this label are divided
@@ -43,7 +43,7 @@ def stratified_split(
     for label in np.unique(targets[is_first]):
         indices = np.flatnonzero((targets == label) & is_first)
         count = min(round(share * len(indices)), len(indices) - 1)
-        order = np.argsort(shuffled_runs(len(indices), share, rng), kind="stable")
+        order = np.argsort(shuffled_stretches(len(indices), share, rng), kind="stable")
         held_out[indices[order[:count]]] = True
     held_out = held_out[first]
     for label in np.setdiff1d(targets, targets[~held_out]):  # its only texts are copies of texts with other labels
@@ -56,11 +56,11 @@ def assign_folds(
 ) -> NDArray[np.int64]:
     """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
-    Runs are shuffled, and the runs with the same most frequent label are assigned to the folds in turn. If the
-    proportions of the labels differed between the folds, a model fitted without a fold would predict too low
+    Stretches are shuffled, and the stretches with the same most frequent label are assigned to the folds in turn. If
+    the proportions of the labels differed between the folds, a model fitted without a fold would predict too low
     probabilities for exactly those labels that are frequent in the fold, and features computed out of fold would be
     misleading. This effect would be largest for texts that are sorted by label. All texts of a rare label may then be
-    in one or two runs; if so, they are divided evenly among the folds instead.
+    in one or two stretches; if so, they are divided evenly among the folds instead.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
@@ -71,12 +71,12 @@ def assign_folds(
     """
     if first is not None:
         return folds_with_copies(first, parts, lambda rows: assign_folds(targets[rows], parts, rng))
-    run = _runs(len(targets), 1 / parts)
-    order = rng.permutation(run[-1] + 1 if len(run) else 0)
-    order = order[np.argsort(_most_frequent_label(run, targets)[order], kind="stable")]
+    stretch = _stretches(len(targets), 1 / parts)
+    order = rng.permutation(stretch[-1] + 1 if len(stretch) else 0)
+    order = order[np.argsort(_most_frequent_label(stretch, targets)[order], kind="stable")]
     fold = np.empty(len(order), np.int64)
     fold[order] = np.arange(len(order)) % parts
-    text_fold = fold[run]
+    text_fold = fold[stretch]
     for rows in _rows_of_labels(targets):
         if np.bincount(text_fold[rows], minlength=parts).max() > max(1, _MAX_EXCESS * len(rows) / parts):
             text_fold[rows] = rng.permutation(parts)[np.arange(len(rows)) * parts // len(rows)]
@@ -90,14 +90,15 @@ def _rows_of_labels(targets: NDArray) -> list[NDArray[np.intp]]:
     return np.split(row[order], np.flatnonzero(np.diff(label[order])) + 1) if len(row) else []
 
 
-def _most_frequent_label(run: NDArray[np.int64], targets: NDArray) -> NDArray[np.int64]:
-    """Return the most frequent label of each run, (runs,), given the run and the target of each text."""
-    runs = run[-1] + 1 if len(run) else 0
+def _most_frequent_label(stretch: NDArray[np.int64], targets: NDArray) -> NDArray[np.int64]:
+    """Return the most frequent label of each stretch, (stretches,), given the stretch and the target of each text."""
+    stretches = stretch[-1] + 1 if len(stretch) else 0
     if targets.ndim == 2:
         row, label = np.nonzero(targets)
-        run, targets = run[row], label
+        stretch, targets = stretch[row], label
     classes = targets.max(initial=0) + 1
-    return np.bincount(run * classes + targets, minlength=runs * classes).reshape(runs, classes).argmax(axis=1)
+    counts = np.bincount(stretch * classes + targets, minlength=stretches * classes)
+    return counts.reshape(stretches, classes).argmax(axis=1)
 
 
 def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
@@ -110,19 +111,19 @@ def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]
     return [np.arange(len(fold)), *(np.flatnonzero(fold != number) for number in range(folds))]
 
 
-def shuffled_runs(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Group texts into runs and shuffle the runs. Return, for each text, the new position of its run, (count,).
+def shuffled_stretches(count: int, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Shuffle stretches of texts. Return, for each text, the new position of its stretch, (count,).
 
     Args:
         count: number of texts.
-        share: fraction of the texts in one part; the smaller the fraction, the shorter the runs.
+        share: fraction of the texts in one part; the smaller the fraction, the shorter the stretches.
         rng: source of randomness.
     """
-    run = _runs(count, share)
-    return rng.permutation(run[-1] + 1)[run] if count else run
+    stretch = _stretches(count, share)
+    return rng.permutation(stretch[-1] + 1)[stretch] if count else stretch
 
 
-def _runs(count: int, share: float) -> NDArray[np.int64]:
-    """Return the number of the run to which each text belongs. The arguments are those of :func:`shuffled_runs`."""
-    length = int(np.clip(share * count / _RUNS_PER_PART, 1, _MAX_RUN))
+def _stretches(count: int, share: float) -> NDArray[np.int64]:
+    """Return the number of the stretch that contains each text. For the arguments, see :func:`shuffled_stretches`."""
+    length = int(np.clip(share * count / _STRETCHES_PER_PART, 1, _MAX_STRETCH))
     return np.arange(count) // length

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlptx.errors import DataError, SettingsError
 from nlptx.sampling.copies import folds_with_copies
-from nlptx.sampling.splits import shuffled_runs
+from nlptx.sampling.splits import shuffled_stretches
 
 # Number of parts that make up a sample of whole groups. With more parts, the sample is closer to the requested size,
 # but its label fractions are less exact.
@@ -27,14 +27,14 @@ def stratified_folds(
 ) -> NDArray[np.int64]:
     """Return the fold of each text, (texts,), from 0.
 
-    Runs of consecutive texts with the same label stay together, because such texts are often related (see
+    Stretches of consecutive texts with the same label stay together, because such texts are often related (see
     :mod:`nlptx.sampling.splits`). A label with n texts has about n / folds texts in each fold.
 
     Args:
         strata: (texts,) integer from 0 that identifies the label of each text.
         folds: number of folds.
         rng: source of randomness.
-        shuffle: whether to assign single texts to folds, instead of runs of neighbouring texts.
+        shuffle: whether to assign single texts to folds, instead of stretches of neighbouring texts.
         first: (texts,) index of the first text that is equal to each text; None if all texts are different. Equal texts
             are in the same fold; see :func:`.copies.folds_with_copies`.
 
@@ -49,7 +49,7 @@ def stratified_folds(
     start = 0
     for label in np.unique(strata):
         rows = np.flatnonzero(strata == label)
-        position = rng.permutation(len(rows)) if shuffle else shuffled_runs(len(rows), 1 / folds, rng)
+        position = rng.permutation(len(rows)) if shuffle else shuffled_stretches(len(rows), 1 / folds, rng)
         # Start with the fold after the last fold of the previous label; otherwise the first folds would get all the
         # texts of labels that occur once.
         result[rows] = (start + position) % folds

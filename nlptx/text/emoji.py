@@ -47,14 +47,14 @@ def simplify_emoji(text: str) -> str:
     >>> simplify_emoji("👍🏽👩‍💻 it’s ★★☆☆☆ 💙")
     "👍👩 it's  ④  ❤"
     """
-    return _patterns()[0].sub(lambda run: _simplified(run[0]), text)
+    return _patterns()[0].sub(lambda match: _simplified(match[0]), text)
 
 
 @lru_cache(4096)
-def _simplified(run: str) -> str:
+def _simplified(symbols: str) -> str:
     _, joined, stars, flag = _patterns()
-    run = joined.sub(r"\1", run).translate(_PLAIN)
-    return flag.sub(r" \g<0> ", stars.sub(_rating, run))
+    symbols = joined.sub(r"\1", symbols).translate(_PLAIN)
+    return flag.sub(r" \g<0> ", stars.sub(_rating, symbols))
 
 
 def _rating(match: re.Match[str]) -> str:

@@ -192,7 +192,7 @@ def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64])
     marks = np.flatnonzero(classes == _MARK)
     follows = classes[marks - 1] == _WORD
     follows &= ~np.isin(marks - 1, contraction_ends)
-    # all marks in a run of marks are treated like the first of them
+    # consecutive marks are all treated like the first of them
     first = classes[marks - 1] != _MARK
     joined = follows[first][np.cumsum(first) - 1]
     classes[marks[joined]] = _WORD

@@ -47,7 +47,7 @@ _DOUBLE = {
     for double in re.finditer(r"([a-z])\1", word)
 }
 _ROMAN = re.compile(r"[mdclxvi]+", re.IGNORECASE)
-_RUN = re.compile(r"([A-Za-z])\1{2,}")
+_REPEATED_LETTER = re.compile(r"([A-Za-z])\1{2,}")
 _PARTS_OF_HASHTAG = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 
 # {high} stands for the range of non-ASCII characters. A sign is within one line, and contains no two spaces in a row.
@@ -143,9 +143,9 @@ def _shortened(word: str) -> str:
     """Shorten a lengthened word and put a mark before it. Roman numerals, www and mmm are returned unchanged."""
     if _ROMAN.fullmatch(word) or not word.strip(word[0]):
         return word
-    short = _RUN.sub(r"\1", word)
+    short = _REPEATED_LETTER.sub(r"\1", word)
     plain = short.lower()
-    doubles = (_DOUBLE.get((run[1].lower(), plain)) for run in _RUN.finditer(word))
+    doubles = (_DOUBLE.get((match[1].lower(), plain)) for match in _REPEATED_LETTER.finditer(word))
     if double := next(filter(None, doubles), None):
         short = double.upper() if word.isupper() else double
     return f"{LENGTHENED} {short}"

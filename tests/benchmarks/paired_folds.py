@@ -56,7 +56,7 @@ def per_text(table: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float
 
 
 def groups_of_neighbours(labels: NDArray) -> NDArray[np.int64]:
-    """Return the group of each text, (texts,): runs of neighbouring texts of the same label."""
+    """Return the group of each text, (texts,): stretches of neighbouring texts of the same label."""
     group, first = np.empty(len(labels), np.int64), 0
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)

@@ -60,14 +60,14 @@ documents = st.lists(st.lists(st.sampled_from("abcdefé"), max_size=12).map(" ".
 @given(
     texts=documents,
     number=st.integers(1, 9),
-    run_length=st.integers(1, 4),
+    stretch_length=st.integers(1, 4),
     cuts=st.integers(1, 7),
     order=st.randoms(use_true_random=False),
     window=st.sampled_from([2, 3, 40]),
     weighting=st.sampled_from(["harmonic", "uniform", "linear"]),
 )
-def test_any_parts_in_any_order(tmp_path, monkeypatch, texts, number, run_length, cuts, order, window, weighting):
-    monkeypatch.setattr(shard_module, "_RUN", run_length)
+def test_any_parts_in_any_order(tmp_path, monkeypatch, texts, number, stretch_length, cuts, order, window, weighting):
+    monkeypatch.setattr(shard_module, "_STRETCH", stretch_length)
     options = CountSettings(tokenizer="spaces", min_count=2, window=window, weighting=weighting)
     blocks = [as_lines(texts[start : start + cuts]) for start in range(0, len(texts), cuts)]
     try:
@@ -89,7 +89,7 @@ def test_any_parts_in_any_order(tmp_path, monkeypatch, texts, number, run_length
 
 
 def test_many_parts_and_little_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(shard_module, "_RUN", 3)
+    monkeypatch.setattr(shard_module, "_STRETCH", 3)
     rng = np.random.default_rng(1)
     texts = [" ".join(f"w{word}" for word in rng.zipf(1.5, 30) % 500) for _ in range(300)]
     options, blocks = CountSettings(tokenizer="spaces", min_count=1), [as_lines(texts)]
@@ -102,15 +102,15 @@ def test_many_parts_and_little_memory(tmp_path, monkeypatch):
     assert merged(pairs, tmp_path / "merged.npz", 1 << 20) == whole
 
 
-@pytest.mark.parametrize("run_length", [1, 2, 5])
-def test_each_document_is_in_exactly_one_shard(monkeypatch, run_length):
-    monkeypatch.setattr(shard_module, "_RUN", run_length)
+@pytest.mark.parametrize("stretch_length", [1, 2, 5])
+def test_each_document_is_in_exactly_one_shard(monkeypatch, stretch_length):
+    monkeypatch.setattr(shard_module, "_STRETCH", stretch_length)
     lines = [b"%d\n" % number for number in range(23)]
     for size in (1, 4, 23):
         blocks = [b"".join(lines[start : start + size]) for start in range(0, 23, size)]
         parts = [b"".join(Shard(number, 3).blocks(blocks)).splitlines(True) for number in (1, 2, 3)]
         for number, part in enumerate(parts):
-            assert part == [line for place, line in enumerate(lines) if place // run_length % 3 == number]
+            assert part == [line for place, line in enumerate(lines) if place // stretch_length % 3 == number]
 
 
 @pytest.mark.parametrize("text", ["", "3", "0/2", "3/2", "-1/2", "1/0", "1.0/2", "1/2/3", "x/y", "1/9999999", "١/٢"])

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from nlptx.sampling.splits import assign_folds, stratified_split
 
 
-def runs(parts):
+def count_stretches(parts):
     return 1 + np.count_nonzero(np.diff(parts))
 
 
@@ -25,7 +25,7 @@ def test_parts_are_about_equally_large(count, parts):
 def test_consecutive_texts_stay_together():
     targets = np.random.default_rng(2).integers(0, 3, 20_000)
     folds = assign_folds(targets, 5, np.random.default_rng(1))
-    assert 130 < runs(folds) <= 200  # runs of about 100 texts
+    assert 130 < count_stretches(folds) <= 200  # stretches of about 100 texts
     assert_array_equal(folds, assign_folds(targets, 5, np.random.default_rng(1)))
     assert (folds != assign_folds(targets, 5, np.random.default_rng(2))).any()
 
@@ -33,11 +33,11 @@ def test_consecutive_texts_stay_together():
 @pytest.mark.parametrize("parts", [2, 5])
 def test_labels_are_spread_evenly_even_if_the_texts_are_sorted(parts):
     targets = np.repeat([0, 1, 2], [1300, 700, 2000])
-    two_runs = 2 * min(100, 4000 // parts // 10)
+    two_stretches = 2 * min(100, 4000 // parts // 10)
     for given in (targets, targets[:, None] == [0, 1, 2]):
         folds = assign_folds(given, parts, np.random.default_rng(1))
         for label in range(3):
-            assert np.ptp(np.bincount(folds[targets == label], minlength=parts)) <= two_runs
+            assert np.ptp(np.bincount(folds[targets == label], minlength=parts)) <= two_stretches
 
 
 @pytest.mark.parametrize(("rare", "others", "parts"), [(20, 1480, 5), (100, 12_000, 2), (200, 50_000, 5), (3, 1000, 5)])
@@ -59,11 +59,11 @@ def test_held_out_texts_are_consecutive_too():
     assert_array_equal(np.bincount(targets[held_out]), [500, 500])
     flags = np.zeros(10_000, bool)
     flags[held_out] = True
-    assert runs(flags) < 50
+    assert count_stretches(flags) < 50
 
 
 def test_in_a_small_corpus_single_texts_are_held_out():
     targets = np.repeat([0, 1], 20)
     parts = [stratified_split(targets, 0.25, np.random.default_rng(seed))[1] for seed in range(30)]
     assert all(len(part) == 10 for part in parts)
-    assert max(runs(np.isin(np.arange(40), part)) for part in parts) > 8
+    assert max(count_stretches(np.isin(np.arange(40), part)) for part in parts) > 8

@@ -22,12 +22,13 @@ def table(strata, fold, folds):
 def test_each_label_is_spread_evenly(shuffle, folds):
     strata = rng().choice(4, 3000, p=[0.6, 0.3, 0.09, 0.01])
     counts = table(strata, stratified_folds(strata, folds, rng(), shuffle=shuffle), folds)
-    largest_run = 1 if shuffle else np.maximum(np.bincount(strata) / folds / 10, 1)
-    assert (np.ptp(counts, axis=0) <= np.ceil(2 * largest_run - 1)).all()  # the last group of neighbours may be smaller
+    longest_stretch = 1 if shuffle else np.maximum(np.bincount(strata) / folds / 10, 1)
+    # The last stretch of a label may be shorter.
+    assert (np.ptp(counts, axis=0) <= np.ceil(2 * longest_stretch - 1)).all()
     assert counts.sum() == 3000
 
 
-def test_runs_of_neighbours_stay_together_unless_shuffled():
+def test_stretches_of_neighbours_stay_together_unless_shuffled():
     strata = np.repeat([0, 1], 5000)
 
     def changes(shuffle):
