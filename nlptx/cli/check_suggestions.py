@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nlptx.cli.reporter import Reporter, neutralised
 
 if TYPE_CHECKING:
-    from nlptx.data_quality.rows import Rows
+    from nlptx.data_quality.rows import DataRows
     from nlptx.data_quality.uncertainty_sampling import SuggestedTexts
 
 # Maximum numbers of texts in the table and of characters shown per text. JSON and --to-label contain all texts in full.
@@ -15,7 +15,7 @@ _SHOWN, _CHARACTERS = 20, 70
 _DIGITS = 4
 
 
-def suggested_as_json(suggested: SuggestedTexts | None, rows: Rows) -> dict[str, Any]:
+def suggested_as_json(suggested: SuggestedTexts | None, rows: DataRows) -> dict[str, Any]:
     """Return the suggested texts as JSON values, or an empty dictionary if ``--suggest`` was not given."""
     if suggested is None:
         return {}
@@ -33,7 +33,7 @@ def suggested_as_json(suggested: SuggestedTexts | None, rows: Rows) -> dict[str,
     }
 
 
-def draw_suggested(suggested: SuggestedTexts | None, rows: Rows, reporter: Reporter) -> None:
+def draw_suggested(suggested: SuggestedTexts | None, rows: DataRows, reporter: Reporter) -> None:
     """If ``--suggest`` was given, print the first suggested texts, one per line, or the reason why there are none."""
     if suggested is None:
         return

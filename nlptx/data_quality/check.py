@@ -15,7 +15,7 @@ from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.near_duplicates import similar_pairs
 from nlptx.data_quality.out_of_fold import out_of_fold_probabilities
 from nlptx.data_quality.profile import Profile, profile
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 from nlptx.data_quality.same_texts import first_same
 from nlptx.data_quality.text_faults import find_text_faults
 from nlptx.data_quality.words import FOR_MODELS, find_words
@@ -43,7 +43,7 @@ class Check:
 
     profile: Profile
     findings: list[Finding]
-    rows: Rows
+    rows: DataRows
     count: int
 
     def number_of(self, kind: str) -> int:
@@ -54,9 +54,9 @@ class Check:
 
 
 def check(
-    rows: Rows,
+    rows: DataRows,
     workers: Workers,
-    against: Rows | None = None,
+    against: DataRows | None = None,
     similarity: float = SIMILARITY,
     predict: Callable[[LabelledData], LabelledPredictions] | None = None,
     cross_fit: bool = True,
@@ -123,7 +123,7 @@ def check(
 
 
 def _by_predictions(
-    rows: Rows, labelled: LabelledRows, given: LabelledPredictions, out_of_fold: NDArray[np.float64] | None
+    rows: DataRows, labelled: LabelledRows, given: LabelledPredictions, out_of_fold: NDArray[np.float64] | None
 ) -> Finding:
     """Return the labels that are probably wrong, according to the given predictions and out-of-fold probabilities."""
     if given.probabilities is None:
@@ -154,7 +154,7 @@ def _by_predictions(
 
 
 def _cross_fit(
-    rows: Rows, labelled: LabelledRows, workers: Workers, seed: int, on_progress: OnProgress
+    rows: DataRows, labelled: LabelledRows, workers: Workers, seed: int, on_progress: OnProgress
 ) -> NDArray[np.float64]:
     texts = [rows.documents[row].text for row in labelled.indices.tolist()]
     return out_of_fold_probabilities(

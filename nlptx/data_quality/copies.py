@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from nlptx.data_quality.findings import Finding
 from nlptx.data_quality.near_duplicates import SimilarPairs
-from nlptx.data_quality.rows import Labels, Rows
+from nlptx.data_quality.rows import DataRows, Labels
 
 
-def find_copies(rows: Rows, first: NDArray[np.int64], count: int) -> Iterator[Finding]:
+def find_copies(rows: DataRows, first: NDArray[np.int64], count: int) -> Iterator[Finding]:
     """Yield the findings about equal texts.
 
     Args:
@@ -47,7 +47,7 @@ def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.i
     return kept[first]
 
 
-def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
+def _conflicts(rows: DataRows, first: NDArray[np.int64]) -> Finding:
     """Return the rows whose text also occurs with other labels, except rows with the text's most frequent label."""
     repeated = np.bincount(first, minlength=len(first))[first] > 1
     groups: defaultdict[int, list[int]] = defaultdict(list)
@@ -72,7 +72,7 @@ def _conflicts(rows: Rows, first: NDArray[np.int64]) -> Finding:
     return Finding("conflicting-labels", indices, others, suggested=[label for _, _, label in found])
 
 
-def find_near_copies(rows: Rows, pairs: SimilarPairs, count: int) -> Iterator[Finding]:
+def find_near_copies(rows: DataRows, pairs: SimilarPairs, count: int) -> Iterator[Finding]:
     """Yield the findings about texts that are nearly the same.
 
     Args:

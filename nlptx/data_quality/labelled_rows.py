@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_sets import find_label_sets
 from nlptx.data_quality.label_errors import MIN_TEXTS
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 from nlptx.evaluation.labelled_predictions import LabelledData
 
 
@@ -28,7 +28,7 @@ class LabelledRows:
     label_names: list[str]
 
     @classmethod
-    def of(cls, rows: Rows) -> LabelledRows:
+    def of(cls, rows: DataRows) -> LabelledRows:
         """Select the rows that have a text and a label."""
         pairs = zip(rows.texts, rows.labels, strict=True)
         indices = [row for row, (text, labels) in enumerate(pairs) if labels is not None and text.strip()]
@@ -50,7 +50,7 @@ class LabelledRows:
         enough = np.sum(np.bincount(self.targets, minlength=1) >= MIN_TEXTS) >= 2
         return "" if enough else f"this needs two labels with at least {MIN_TEXTS} texts each"
 
-    def data(self, rows: Rows) -> LabelledData:
+    def data(self, rows: DataRows) -> LabelledData:
         """Return the texts and their labels as input for :func:`.labelled_predictions.predict_labelled`."""
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]

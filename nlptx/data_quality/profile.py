@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 
 # The length percentiles that are reported.
 PERCENTILES = (5, 25, 50, 75, 95, 99)
@@ -67,7 +67,7 @@ class Profile:
     labels: list[LabelCount]
 
 
-def profile(rows: Rows, words: NDArray[np.int64]) -> Profile:
+def profile(rows: DataRows, words: NDArray[np.int64]) -> Profile:
     """Return the profile of labelled data.
 
     Args:

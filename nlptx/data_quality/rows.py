@@ -20,7 +20,7 @@ Labels = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Rows:
+class DataRows:
     """The rows of labelled data.
 
     Args:
@@ -58,7 +58,7 @@ class Rows:
         """Position of each text in the input, as ``file:line`` or ``file``."""
         return [document.where for document in self.documents]
 
-    def followed_by(self, other: Rows) -> Rows:
+    def followed_by(self, other: DataRows) -> DataRows:
         """Return these rows, followed by the rows of ``other``."""
         return replace(self, documents=self.documents + other.documents, labels=self.labels + other.labels)
 
@@ -70,7 +70,7 @@ def read_rows(
     on_document: Callable[[int], None] = lambda documents: None,
     *,
     check_map: bool = True,
-) -> Rows:
+) -> DataRows:
     """Read all rows, including rows without a text or a label; leave out the rows listed in ``reading.exclude``.
 
     Args:
@@ -117,4 +117,4 @@ def read_rows(
     for row, label in zip(labelled, found_labels, strict=True):
         labels[row] = (label,) if isinstance(label, str) else tuple(label)
     first = corpus.left_out.first if unreadable else ""
-    return Rows(documents, labels, list(columns), unreadable, first, separator, corpus.sha256)
+    return DataRows(documents, labels, list(columns), unreadable, first, separator, corpus.sha256)

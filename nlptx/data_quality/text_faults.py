@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.data_quality.findings import Finding
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 from nlptx.data_quality.words import TextWords
 
 
@@ -39,7 +39,7 @@ _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 
-def find_text_faults(rows: Rows, words: TextWords) -> Iterator[Finding]:
+def find_text_faults(rows: DataRows, words: TextWords) -> Iterator[Finding]:
     """Yield the findings about single texts.
 
     Args:

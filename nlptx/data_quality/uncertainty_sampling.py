@@ -18,7 +18,7 @@ from nlptx.classifier.decision import Decision, MultiLabelDecision, SingleLabelD
 from nlptx.classifier.label_sets import DEFAULT_SEPARATOR
 from nlptx.data_quality.labelled_rows import LabelledRows
 from nlptx.data_quality.out_of_fold import fit_probabilities, ngram_rows
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 from nlptx.data_quality.same_texts import first_same
 from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
@@ -52,7 +52,7 @@ class SuggestedTexts:
 Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
 
-def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> None:
+def check_possible(rows: DataRows, unlabelled: DataRows | None, *, has_model: bool) -> None:
     """Raise DataError if no texts can be chosen, because every text has a label or no model can be fitted.
 
     Args:
@@ -67,7 +67,7 @@ def check_possible(rows: Rows, unlabelled: Rows | None, *, has_model: bool) -> N
 
 
 def suggest_texts(
-    rows: Rows, unlabelled: Rows | None, count: int, workers: Workers, predict: Predict | None = None
+    rows: DataRows, unlabelled: DataRows | None, count: int, workers: Workers, predict: Predict | None = None
 ) -> SuggestedTexts:
     """Choose up to ``count`` of the texts without a label.
 

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from nlptx.pca.pairwise_sum import pairwise_sum
 from nlptx.pca.spilled_slices import Load, in_memory
-from nlptx.pca.transform import Rows, even_slices
+from nlptx.pca.transform import RowMatrix, even_slices
 from nlptx.runtime.workers import SERIAL, Workers
 
 
@@ -92,7 +92,7 @@ class RowOperator:
     @classmethod
     def of(
         cls,
-        matrix: Rows,
+        matrix: RowMatrix,
         standardize: bool,
         dtype: DTypeLike,
         workers: Workers = SERIAL,

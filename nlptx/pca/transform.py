@@ -22,7 +22,7 @@ _SLICES = 8
 _SLICE_ENTRIES = 8 << 20
 
 
-class Rows(Protocol):
+class RowMatrix(Protocol):
     """Interface of a sparse matrix whose rows can be read, such as a ``csr_matrix``."""
 
     @property
@@ -43,7 +43,7 @@ class TransformedRows:
         change: function that transforms a range of rows, given the range and the counts in these rows.
     """
 
-    def __init__(self, counts: Rows, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
+    def __init__(self, counts: RowMatrix, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
         self.shape = counts.shape
         self.indptr = counts.indptr  # row bounds of the counts, because a transform may remove entries
         self._counts, self._change = counts, change
@@ -54,7 +54,7 @@ class TransformedRows:
         return self._change(rows, self._counts[rows])
 
 
-def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
+def transform(counts: RowMatrix, name: str, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
     """Return the counts after a transform, which is applied to rows whenever they are read.
 
     Args:
@@ -66,7 +66,7 @@ def transform(counts: Rows, name: str, smoothing: float, workers: Workers = SERI
     return transform_with(counts, name, smoothing, row_totals(counts, workers) if name == "ppmi" else None)
 
 
-def transform_with(counts: Rows, name: str, smoothing: float, totals: NDArray | None) -> TransformedRows:
+def transform_with(counts: RowMatrix, name: str, smoothing: float, totals: NDArray | None) -> TransformedRows:
     """Return the transformed counts, given the (V,) row totals, which only PPMI needs."""
     if name == "ppmi":
         assert totals is not None
@@ -79,7 +79,7 @@ def is_symmetric(name: str, smoothing: float) -> bool:
     return name != "ppmi" or smoothing == 1
 
 
-def row_totals(counts: Rows, workers: Workers = SERIAL) -> NDArray:
+def row_totals(counts: RowMatrix, workers: Workers = SERIAL) -> NDArray:
     """Return the total of each row, (V,)."""
     return np.concatenate(list(workers.map(lambda rows: totals_of(counts[rows]), even_slices(counts))))
 
@@ -89,7 +89,7 @@ def totals_of(part: sp.csr_matrix) -> NDArray:
     return np.asarray(part.sum(axis=1)).ravel()
 
 
-def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
+def ppmi(counts: RowMatrix, smoothing: float, totals: NDArray) -> TransformedRows:
     """Return the positive pointwise mutual information of words w and contexts c.
 
         PPMI(w, c) = max(0, log[P(w, c) / (P(w) P_a(c))])    with    P_a(c) = count(c)^a / sum of all count^a
@@ -124,7 +124,7 @@ def ppmi(counts: Rows, smoothing: float, totals: NDArray) -> TransformedRows:
     return TransformedRows(counts, positive)
 
 
-def even_slices(matrix: Rows) -> list[slice]:
+def even_slices(matrix: RowMatrix) -> list[slice]:
     """Cut the rows into slices with about the same number of entries. Some slices may be empty."""
     entries = int(matrix.indptr[-1])
     count = max(_SLICES, -(-entries // _SLICE_ENTRIES))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from nlptx.artifacts import provenance
 from nlptx.classifier.model import Model
 
-Rows = list[tuple[str, str]]
+Facts = list[tuple[str, str]]
 # Maximum number of labels that are listed.
 _MAX_LABELS = 50
 
@@ -15,10 +15,10 @@ _MAX_LABELS = 50
 class ModelFacts(NamedTuple):
     """Facts about a model, as names and values, and the commands that made the model."""
 
-    model: Rows
-    card: Rows
-    digests: Rows
-    settings: Rows
+    model: Facts
+    card: Facts
+    digests: Facts
+    settings: Facts
     commands: list[str]
 
 
@@ -54,7 +54,7 @@ def describe_model(model: Model, source: str) -> ModelFacts:
     return ModelFacts(facts, card_rows(model.card), digests, settings, commands)
 
 
-def card_rows(card: dict[str, Any]) -> Rows:
+def card_rows(card: dict[str, Any]) -> Facts:
     """Return the entries of a model card as names and values, with one line per item of a list or an object."""
     rows = []
     for name, value in card.items():

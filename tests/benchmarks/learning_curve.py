@@ -31,11 +31,11 @@ SIZES = (50, 100, 200, 500, 1000, 2000)
 TINY_COUNTS, TINY_VECTORS = CountSettings(min_count=2), PcaSettings(components=32)
 TINY = TrainSettings(epochs=10, width=32, warmup=10)
 
-Rows = tuple[list[str], list[str]]
-Method = Callable[[Rows, Rows], float]
+Examples = tuple[list[str], list[str]]
+Method = Callable[[Examples, Examples], float]
 
 
-def accuracy(model: nlptx.Model, test: Rows) -> float:
+def accuracy(model: nlptx.Model, test: Examples) -> float:
     return float(np.mean(np.array(model.predict(test[0])) == np.array(test[1])))
 
 
@@ -49,13 +49,13 @@ def started_from(start: nlptx.Model, settings: TrainSettings | None = None) -> M
     return lambda train, test: accuracy(nlptx.fit(*train, settings=settings, start=start), test)
 
 
-def from_nothing(train: Rows, test: Rows) -> float:
+def from_nothing(train: Examples, test: Examples) -> float:
     """Run ``cooccur``, ``pca`` and ``train`` on the training texts alone."""
     embeddings = nlptx.fit_pca(nlptx.count(train[0], TINY_COUNTS), TINY_VECTORS)
     return accuracy(nlptx.fit(*train, embeddings, TINY), test)
 
 
-def logistic_regression(train: Rows, test: Rows) -> float:
+def logistic_regression(train: Examples, test: Examples) -> float:
     """Apply TF-IDF and logistic regression, as in the table of baselines."""
     labels = sorted(set(train[1]))
     classes = np.array([labels.index(label) for label in train[1]])
@@ -63,7 +63,7 @@ def logistic_regression(train: Rows, test: Rows) -> float:
     return float(np.mean(np.array(labels)[found.argmax(axis=1)] == np.array(test[1])))
 
 
-def drawn(table: pd.DataFrame, rows: np.ndarray) -> Rows:
+def drawn(table: pd.DataFrame, rows: np.ndarray) -> Examples:
     part = table.iloc[rows]
     return list(part["text"]), list(part["label"])
 

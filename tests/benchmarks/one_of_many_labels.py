@@ -43,7 +43,7 @@ PENALTIES = (3.0, 10.0, 30.0)
 MANY, PENALTY_FOR_MANY = 300, 10.0
 MIN_PROBABILITY = 1e-15
 TOKENIZER = Tokenizer()
-Rows = list[tuple[str, str]]
+Examples = list[tuple[str, str]]
 
 
 def read_sentences(path: Path, seed: int) -> list[list[list[str]]]:
@@ -61,7 +61,7 @@ def read_sentences(path: Path, seed: int) -> list[list[list[str]]]:
     return reviews
 
 
-def make_rows(reviews: list[list[list[str]]], labels: dict[str, int], texts: int, seed: int) -> Rows:
+def make_rows(reviews: list[list[list[str]]], labels: dict[str, int], texts: int, seed: int) -> Examples:
     """Return at most ``texts`` pairs (sentence without its label, label)."""
     rows = []
     for words in (words for review in reviews for words in review):
@@ -73,11 +73,11 @@ def make_rows(reviews: list[list[list[str]]], labels: dict[str, int], texts: int
     return rows[:texts]
 
 
-def write_rows(path: Path, rows: Rows) -> None:
+def write_rows(path: Path, rows: Examples) -> None:
     path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows), encoding="utf-8")
 
 
-def measures(p: np.ndarray, labels: list[str], test: Rows) -> tuple[float, float, float]:
+def measures(p: np.ndarray, labels: list[str], test: Examples) -> tuple[float, float, float]:
     """Return the accuracy, macro-F1 and log-loss of probabilities (texts, labels)."""
     column = {label: number for number, label in enumerate(labels)}
     true = np.array([column[label] for _, label in test])
@@ -89,7 +89,7 @@ def measures(p: np.ndarray, labels: list[str], test: Rows) -> tuple[float, float
     return float((true == predicted).mean()), float((2 * hits[present] / both[present]).mean()), log_loss
 
 
-def baseline(train: Rows, test: list[str], c: float, *, multinomial: bool) -> tuple[np.ndarray, list[str]]:
+def baseline(train: Examples, test: list[str], c: float, *, multinomial: bool) -> tuple[np.ndarray, list[str]]:
     """Return the probabilities (texts, labels) of a baseline for the test texts, and its labels."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -106,7 +106,7 @@ def baseline(train: Rows, test: list[str], c: float, *, multinomial: bool) -> tu
     return model.predict_proba(vectorizer.transform(test)), list(model.classes_)
 
 
-def choose_penalty(train: Rows, *, multinomial: bool) -> float:
+def choose_penalty(train: Examples, *, multinomial: bool) -> float:
     """Return the inverse penalty with the highest accuracy on a held-out tenth of the training texts."""
     cut = round(HELD_OUT * len(train))
     held_out = train[:cut]

@@ -5,14 +5,14 @@ import pytest
 
 from nlptx.corpus.document import Document
 from nlptx.data_quality.check import check
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 from nlptx.data_quality.same_texts import first_same
 from nlptx.runtime.workers import SERIAL, Workers
 
 
 def rows_of(*pairs):
     documents = [Document(text, None, "d.tsv", line) for line, (text, _) in enumerate(pairs, start=2)]
-    return Rows(documents, [None if label is None else (label,) for _, label in pairs])
+    return DataRows(documents, [None if label is None else (label,) for _, label in pairs])
 
 
 def found_in(rows, against=None):

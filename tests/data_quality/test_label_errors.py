@@ -5,7 +5,7 @@ import numpy as np
 from nlptx.corpus.document import Document
 from nlptx.data_quality.check import check
 from nlptx.data_quality.label_errors import confident_class, likely_wrong
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
 from nlptx.runtime.workers import SERIAL
 
@@ -14,7 +14,7 @@ POSITIVE, NEGATIVE = ["good", "great", "lovely", "fine", "superb"], ["bad", "awf
 
 def rows_of(texts, labels, sets=False):
     documents = [Document(text, "", "d.tsv", line) for line, text in enumerate(texts, start=2)]
-    return Rows(
+    return DataRows(
         documents, [(label,) if isinstance(label, str) else label for label in labels], separator=";" if sets else None
     )
 

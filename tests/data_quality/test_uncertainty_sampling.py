@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nlptx.classifier.decision import MultiLabelDecision, SingleLabelDecision
 from nlptx.corpus.document import Document
-from nlptx.data_quality.rows import Rows
+from nlptx.data_quality.rows import DataRows
 from nlptx.data_quality.uncertainty_sampling import choose, margins, suggest_texts
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
@@ -20,7 +20,7 @@ LABELLED = [("a great film", "pos"), ("great and good", "pos"), ("an awful film"
 def rows_of(pairs, source="data.csv", sets=False):
     documents = [Document(text, source, line) for line, (text, _) in enumerate(pairs, start=2)]
     labels = [None if label is None else (label,) if isinstance(label, str) else label for _, label in pairs]
-    return Rows(documents, labels, separator=";" if sets else None)
+    return DataRows(documents, labels, separator=";" if sets else None)
 
 
 def suggested(unlabelled, count=9, labelled=LABELLED, jobs=1, **more):
