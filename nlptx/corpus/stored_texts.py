@@ -60,7 +60,7 @@ class TextWriter:
     """
 
     def __init__(self, budget: MemoryBudget) -> None:
-        self._entries = budget.spilled_array(np.uint8, budget.share)
+        self._entries = budget.spilled_array(np.uint8, budget.array_limit)
         self._lengths = array("i")
         self._buffer = bytearray()
 

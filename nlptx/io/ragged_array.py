@@ -57,7 +57,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
         Raises:
             OutputError: there is not enough disk space.
         """
-        entries = budget.spilled_array(dtype, budget.share)
+        entries = budget.spilled_array(dtype, budget.array_limit)
         lengths = [np.zeros(0, np.int32)]
         for part, part_lengths in parts:
             entries.append(part)

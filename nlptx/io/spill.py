@@ -23,8 +23,8 @@ from nlptx.settings import DEFAULT_MEMORY
 
 # Number of bytes that are read at a time when an array is read in parts.
 _PART = 8 << 20
-# Each large array of a stage may occupy 1/_SHARE of the memory limit before it moves to a file.
-_SHARE = 16
+# Each large array of a stage may occupy 1/_ARRAYS of the memory limit before it moves to a file.
+_ARRAYS = 16
 # Number of bytes that must stay free on the disk, because other programs also write to it.
 _RESERVE = 64 << 20
 
@@ -76,9 +76,9 @@ class MemoryBudget:
         self._files.close()
 
     @property
-    def share(self) -> int:
+    def array_limit(self) -> int:
         """Number of bytes that each large array of a stage may occupy in memory."""
-        return self.memory // _SHARE
+        return self.memory // _ARRAYS
 
     def spilled_array(self, dtype: DTypeLike, memory: int) -> SpilledArray:
         """Return an empty array, which moves to a temporary file when it exceeds ``memory`` bytes."""

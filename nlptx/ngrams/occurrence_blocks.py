@@ -67,7 +67,7 @@ class OccurrenceBlocks:
         self, sets: Iterable[NgramSets], known: NDArray[np.int64], workers: Workers, budget: MemoryBudget
     ) -> None:
         index, self._workers = KeyIndex(known), workers
-        entries = budget.spilled_array(np.int32, 2 * budget.share)
+        entries = budget.spilled_array(np.int32, 2 * budget.array_limit)
 
         def columns_of(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
             """Return the columns of the entries of a group of texts, and the number of entries of each text."""
