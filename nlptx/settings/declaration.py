@@ -30,8 +30,8 @@ def setting(
     *,
     choices: tuple[str, ...] | None = None,
     metavar: str | None = None,
-    low: float | None = None,
-    high: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
     legacy_value: T | None = None,
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
@@ -39,7 +39,14 @@ def setting(
     A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``legacy_value`` is
     the value that applies to artifacts made before the option existed; by default, it equals ``default``.
     """
-    metadata = {"help": help, "group": group, "choices": choices, "metavar": metavar, "low": low, "high": high}
+    metadata = {
+        "help": help,
+        "group": group,
+        "choices": choices,
+        "metavar": metavar,
+        "minimum": minimum,
+        "maximum": maximum,
+    }
     return field(default=default, metadata={**metadata, "legacy_value": legacy_value})
 
 
@@ -90,11 +97,11 @@ def check_value(item: dataclasses.Field[Any], value: Any) -> None:
     int_for_float = expected is float and type(value) is int
     if type(value) is not expected and not int_for_float:
         raise SettingsError(f"{name} is {value!r}; expected {expected.__name__}")
-    choices, low, high = (item.metadata[key] for key in ("choices", "low", "high"))
+    choices, minimum, maximum = (item.metadata[key] for key in ("choices", "minimum", "maximum"))
     if choices is not None and value not in choices:
         raise SettingsError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
     if expected is float and not math.isfinite(value):
         raise SettingsError(f"{name} is {value}; expected a finite number")
-    if (low is not None and not value >= low) or (high is not None and not value <= high):
-        bounds = f"at least {low}" if high is None else f"from {low} to {high}"
+    if (minimum is not None and not value >= minimum) or (maximum is not None and not value <= maximum):
+        bounds = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
         raise SettingsError(f"{name} is {value}; expected {bounds}")

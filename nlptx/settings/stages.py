@@ -24,9 +24,9 @@ _LOSSES = ("cross-entropy", "squared-error", "binary-cross-entropy")
 class CountSettings(Settings):
     """Settings of ``cooccur``."""
 
-    window: int = setting(10, "Number of context words on each side of a word.", MAIN, low=1, high=1000)
-    min_count: int = setting(5, "Drop words that occur fewer than N times.", MAIN, low=1)
-    max_words: int = setting(50_000, "Maximum vocabulary size; the most frequent words are kept.", MAIN, low=1)
+    window: int = setting(10, "Number of context words on each side of a word.", MAIN, minimum=1, maximum=1000)
+    min_count: int = setting(5, "Drop words that occur fewer than N times.", MAIN, minimum=1)
+    max_words: int = setting(50_000, "Maximum vocabulary size; the most frequent words are kept.", MAIN, minimum=1)
     weighting: str = setting(
         "harmonic",
         "Weight of a context word at distance d: 1/d (harmonic), 1 (uniform) or 1 - d/window (linear).",
@@ -54,46 +54,50 @@ class CountSettings(Settings):
 class PcaSettings(Settings):
     """Settings of ``pca``."""
 
-    components: int = setting(128, "Length of the word vectors.", MAIN, low=1)
+    components: int = setting(128, "Length of the word vectors.", MAIN, minimum=1)
     transform: str = setting(
         "ppmi", "Transform of the counts: PPMI, log(1+x) or none.", MAIN, choices=("ppmi", "log", "none")
     )
     smoothing: float = setting(
-        1.0, "Exponent of the context counts in PPMI; 1: no smoothing.", "Transform", low=0, high=1
+        1.0, "Exponent of the context counts in PPMI; 1: no smoothing.", "Transform", minimum=0, maximum=1
     )
     standardize: bool = setting(False, "Standardise each matrix row to mean 0, standard deviation 1.", "Transform")
     eigenvalue_weight: float = setting(
         0.5,
         "Scale component i to a mean square of (eigenvalue i)^X; 1: plain PCA, 0: whitening.",
         "Transform",
-        low=0,
-        high=1,
+        minimum=0,
+        maximum=1,
     )
     equalize: float = setting(
         0.15,
         "Fraction of the components, by decreasing eigenvalue, that get the same scale; 0: none.",
         "Transform",
-        low=0,
-        high=1,
+        minimum=0,
+        maximum=1,
         legacy_value=0.0,
     )
     negative_weight: float = setting(
         0.25,
         "Factor for components with a negative eigenvalue of the transformed matrix; 1: no change.",
         "Transform",
-        low=1e-6,
-        high=1,
+        minimum=1e-6,
+        maximum=1,
         legacy_value=1.0,
     )
     normalize: bool = setting(False, "Scale each word vector to unit norm.", "Transform")
     tolerance: float = setting(
-        1e-3, "Maximum relative residual |Av - lv| / l of an eigenpair (l, v).", "Power iteration", low=1e-12, high=1
+        1e-3,
+        "Maximum relative residual |Av - lv| / l of an eigenpair (l, v).",
+        "Power iteration",
+        minimum=1e-12,
+        maximum=1,
     )
     block: int = setting(
-        0, "Number of vectors iterated together; 1: textbook method, 0: automatic.", "Power iteration", low=0
+        0, "Number of vectors iterated together; 1: textbook method, 0: automatic.", "Power iteration", minimum=0
     )
     degree: int = setting(
-        0, "Degree of the polynomial filter; 1: plain power iteration, 0: automatic.", "Power iteration", low=0
+        0, "Degree of the polynomial filter; 1: plain power iteration, 0: automatic.", "Power iteration", minimum=0
     )
     deflation: str = setting(
         "projection",
@@ -103,7 +107,7 @@ class PcaSettings(Settings):
         choices=("projection", "subtraction"),
     )
     max_products: int = setting(
-        10_000, "Maximum number of products of the matrix with a block of vectors.", "Power iteration", low=1
+        10_000, "Maximum number of products of the matrix with a block of vectors.", "Power iteration", minimum=1
     )
 
 
@@ -111,24 +115,23 @@ class PcaSettings(Settings):
 class NetworkSettings(Settings):
     """Settings that define the transformer, which are part of the settings of ``train``."""
 
-    width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", low=0, high=16_384)
-    blocks: int = setting(1, "Number of encoder blocks.", "Network", low=0, high=1000)
-    heads: int = setting(4, "Number of attention heads per block.", "Network", low=1, high=1024)
+    width: int = setting(64, "Model width d; 0: the length of the word vectors.", "Network", minimum=0, maximum=16_384)
+    blocks: int = setting(1, "Number of encoder blocks.", "Network", minimum=0, maximum=1000)
+    heads: int = setting(4, "Number of attention heads per block.", "Network", minimum=1, maximum=1024)
     head_width: str = setting(
         "narrow", "Width of a head; narrow: d/heads, wide: d.", "Network", choices=("narrow", "wide")
     )
     attention: str = setting(
-        "scaled",
-        "Scores: Q K'/sqrt(head width), Q K', or x x'.",
-        "Network",
-        choices=("scaled", "qkv", "plain"),
+        "scaled", "Scores: Q K'/sqrt(head width), Q K', or x x'.", "Network", choices=("scaled", "qkv", "plain")
     )
-    attention_window: int = setting(64, "Maximum number of words per attention window.", "Network", low=1, high=65_536)
+    attention_window: int = setting(
+        64, "Maximum number of words per attention window.", "Network", minimum=1, maximum=65_536
+    )
     long_texts: str = setting(
         "split", "Split or truncate texts longer than a window.", "Network", choices=("split", "head")
     )
     causal: bool = setting(False, "A word attends only to itself and earlier words.", "Network")
-    hidden: int = setting(0, "Width of the feed-forward network; 0: 4 times d.", "Network", low=0, high=65_536)
+    hidden: int = setting(0, "Width of the feed-forward network; 0: 4 times d.", "Network", minimum=0, maximum=65_536)
     activation: str = setting(
         "relu",
         "Activation function: relu, gelu, tanh, sigmoid.",
@@ -153,7 +156,7 @@ class NetworkSettings(Settings):
         metavar="KIND",
     )
     loss: str = setting("cross-entropy", "Loss function.", "Network", choices=_LOSSES)
-    dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", low=0, high=0.95)
+    dropout: float = setting(0.1, "Fraction of activations dropped in training.", "Network", minimum=0, maximum=0.95)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -173,44 +176,41 @@ class TrainSettings(NetworkSettings):
     # auto: binary-cross-entropy in multi-label classification, otherwise cross-entropy. The settings of a trained model
     # contain the actual loss.
     loss: str = setting(
-        "auto",
-        "(binary-)cross-entropy or squared-error.",
-        "Network",
-        choices=("auto", *_LOSSES),
-        metavar="NAME",
+        "auto", "(binary-)cross-entropy or squared-error.", "Network", choices=("auto", *_LOSSES), metavar="NAME"
     )
-    epochs: int = setting(3, "Number of passes over the texts; 0: no network.", MAIN, low=0)
-    lr: float = setting(1e-3, "Maximum learning rate.", "Training", low=0)
-    valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", low=0, high=0.9)
-    valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", low=1)
+    epochs: int = setting(3, "Number of passes over the texts; 0: no network.", MAIN, minimum=0)
+    lr: float = setting(1e-3, "Maximum learning rate.", "Training", minimum=0)
+    valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", minimum=0, maximum=0.9)
+    valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", minimum=1)
     label_order: str = setting("auto", "auto: treat numeric labels as ordered.", "Data", choices=("auto", "none"))
     class_weight: str = setting(
-        "none",
-        "balanced: all labels have equal total weight.",
-        "Data",
-        choices=("none", "balanced"),
+        "none", "balanced: all labels have equal total weight.", "Data", choices=("none", "balanced")
     )
-    passages: int = setting(0, "Cut N extra training texts from each long text.", "Data", low=0, high=100)
-    new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", low=0)
+    passages: int = setting(0, "Cut N extra training texts from each long text.", "Data", minimum=0, maximum=100)
+    new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", minimum=0)
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
-    pretrain: int = setting(0, "Pretrain for N epochs of next-word prediction.", "Start", low=0)
-    ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", low=0, high=3)
-    ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", low=0)
-    lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", low=0)
+    pretrain: int = setting(0, "Pretrain for N epochs of next-word prediction.", "Start", minimum=0)
+    ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", minimum=0, maximum=3)
+    ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", minimum=0)
+    lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", minimum=0)
     distill: int = setting(
-        AUTOMATIC, "Distil on unlabelled texts for N epochs; -1: automatic.", "N-grams", low=AUTOMATIC, legacy_value=1
+        AUTOMATIC,
+        "Distil on unlabelled texts for N epochs; -1: automatic.",
+        "N-grams",
+        minimum=AUTOMATIC,
+        legacy_value=1,
     )
     region_filters: int = setting(
         AUTOMATIC,
         "Second classifier with N filters per group; -1: automatic.",
         "N-grams",
-        low=AUTOMATIC,
-        high=4096,
+        minimum=AUTOMATIC,
+        maximum=4096,
         legacy_value=0,
     )
-    batch: int = setting(32, "Number of texts per training step.", "Training", low=1)
+    batch: int = setting(32, "Number of texts per training step.", "Training", minimum=1)
     optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
-    embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", low=0)
+    embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", minimum=0)
     schedule: str = setting(
         "linear",
         "Learning-rate decay: linear, cosine, constant.",
@@ -218,23 +218,19 @@ class TrainSettings(NetworkSettings):
         choices=("linear", "cosine", "constant"),
         metavar="KIND",
     )
-    warmup: int = setting(100, "Reach the maximum learning rate after N steps.", "Training", low=0)
-    weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", low=0)
-    clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", low=0)
+    warmup: int = setting(100, "Reach the maximum learning rate after N steps.", "Training", minimum=0)
+    weight_decay: float = setting(0.01, "Weight decay coefficient of AdamW.", "Training", minimum=0)
+    clip: float = setting(1.0, "Maximum norm of the gradient; 0: no limit.", "Training", minimum=0)
     crop: int = setting(
-        AUTOMATIC,
-        "Train on N words per text; 0: all; -1: automatic.",
-        "Training",
-        low=AUTOMATIC,
-        legacy_value=64,
+        AUTOMATIC, "Train on N words per text; 0: all; -1: automatic.", "Training", minimum=AUTOMATIC, legacy_value=64
     )
     word_dropout: float = setting(
-        0.1, "Fraction of words dropped from each training text.", "Training", low=0, high=0.95
+        0.1, "Fraction of words dropped from each training text.", "Training", minimum=0, maximum=0.95
     )
     weight_averaging: float = setting(
-        0.99, "Decay of the weight average; 0: no averaging.", "Training", low=0, high=0.99999
+        0.99, "Decay of the weight average; 0: no averaging.", "Training", minimum=0, maximum=0.99999
     )
-    patience: int = setting(2, "Stop after N epochs without improvement; 0: never.", "Training", low=0)
+    patience: int = setting(2, "Stop after N epochs without improvement; 0: never.", "Training", minimum=0)
     calibrate: bool = setting(True, "Calibrate probabilities on the held-out texts.", "Training")
     compact: bool = setting(False, "Store word vectors and n-grams in 8 bits per number.", "Output")
 

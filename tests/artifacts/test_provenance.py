@@ -56,8 +56,8 @@ def other(item):
     if item.metadata["choices"]:
         return next(choice for choice in item.metadata["choices"] if choice != item.default)
     values = [item.default + 1, item.default / 2, 1e-05, 0.25]
-    low, high = item.metadata["low"], item.metadata["high"]
-    return next(v for v in map(type(item.default), values) if v != item.default and low <= v <= (high or v))
+    minimum, maximum = item.metadata["minimum"], item.metadata["maximum"]
+    return next(v for v in map(type(item.default), values) if v != item.default and minimum <= v <= (maximum or v))
 
 
 CASES = [(kind, item) for kind, cls in STAGES.items() for item in fields(cls)]
