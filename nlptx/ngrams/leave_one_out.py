@@ -43,8 +43,8 @@ def features_without_each(
     word, ngram, change = _changes(features, ngram_indices, next_ngrams)
     _, present = features.distinct(ngram_indices, [len(ids)])
 
-    used, places = np.unique(np.concatenate([present, ngram]), return_inverse=True)
-    present, ngram = np.split(places, [len(present)])
+    used, indices_in_used = np.unique(np.concatenate([present, ngram]), return_inverse=True)
+    present, ngram = np.split(indices_in_used, [len(present)])
 
     def sums(values: NDArray) -> NDArray[np.float64]:
         complete = values[present].sum(dtype=np.float64)

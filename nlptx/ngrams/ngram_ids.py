@@ -95,8 +95,8 @@ def count_encoded(
     frequent = _frequent(sets, min_texts, workers)
     others, other_counts = np.unique(np.concatenate([np.zeros(0, np.int64), *frequent]), return_counts=True)
     others, other_counts = others[other_counts >= min_texts], other_counts[other_counts >= min_texts]
-    places = np.searchsorted(listed, others)
-    return np.insert(listed, places, others), np.insert(text_counts, places, other_counts)
+    insertion_points = np.searchsorted(listed, others)
+    return np.insert(listed, insertion_points, others), np.insert(text_counts, insertion_points, other_counts)
 
 
 def _frequent(sets: Sequence[NgramIdSets], min_texts: int, workers: Workers) -> Iterable[NDArray[np.int64]]:

@@ -20,7 +20,7 @@ _WIDTH, _HEIGHT = 9.5, 6.5
 _NAMED = 3
 # Possible positions of a word beside its marker, each a shift in points and an alignment, in the order in which they
 # are tried.
-_PLACES = (
+_LABEL_POSITIONS = (
     *((5, 0, "left", "center"), (-5, 0, "right", "center")),
     *((0, 5, "center", "bottom"), (0, -5, "center", "top")),
     *((4, 5, "left", "bottom"), (-4, 5, "right", "bottom"), (4, -5, "left", "top"), (-4, -5, "right", "top")),
@@ -69,7 +69,7 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
 
 def _write_word(axes: Any, renderer: Any, word: str, position: NDArray[np.float64], taken: list[Any]) -> None:
     """Write a word at the first position beside its marker where it overlaps nothing, or else leave it out."""
-    for right, up, side, height in _PLACES:
+    for right, up, side, height in _LABEL_POSITIONS:
         text = axes.annotate(
             word, position, (right, up), textcoords="offset points", size=8, ha=side, va=height, parse_math=False
         )
