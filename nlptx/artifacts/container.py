@@ -139,13 +139,13 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         raise SettingsError("standard input is closed", hint="Pipe the artifact in, or name its file.")
     try:
         if path == STDIN:
-            return _read(_whole(sys.stdin.buffer, budget), kinds, large)
+            return _read(_read_all(sys.stdin.buffer, budget), kinds, large)
         with ExitStack() as stack:
             file = stack.enter_context(open(path, "rb"))
             if budget is not None:
                 budget.keep(stack.pop_all())
             # Reading a zip file starts at its end, so a pipe, such as <(...) in a shell, is read completely first.
-            return _read(file if os.path.isfile(path) else _whole(file, budget), kinds, large)
+            return _read(file if os.path.isfile(path) else _read_all(file, budget), kinds, large)
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -163,7 +163,7 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         raise _damaged(error, name) from error
 
 
-def _whole(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
+def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
     """Copy the entire content of a stream to memory, or to a temporary file if there is a ``budget``.
 
     Raises:

@@ -17,7 +17,7 @@ BOM = b"\xef\xbb\xbf"
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
     """Yield one document per line. If the format of the source is ``document``, its whole stream is one document."""
     if source.format == "document":
-        text = _decode(_whole(source).removeprefix(BOM), source.name, 0, options)
+        text = _decode(_read_all(source).removeprefix(BOM), source.name, 0, options)
         yield Document(text.strip(), source.label, source.name, format=source.format, split=source.split)
         return
     for number, line in read_lines(source, options):
@@ -99,7 +99,7 @@ def read_lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]
         yield number, _decode(line, source.name, number, options)
 
 
-def _whole(source: Source) -> bytes:
+def _read_all(source: Source) -> bytes:
     blocks: list[bytes] = []
     size = 0
     while block := source.stream.read(BLOCK):

@@ -37,7 +37,7 @@ class Layer:
     mirror images of each other. The output has the dtype of the input.
     """
 
-    def own_parameters(self) -> Sequence[Parameter]:
+    def direct_parameters(self) -> Sequence[Parameter]:
         """Return the parameters of this layer itself, without the parameters of its sublayers."""
         return ()
 
@@ -47,7 +47,7 @@ class Layer:
 
     def parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
         """Yield all parameters with their dotted names, in a fixed order."""
-        for parameter in self.own_parameters():
+        for parameter in self.direct_parameters():
             yield prefix + parameter.name, parameter
         for name, layer in self.sublayers():
             yield from layer.parameters(f"{prefix}{name}.")

@@ -32,7 +32,7 @@ class Linear(Layer):
         self.weight = Parameter("W", glorot(rng, inputs, outputs, fan_out), decay=True)
         self.bias = Parameter("b", np.zeros(outputs)) if bias else None
 
-    def own_parameters(self) -> Sequence[Parameter]:
+    def direct_parameters(self) -> Sequence[Parameter]:
         return (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:

@@ -32,7 +32,7 @@ class LayerNorm(Layer):
         self.gain = Parameter("g", np.ones(width)) if gain else None
         self.bias = Parameter("b", np.zeros(width)) if gain else None
 
-    def own_parameters(self) -> Sequence[Parameter]:
+    def direct_parameters(self) -> Sequence[Parameter]:
         return () if self.gain is None or self.bias is None else (self.gain, self.bias)
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, Any]:

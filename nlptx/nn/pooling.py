@@ -140,7 +140,7 @@ class AttentionPool(Pool):
         super().__init__(width, window)
         self.query = Parameter("w", np.zeros(width))
 
-    def own_parameters(self) -> Sequence[Parameter]:
+    def direct_parameters(self) -> Sequence[Parameter]:
         return (self.query,)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Any]:

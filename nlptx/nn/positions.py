@@ -71,7 +71,7 @@ class LearnedPositions(Layer):
     def __init__(self, window: int, width: int, rng: np.random.Generator) -> None:
         self.table = Parameter("s", rng.normal(0, 0.02, (window, width)))
 
-    def own_parameters(self) -> Sequence[Parameter]:
+    def direct_parameters(self) -> Sequence[Parameter]:
         return (self.table,)
 
     def forward(self, x: NDArray, layout: Layout, rng: Any = None) -> tuple[NDArray, Layout]:

@@ -25,7 +25,7 @@ class WeightedSum(Layer):
     def __init__(self, blocks: int, columns: int) -> None:
         self.weight = Parameter("W", np.full((blocks, columns), 1 / blocks), decay=True)
 
-    def own_parameters(self) -> Sequence[Parameter]:
+    def direct_parameters(self) -> Sequence[Parameter]:
         return (self.weight,)
 
     def forward(self, x: NDArray, layout: Layout | None = None, rng: Any = None) -> tuple[NDArray, NDArray]:

@@ -115,7 +115,7 @@ def _linear_parts(text: Text, dy: NDArray) -> Scores:
         return result
     found = features.find(text.ids, [len(text.ids)])
     present, counts = np.unique(found[found < len(features.keys)], return_counts=True)
-    weights = next(iter(projection.own_parameters())).value @ dy[0]  # (M E,)
+    weights = next(iter(projection.direct_parameters())).value @ dy[0]  # (M E,)
     values = features.slopes[present] @ weights[: features.slopes.shape[1]] / np.sqrt(len(text.ids))
     if features.latent is not None and features.importance is not None and len(present):
         norm = np.linalg.norm(features.importance[present])
