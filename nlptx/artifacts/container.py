@@ -23,7 +23,6 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from nlptx import __version__
 from nlptx.artifacts.header import FORMAT as FORMAT
 from nlptx.artifacts.header import parse_header
 from nlptx.artifacts.kinds import check_kind
@@ -34,6 +33,7 @@ from nlptx.io.atomic_write import atomic_output
 from nlptx.io.paths import FilePath, file_name
 from nlptx.io.spill import MemoryBudget
 from nlptx.settings import SEED
+from nlptx.version import __version__
 
 T = TypeVar("T")
 STDIN = "-"

@@ -11,12 +11,12 @@ from typing import NoReturn
 
 import click
 
-from nlptx import __version__
 from nlptx.cli.reporter import print_error
 from nlptx.cli.shortage import describe_shortage
 from nlptx.cli.standard_streams import drop_stdout, name_of_cause, repair_streams
 from nlptx.cli.stop_signal import SIGNALLED, StopNote, StopSignal, Terminated
 from nlptx.errors import NlptxError
+from nlptx.version import __version__
 
 # Command -> help text. The module with the name of a command is imported only if the command is used.
 COMMANDS = {

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from nlptx import __version__
 from nlptx.errors import NlptxError
+from nlptx.version import __version__
 
 T = TypeVar("T")
 R = TypeVar("R")

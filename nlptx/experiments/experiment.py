@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx import __version__
 from nlptx.classifier.label_sets import find_label_sets
 from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
@@ -23,6 +22,7 @@ from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.fingerprint import Fingerprint, digest_artifact, digest_rows
 from nlptx.training.labels import check_usable, order_labels
 from nlptx.training.targets import strata
+from nlptx.version import __version__
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from nlptx import __version__
 from nlptx.evaluation.alignment import label_text, predicted_text
 from nlptx.evaluation.comparison import Comparison, Difference
 from nlptx.evaluation.labelled_predictions import LabelledPredictions
@@ -16,6 +15,7 @@ from nlptx.report.chart import Chart
 from nlptx.report.figures import Confidences, lowest_value, reliability_charts
 from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
+from nlptx.version import __version__
 
 # For each model of a pair, list at most this number of texts that only this model predicts correctly.
 MAX_EXAMPLES = 25

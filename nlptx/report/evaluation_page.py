@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx import __version__
 from nlptx.classifier.coverage import CoverageCurve
 from nlptx.classifier.label_set_report import LabelSetReport
 from nlptx.classifier.model import Model
@@ -24,6 +23,7 @@ from nlptx.report.listed_texts import MAX_ERRORS, MAX_UNCERTAIN, list_texts
 from nlptx.report.model_facts import describe_model
 from nlptx.report.page import quantity, write_page
 from nlptx.runtime.workers import SERIAL, Workers
+from nlptx.version import __version__
 
 # Maximum number of groups in a table of accuracy by the values of a column.
 MAX_GROUPS = 40

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from nlptx import __version__
 from nlptx.artifacts.container import Artifact
 from nlptx.classifier.model import Model
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.settings import TrainSettings
 from nlptx.training.labelled_texts import LabelledTexts
+from nlptx.version import __version__
 
 
 @dataclass(frozen=True)

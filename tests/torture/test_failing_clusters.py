@@ -247,7 +247,7 @@ def test_a_worker_with_another_nlptx_gets_no_tasks(cluster, tmp_path, corpus):
     other.mkdir()
     package = os.path.dirname(os.path.dirname(os.path.abspath(__import__("nlptx").__file__)))
     (other / "sitecustomize.py").write_text(
-        f"import sys; sys.path.insert(0, {package!r}); import nlptx; nlptx.__version__ = '0.0.1'"
+        f"import sys; sys.path.insert(0, {package!r}); import nlptx.version as v; v.__version__ = '0.0.1'"
     )
     cluster.add_worker(0)
     process = cluster.command(*STAGES["predict"], partition=3000)
