@@ -217,7 +217,7 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
     from rich.text import Text
 
-    from nlptx.runtime.processes import signals_held
+    from nlptx.runtime.signals import signals_held
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)

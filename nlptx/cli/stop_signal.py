@@ -18,7 +18,8 @@ import signal
 import time
 from types import FrameType
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from nlptx.runtime.signals import STOP_SIGNALS
+
 # The exit code after a signal is this number plus the signal number.
 SIGNALLED = 128
 # Ctrl-C forces an exit if it comes at least this many seconds after the first signal.

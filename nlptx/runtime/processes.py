@@ -19,9 +19,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, NoReturn
 
 from nlptx.errors import NlptxError
+from nlptx.runtime.signals import STOP_SIGNALS, signals_held
 
-# Signals sent by a user, the system or a closing terminal to end a program.
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OPEN_FILES = "/proc/self/fd"
 
 
@@ -110,16 +109,6 @@ def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]
         yield processes
     finally:
         _end(processes)
-
-
-@contextmanager
-def signals_held() -> Iterator[None]:
-    """Delay termination signals until the ``with`` block ends. Threads started within the block never receive them."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _end(processes: list[Process]) -> None:

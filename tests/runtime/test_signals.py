@@ -1,0 +1,21 @@
+"""Termination signals can be delayed."""
+
+import os
+import signal
+
+import pytest
+
+from nlptx.runtime.signals import STOP_SIGNALS, signals_held
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_a_signal_is_delayed_until_the_block_ends(number):
+    received = []
+    handler = signal.signal(number, lambda number, frame: received.append(number))
+    try:
+        with signals_held():
+            os.kill(os.getpid(), number)
+            assert received == []
+        assert received == [number]
+    finally:
+        signal.signal(number, handler)
