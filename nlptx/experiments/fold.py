@@ -116,6 +116,7 @@ def run_fold(
     rows = np.flatnonzero(fold_of_each == fold)
     kept: NDArray[np.int64] = np.flatnonzero(fold_of_each != fold)
     weights = experiment.weights
+    pool = workers.local()  # because other folds may be processed at the same time, in threads with the same workers
     try:
         model = fit(
             [experiment.texts[row] for row in kept],
@@ -128,7 +129,7 @@ def run_fold(
             lexicon=experiment.lexicon or None,
             label_separator=experiment.separator,
             seed=seed,
-            jobs=Workers(workers.jobs, processes=workers.processes),
+            jobs=pool,
             on_progress=on_progress,
             on_note=on_note,
             feature_cache=feature_cache,
@@ -137,7 +138,7 @@ def run_fold(
         error.message = f"without the texts of fold {fold + 1}, {error.message}"
         raise
     probabilities, predicted, confidence = _predict(
-        model, [experiment.texts[row] for row in rows.tolist()], experiment, workers
+        model, [experiment.texts[row] for row in rows.tolist()], experiment, pool
     )
     measures = Measures.of(probabilities, predicted, confidence, experiment.targets[rows])
     seconds = round(time.perf_counter() - started, 3)
@@ -148,8 +149,7 @@ def _predict(
     model: Model, texts: list[str], experiment: Experiment, workers: Workers
 ) -> tuple[NDArray[np.float64], NDArray, NDArray[np.float64]]:
     """Return probabilities (n, C), predictions and confidences (n,) for the C labels in the experiment."""
-    pool = Workers(workers.jobs, processes=workers.processes)
-    scored = [row for batch in score_texts(model, texts, pool) for row in batch]
+    scored = [row for batch in score_texts(model, texts, workers) for row in batch]
     known = np.array([row.probabilities for row in scored])
     chosen = model.choose(known)
     columns = np.array([experiment.label_names.index(name) for name in model.label_names])

@@ -88,8 +88,16 @@ class Workers:
         return cls(None if jobs is None else index(jobs), processes=long and is_only_thread())
 
     def at_most(self, jobs: int) -> Workers:
-        """Return a pool with the same kind of workers, but at most ``jobs`` of them."""
+        """Return a new pool with the same kind of workers, but at most ``jobs`` of them, all on this machine."""
         return Workers(min(self.jobs, jobs), processes=self.processes)
+
+    def local(self) -> Workers:
+        """Return a new pool with the same kind and number of workers, all on this machine.
+
+        The new pool does not use the cluster of a :class:`.ClusterWorkers`, and another thread may use it while this
+        pool is in use.
+        """
+        return self.at_most(self.jobs)
 
     def __enter__(self) -> Self:
         if "scipy" in sys.modules:

@@ -140,7 +140,7 @@ class EmbeddingBuilder:
             settings,
             seed=seed if self.seed is None else self.seed,
             # Not on a cluster, whose workers cannot read the memory and the temporary files of this process.
-            jobs=workers.at_most(workers.jobs),
+            jobs=workers.local(),
             memory=self.memory,
             tmp_dir=self.tmp_dir,
             on_round=on_round,
