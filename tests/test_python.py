@@ -301,12 +301,6 @@ def test_every_representation_fits_in_a_line(model):
         assert type(each).__name__ in repr(each)
 
 
-def test_representations_of_settings_show_only_changed_values():
-    assert repr(nlptx.CountSettings(window=2, lowercase=False)) == "CountSettings(window=2, lowercase=False)"
-    assert repr(nlptx.TrainSettings()) == "TrainSettings()"
-    assert eval(repr(EPOCH), {"TrainSettings": nlptx.TrainSettings}) == EPOCH
-
-
 # ---------------------------------------------------------------- examples
 
 

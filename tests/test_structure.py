@@ -107,6 +107,11 @@ def test_every_module_is_in_a_part_of_the_package():
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(PARTS) - LOOSE
 
 
+@pytest.mark.parametrize("part", sorted(set(PARTS) - LOOSE))
+def test_every_package_has_a_folder_of_tests(part):
+    assert any((ROOT / "tests" / part).glob("test_*.py"))
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_imports_follow_the_flow_of_data(part):
     later_parts = [f"nlptx.{name}" for name in PARTS[PARTS.index(part) + 1 :]]

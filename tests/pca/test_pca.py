@@ -8,7 +8,7 @@ from test_operators import dense_ppmi, standardized
 
 from nlptx.artifacts.container import write
 from nlptx.cooccurrence.matrix import Cooccurrence, count
-from nlptx.errors import DataError, NlptxError, SettingsError
+from nlptx.errors import DataError, NlptxError
 from nlptx.pca.fit import fit_pca
 from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
@@ -251,26 +251,6 @@ def test_no_convergence_is_an_error_with_advice(counts):
     assert "`tolerance`" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"components": 0},
-        {"tolerance": 0.0},
-        {"tolerance": float("nan")},
-        {"smoothing": 1.5},
-        {"eigenvalue_weight": -0.1},
-        {"equalize": 1.5},
-        {"negative_weight": 0.0},
-        {"transform": "sqrt"},
-        {"components": 2.0},
-        {"standardize": 1},
-    ],
-)
-def test_invalid_settings_are_rejected(options):
-    with pytest.raises(SettingsError, match=r"`[a-z_]+` is .*; expected"):
-        PcaSettings(**options)
-
-
 def test_the_default_number_of_components_is_lowered_to_the_number_of_words():
     counts = count(["a good film", "a bad film"], CountSettings(min_count=1))
     notes = []
@@ -291,20 +271,6 @@ def test_without_anything_to_analyse_the_hint_depends_on_the_reason(text, hint):
     with pytest.raises(DataError, match="nothing to analyse") as caught:
         fit_pca(count([text], CountSettings(min_count=1)))
     assert hint in caught.value.hint
-
-
-def test_settings_without_effect_are_noted():
-    counts = count(["a good film", "a bad film"], CountSettings(min_count=1), 1)
-
-    def notes(**settings):
-        given = []
-        fit_pca(counts, PcaSettings(components=2, **settings), on_note=given.append)
-        return given
-
-    assert notes(transform="log") == notes(smoothing=0.75) == notes(eigenvalue_weight=0, equalize=0) == []
-    assert notes(transform="log", smoothing=0.75) == ["`transform` is log, not ppmi, so `smoothing` has no effect"]
-    (note,) = notes(eigenvalue_weight=0, equalize=0.5)
-    assert note == "all components get the same scale (`eigenvalue_weight=0`), so `equalize` has no effect"
 
 
 @pytest.mark.parametrize(

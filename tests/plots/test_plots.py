@@ -1,87 +1,16 @@
-"""Tests of plots: the word map, and errors of `info --plot`. Learning curves are tested in test_method_views.py."""
-
-from dataclasses import replace
+"""Tests of plots, and errors of `info --plot`. Learning curves are tested in test_method_views.py."""
 
 import numpy as np
 import pytest
+from clustered_words import clustered_embeddings, make_embeddings
 from command import refused, run
 
 from nlptx.classifier.coverage import CoverageCurve
-from nlptx.embeddings.embeddings import Embeddings, load_embeddings
-from nlptx.embeddings.word_map import plane_positions, word_groups
+from nlptx.embeddings.embeddings import load_embeddings
 from nlptx.plots import plot_evaluation, plot_history, plot_words
 from nlptx.plots.style import COLOURS, MARKERS
-from nlptx.text.vocabulary import Vocabulary
 
 needs_matplotlib = pytest.fixture(lambda: pytest.importorskip("matplotlib", reason="pictures need the plot extra"))
-
-
-def make_embeddings(vectors, words=None):
-    vectors = np.asarray(vectors, np.float32)
-    words = words or ["word" + "abcdefghij"[n // 10] + "abcdefghij"[n % 10] for n in range(len(vectors))]
-    return Embeddings(vectors, Vocabulary(words, np.arange(len(words), 0, -1)))
-
-
-@pytest.fixture
-def clusters():
-    """Return vectors of 60 words; word i is close to direction i modulo 5."""
-    rng = np.random.default_rng(1)
-    return make_embeddings(np.tile(10 * np.eye(5, 8), (12, 1)) + rng.normal(size=(60, 8)))
-
-
-# ---------------------------------------------------------------- word groups and positions
-
-
-def test_groups_consist_of_similar_words(clusters):
-    groups = word_groups(clusters, groups=5, size=8)
-    assert [len(group) for group in groups] == [8] * 5
-    assert [len({index % 5 for index in group}) for group in groups] == [1] * 5
-    assert len({group[0] % 5 for group in groups}) == 5
-
-
-def test_every_word_is_in_one_group_if_there_are_enough_groups(clusters):
-    groups = word_groups(clusters, groups=100, size=7)
-    indices = [index for group in groups for index in group]
-    assert sorted(indices) == list(range(6, 60))  # the most frequent tenth of the words is omitted
-
-
-def test_short_words_and_words_without_letters_are_omitted():
-    words = ["the", "of", "10", "!", "film", "n't", "story", "a", "plot", "scene"]
-    groups = word_groups(make_embeddings(np.random.default_rng(1).normal(size=(10, 4)), words))
-    assert {words[index] for group in groups for index in group} == {"film", "story", "plot", "scene"}
-
-
-def test_english_function_words_are_omitted():
-    words = ["film", "because", "plot", "their", "scene", "somebody"]
-    groups = word_groups(make_embeddings(np.random.default_rng(1).normal(size=(6, 4)), words))
-    assert {words[index] for group in groups for index in group} == {"film", "plot", "scene"}
-
-
-def test_groups_of_a_small_corpus_use_only_the_leading_components(clusters):
-    rng = np.random.default_rng(2)
-    noisy = np.hstack([clusters.vectors, rng.normal(0, 30, (60, 40)).astype(np.float32)])
-    made = replace(clusters, vectors=noisy, eigenvalues=np.arange(48, 0, -1.0))
-    groups = word_groups(made, groups=5, size=8)
-    assert [len({index % 5 for index in group}) for group in groups] == [1] * 5
-
-
-def test_words_without_letters_are_used_if_there_are_no_others():
-    groups = word_groups(make_embeddings(np.eye(3), ["1", "2", "3"]))
-    assert sorted(index for group in groups for index in group) == [0, 1, 2]
-
-
-def test_similar_words_are_close_on_the_map(clusters):
-    positions = plane_positions(clusters, list(range(60)))
-    distances = np.linalg.norm(positions[:, None] - positions, axis=2)
-    same = np.arange(60)[:, None] % 5 == np.arange(60) % 5
-    assert distances[same].max() < distances[~same].min()
-
-
-def test_distances_that_are_possible_in_a_plane_are_preserved():
-    # After subtracting their mean, the three vectors are 120 degrees apart, so 1 - cosine is 1.5 for each pair.
-    positions = plane_positions(make_embeddings([[1, 0, 5], [-0.5, 0.75**0.5, 5], [-0.5, -(0.75**0.5), 5]]), [0, 1, 2])
-    distances = np.linalg.norm(positions[:, None] - positions, axis=2)
-    np.testing.assert_allclose(distances, 1.5 * (1 - np.eye(3)), atol=1e-6)
 
 
 # ---------------------------------------------------------------- image files
@@ -184,9 +113,10 @@ def test_groups_differ_without_colour():
 
 
 @pytest.mark.usefixtures("needs_matplotlib")
-def test_the_legend_of_a_word_map_names_the_central_words_of_each_group(tmp_path, monkeypatch, clusters):
+def test_the_legend_of_a_word_map_names_the_central_words_of_each_group(tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 
+    clusters = clustered_embeddings()
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: drawn.append(figure))
     plot_words(clusters, str(tmp_path / "map.svg"))
