@@ -35,6 +35,9 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # data sets with three or more classes and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 _MAX_ITERATIONS = 100
+# A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because the standard
+# error of few texts is itself inaccurate, and a wrong correction from few texts does much harm.
+_FEW_TEXTS = 50
 # Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20
 
@@ -121,11 +124,11 @@ def _best_factor(
 ) -> np.float32:
     """Return the factor by which a correction is multiplied.
 
-    The factor is 0 if no factor lowers the log-loss by more than the standard error of the difference. Otherwise it is
-    1 or, if a factor of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred
-    because the final correction, which is fitted on all texts, is better than the out-of-fold corrections by which the
-    factors are compared. The out-of-fold correction for a text is fitted without the texts next to it in the training
-    data, which are often similar to it.
+    The factor is 0 if no factor lowers the log-loss enough (:func:`_helps`). Otherwise it is 1 or, if a factor of 1
+    would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because the final
+    correction, which is fitted on all texts, is better than the out-of-fold corrections by which the factors are
+    compared. The out-of-fold correction for a text is fitted without the texts next to it in the training data, which
+    are often similar to it.
 
     Args:
         outputs: (N, E) outputs without the correction.
@@ -142,10 +145,11 @@ def _best_factor(
 
 
 def _helps(gains: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
-    """Return whether the weighted mean of the gains (N,) exceeds its standard error."""
+    """Return whether the weighted mean of the gains (N,) clearly exceeds its standard error; see _FEW_TEXTS."""
     mean = np.average(gains, weights=weights)
     variance = np.average((gains - mean) ** 2, weights=weights)
-    return bool(mean > np.sqrt(variance / weights.sum()))
+    total = weights.sum()
+    return bool(mean > np.sqrt(variance / total) * (1 + _FEW_TEXTS / total))
 
 
 def _fit(

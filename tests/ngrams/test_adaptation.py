@@ -103,12 +103,13 @@ def test_a_correction_that_is_much_too_large_is_made_smaller():
     assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 
 
-def test_a_correction_helps_if_its_gain_is_above_the_standard_error():
-    gains = np.array([1.0, -0.2] * 8)
-    assert adaptation._helps(gains, np.ones(16))
-    assert not adaptation._helps(gains[:2], np.ones(2))
-    assert adaptation._helps(gains[:2], np.full(2, 8.0))
-    assert not adaptation._helps(-gains, np.ones(16))
+def test_a_correction_helps_if_its_gain_is_clearly_above_the_standard_error():
+    gains = np.array([1.0, -0.2] * 15)  # mean 0.4; the standard error is 0.11, and the gain must exceed 0.29
+    assert adaptation._helps(gains, np.ones(30))
+    assert not adaptation._helps(gains[:16], np.ones(16))  # 0.15 and 0.62
+    assert adaptation._helps(gains[:2], np.full(2, 15.0))
+    assert not adaptation._helps(gains[:2], np.full(2, 8.0))
+    assert not adaptation._helps(-gains, np.ones(30))
 
 
 @pytest.mark.usefixtures("always")
