@@ -130,6 +130,6 @@ def _attend_backward(
     do = do / z[..., None]
     dv = e.swapaxes(-1, -2) @ do  # (n, H, T, K)
     ds = np.matmul(do, v.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
-    ds -= np.einsum("...tk,...tk->...t", do, o)[..., None]
+    ds -= np.einsum("...tk,...tk->...t", do, o)[..., None]  # (n, H, T, 1)
     ds *= e
     return ds @ k, ds.swapaxes(-1, -2) @ q, dv  # (n, H, T, K)

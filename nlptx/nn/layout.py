@@ -71,7 +71,7 @@ class Layout:
     def stacks(self, x: NDArray) -> Iterator[NDArray]:
         """Yield each stack of windows of ``x`` (N, D) as a view (n, T, D)."""
         for row, count, length in self.stack_shapes:
-            yield x[row : row + count * length].reshape(count, length, -1)
+            yield x[row : row + count * length].reshape(count, length, -1)  # (n, T, D)
 
     @cached_property
     def pooled(self) -> Layout:

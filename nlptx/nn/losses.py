@@ -96,10 +96,10 @@ class CrossEntropy(Loss):
         total = exponentials.sum(axis=1, keepdims=True)  # (B, 1)
         gradient = exponentials / total
         if targets.ndim == 2:
-            return np.log(total[:, 0]) - (targets * shifted).sum(axis=1), gradient - targets
+            return np.log(total[:, 0]) - (targets * shifted).sum(axis=1), gradient - targets  # (B,), (B, C)
         rows = np.arange(len(targets))
         gradient[rows, targets] -= 1
-        return np.log(total[:, 0]) - shifted[rows, targets], gradient
+        return np.log(total[:, 0]) - shifted[rows, targets], gradient  # (B,), (B, C)
 
 
 class SquaredError(Loss):
@@ -123,7 +123,8 @@ class SquaredError(Loss):
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         return np.log(probabilities[1:] / probabilities[:1])
 
-    # dp/ds = p (1 - p), so by the chain rule ds = 2 (p - target) p (1 - p).
+    # With the output z and p = sigmoid(z), dp/dz = p (1 - p). So the derivative of the loss with respect to z is
+    # 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         p = sigmoid(outputs)  # (B, 1)
         target = targets[:, 1:] if targets.ndim == 2 else targets[:, None]  # (B, 1)
@@ -159,7 +160,7 @@ class BinaryCrossEntropy(Loss):
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         y = targets.astype(outputs.dtype)
         zero = np.zeros((), outputs.dtype)
-        return (np.logaddexp(zero, outputs) - y * outputs).sum(axis=1), sigmoid(outputs) - y
+        return (np.logaddexp(zero, outputs) - y * outputs).sum(axis=1), sigmoid(outputs) - y  # (B,), (B, C)
 
 
 LOSSES: dict[str, type[Loss]] = {

@@ -150,13 +150,13 @@ class AttentionPool(Pool):
 
     def _scores(self, x: NDArray, layout: Layout) -> NDArray:
         """Return x_t . w for each token, (N,)."""
-        return layout.product(x, self.query.value[:, None])[:, 0]
+        return layout.product(x, self.query.value[:, None])[:, 0]  # (N,)
 
     # The weight of a part is the denominator of its softmax. Subtracting the largest score prevents overflow.
     def log_weights(self, x: NDArray, layout: Layout) -> NDArray:
         scores = self._scores(x, layout)
-        largest = np.maximum.reduceat(scores, layout.starts)
-        sums = np.add.reduceat(np.exp(scores - np.repeat(largest, layout.lengths)), layout.starts)
+        largest = np.maximum.reduceat(scores, layout.starts)  # (B,)
+        sums = np.add.reduceat(np.exp(scores - np.repeat(largest, layout.lengths)), layout.starts)  # (B,)
         return largest + np.log(sums)
 
     def merge(self, y: NDArray, log_weights: NDArray, layout: Layout) -> NDArray:
@@ -170,7 +170,7 @@ class AttentionPool(Pool):
         dy_token = np.repeat(dy, layout.lengths, axis=0)  # (N, D), for each token the dy of its text
         mean = np.repeat(np.einsum("bd,bd->b", y, dy), layout.lengths)  # (N,)
         ds = a * (np.einsum("nd,nd->n", x, dy_token) - mean)  # (N,)
-        grads.add(self.query, ds @ x)
+        grads.add(self.query, ds @ x)  # (D,)
         return a[:, None] * dy_token + ds[:, None] * self.query.value
 
 
