@@ -1,7 +1,7 @@
 """Termination signals can be delayed."""
 
-import os
 import signal
+import threading
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_a_signal_is_delayed_until_the_block_ends(number):
     handler = signal.signal(number, lambda number, frame: received.append(number))
     try:
         with signals_held():
-            os.kill(os.getpid(), number)
+            signal.pthread_kill(threading.get_ident(), number)
             assert received == []
         assert received == [number]
     finally:
