@@ -42,7 +42,7 @@ class Encoder(Layer):
         width: D, the length of the contextual vectors.
 
     Raises:
-        SettingsError: D is not a multiple of the number of (narrow) heads.
+        SettingsError: the heads are narrow, and D is not a multiple of their number.
     """
 
     def __init__(self, settings: NetworkSettings, components: int, rng: np.random.Generator) -> None:

@@ -16,8 +16,8 @@ from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
 
-# If the number of negations multiplied by the number of words is larger, all words keep their marks when a negation is
-# left out.
+# If the number of negations multiplied by the number of words exceeds this value, all words keep their marks when a
+# negation is left out.
 _MAX_WORK = 1 << 18
 
 

@@ -38,11 +38,12 @@ def prediction_columns(
 
 @lru_cache(maxsize=16)
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of new columns. ``taken`` names get the prefix ``predicted_``, repeatedly if necessary.
+    """Return ``names`` for new columns. A name in ``taken`` gets the prefix ``predicted_``, repeatedly if necessary.
 
-    Names that differ only in case, or in spaces before or after the name, count as equal, because these differences are
-    ignored when the columns of a table are looked up. Predictions in a column ``Label`` could later be mistaken for the
-    true labels. The new ``names``, which are distinct, may differ only in case, because labels may too.
+    A name is in ``taken`` even if the two spellings differ in case, or in spaces before or after the name, because
+    these differences are ignored when the columns of a table are looked up. Otherwise, a new column ``label`` could
+    later be mistaken for an existing column ``Label``. Two of the new ``names`` may differ only in case, because two
+    labels may too.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')

@@ -14,7 +14,7 @@ from nlptx.text.vocabulary import Vocabulary
 class RemainingWords:
     """A text from which words can be left out.
 
-    If a negation is left out, the words after it are marked as if it had no effect. All other marks stay as they are.
+    If a negation is left out, it no longer causes the words after it to be marked. All other marks stay as they are.
 
     Args:
         vocabulary: known words.

@@ -107,7 +107,7 @@ def score(
         workers: threads or processes that score the texts; see :class:`Workers`.
         batch: maximum number of texts scored together.
         read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. If not, the
-            pairs are read in the calling thread, and a batch is scored when it is full.
+            pairs are read in the calling thread, and a batch is scored only when it is full.
         surprise: whether to measure the surprise of each text. The first measurement takes some milliseconds.
 
     Raises:

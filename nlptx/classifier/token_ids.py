@@ -45,7 +45,7 @@ class TokenIds:
         return split_by_lengths(ids[positions], np.diff(ends, prepend=0))
 
     def differs_from_previous(self) -> NDArray[np.bool_]:
-        """Return whether each token differs from the previous token of its text, (N,). The first token does."""
+        """Return whether each token differs from the previous token of its text, (N,); True for the first token."""
         differs = np.diff(self.indices, prepend=-1) != 0
         differs[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
         return differs

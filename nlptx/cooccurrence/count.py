@@ -152,8 +152,8 @@ def add_partial(
 def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
-    """Return the sum of partial matrices, divided by ``units_per_count``: how many units represent a weight of 1."""
-    # imported here because it imports SciPy, which takes as long as counting a small corpus
+    """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
+    # This module imports SciPy, which takes as long as counting a small corpus, so it is imported only here.
     from nlptx.cooccurrence.merge import merge
 
     return merge(partials, budget, workers, units_per_count)

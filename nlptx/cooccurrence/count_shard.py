@@ -25,7 +25,7 @@ def count_shard(
     budget: MemoryBudget,
     workers: Workers,
 ) -> Artifact:
-    """Return a part with the tokens of a shard or, if a word list is given, with the counts of its word pairs.
+    """Return a part with the tokens of a shard or, given a word list, with the counts of the word pairs in the shard.
 
     Args:
         blocks: the whole corpus as blocks of lines.

@@ -143,7 +143,7 @@ class Embeddings:
             raise DataError("all word vectors are 0", hint="A model trained with `epochs=0` has no word vectors.")
 
     def _unit_vectors(self) -> NDArray[np.float32]:
-        """Return the vectors scaled to length 1, (V, R); vectors of zeros do not change."""
+        """Return the vectors scaled to unit norm, (V, R); vectors of zeros do not change."""
         self.check_has_vectors()
         # The squares are summed in float64, because the square of a large float32 can overflow.
         squares = np.einsum("vr,vr->v", self.vectors, self.vectors, dtype=np.float64)

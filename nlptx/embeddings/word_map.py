@@ -91,7 +91,7 @@ def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
 
 
 def _centred(embeddings: Embeddings, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the vectors of the words ``ids``, normalised to length 1, centred, and normalised again.
+    """Return the vectors of the words ``ids``, scaled to unit norm, centred, and scaled to unit norm again.
 
     If the vectors were made by PCA, only their leading components are used.
     """

@@ -117,7 +117,7 @@ class NgramFeatures(PickledWithoutCache):
         return self._index.find(ids, lengths)
 
     def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights, (n, M * E), of n-grams. They are given as indices into ``keys``, (n,)."""
+        """Return the weights (n, M E) of n-grams, which are given as indices (n,) into ``keys``."""
         return self.slopes[grams]
 
     def token_features_of(self, ngram_indices: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -152,7 +152,7 @@ class NgramFeatures(PickledWithoutCache):
             ngram_indices: indices of n-grams, as returned by :meth:`find`: (N, order) for all positions of the texts,
                 or (N, 1) for only the distinct n-grams of each text.
             lengths: (B,) number of rows of ``ngram_indices`` that belong to each text.
-            words: (B,) number of words in each text; by default, they equal ``lengths``.
+            words: (B,) number of words in each text; by default, the same as ``lengths``.
         """
         text, gram = self.distinct(ngram_indices, lengths)
 

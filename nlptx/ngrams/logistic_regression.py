@@ -114,8 +114,8 @@ def _minimise(
     width = shape[1]
     loss_of = _weighted(text_losses(width, targets), targets, text_weights)
 
-    # A matrix of 5 columns makes an OpenBLAS kernel for AVX-512 compute with uninitialised numbers. It discards the
-    # results, but the processor reports it if one of these operations was invalid, and NumPy would warn.
+    # For a matrix of 5 columns, an OpenBLAS kernel for AVX-512 also computes with uninitialised numbers, and discards
+    # the results. If one of these operations were invalid, NumPy would warn.
     @np.errstate(invalid="ignore")
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)

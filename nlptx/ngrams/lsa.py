@@ -5,7 +5,7 @@ n-gram. Otherwise, it is the importance of the n-gram,
 
     i_g = log((N + 1) / n_g)^2,
 
-where n_g is the number of texts, out of N, that contain n-gram g. Each row is then scaled to length 1. Let X be the
+where n_g is the number of texts, out of N, that contain n-gram g. Each row is then scaled to unit norm. Let X be the
 matrix of these rows, and X = U S V' its truncated singular value decomposition. Then F = X V = U S contains the
 components of the texts. A function that is linear in the components, with the weights b, is also linear in the n-grams:
 
@@ -103,7 +103,7 @@ def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return the argument ``values`` of :func:`.occurrences.presence_matrix` with which each row has the length 1.
+    """Return a function to pass to :func:`.occurrences.presence_matrix` as ``values``; it scales rows to unit norm.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.

@@ -45,7 +45,7 @@ class _Block(NamedTuple):
     load: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]]]
 
     def matrix(self, grams: int, ones: NDArray[np.float32]) -> sp.csr_matrix:
-        """Return the block as a matrix. ``ones`` is an array of ones, at least as long as the block has entries."""
+        """Return the block as a matrix. ``ones`` contains at least as many ones as the block has entries."""
         indptr, columns = self.load()
         return sp.csr_matrix((ones[: len(columns)], columns, indptr), (len(indptr) - 1, grams), copy=False)
 

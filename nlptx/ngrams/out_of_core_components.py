@@ -7,7 +7,7 @@ F = X V are never stored, because a linear model F b + c on the components has t
 
 Let D be the diagonal matrix of the text weights, and let X' D X V = V L, where the diagonal matrix L contains the
 eigenvalues. Then the weights of the n-grams are also X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its
-own output, because x_t has the length 1. Axis letters: see :mod:`nlptx.ngrams`.
+own output, because x_t has unit norm. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """The matrix X = S N W of texts. Each row has the length 1, except that the row of a text that is left out is 0.
+    """The matrix X = S N W of texts. The row of a text that is left out is 0, and all other rows have unit norm.
 
     Args:
         blocks: matrix N, (texts, G), of zeros and ones.
-        lengths: (texts,) float32 diagonal of S: 1 / (length of the row of N W), or 0 if the text is left out.
+        lengths: (texts,) float32 diagonal of S: 1 / (norm of the row of N W), or 0 if the text is left out.
         importance: (G,) float32 diagonal of W.
         text_weights: (texts,) float32 weight of each text.
     """

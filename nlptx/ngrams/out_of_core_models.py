@@ -79,7 +79,7 @@ def minimise(
         row_scale: (texts,) diagonal of the diagonal matrix S.
         loss: loss to minimise, as a function of the outputs.
         to_ngrams: linear function that converts w (size, E) to the weights u (G, E) and o (E,).
-        from_ngrams: the transpose of this function, which converts the gradients with respect to u and o to the
+        from_ngrams: the transpose of ``to_ngrams``, which converts the gradients with respect to u and o to the
             gradient with respect to w.
         units: (size + d,) units in which L-BFGS measures the rows of w and v. The units only affect how fast L-BFGS
             converges.

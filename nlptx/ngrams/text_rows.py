@@ -47,7 +47,7 @@ class TextRows(NamedTuple):
             elsewhere.
         lexicon_feature: (texts, 1) lexicon feature of each text, or None.
         rows: (texts, n-grams with an importance above 0) float32 matrix with the importance of each n-gram that a text
-            contains; each row is scaled to length 1.
+            contains; each row is scaled to unit norm.
         components: LSA components of the long texts, labelled texts first; None if no components are computed.
         row_of: (texts,) row of each text in ``components``; -1 for a text that is too short to have one.
     """
@@ -134,7 +134,7 @@ def unit_rows(
 ) -> sp.csr_matrix:
     """Return a matrix with one row per text, which contains the importance of each n-gram in this text.
 
-    Each row is scaled to length 1. N-grams with an importance of 0 have no column.
+    Each row is scaled to unit norm. N-grams with an importance of 0 have no column.
     """
     important = weights > 0
     return presence_matrix(sets, known[important], workers, unit_length(weights[important]))

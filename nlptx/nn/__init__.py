@@ -12,9 +12,9 @@ The layer keeps no state between calls, so ``forward`` may be called several tim
 ``backward`` is called. ``layout`` records which rows of ``x`` belong to the same text; layers that process each row
 independently ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
 
-In comments, ``dy`` is the derivative of the loss with respect to ``y``, ``X^T`` the transpose of ``X``, and a product
-of vectors written ``a * b`` is elementwise. A line of code that changes the shape of an array ends with a comment that
-gives the new shape. Axis letters:
+In comments, ``dy`` is the derivative of the loss with respect to ``y``, ``∂y/∂x`` the derivative of ``y`` with respect
+to ``x``, ``X^T`` the transpose of ``X``, and a product of vectors written ``a * b`` is elementwise. A line of code that
+changes the shape of an array ends with a comment that gives the new shape. Axis letters:
 
     B  texts in a batch            H  attention heads          V  words in the vocabulary
     T  tokens in a text            K  width of a head          C  classes

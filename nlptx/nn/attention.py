@@ -43,7 +43,7 @@ def attention(q: NDArray, k: NDArray, v: NDArray, causal: bool = False) -> tuple
 
 
 # O = P V gives dV = P^T dO and dP = dO V^T.
-# One row p = softmax(s) of P has the Jacobian dp_i/ds_j = p_i (delta_ij - p_j), so
+# One row p = softmax(s) of P has the Jacobian ∂p_i/∂s_j = p_i (delta_ij - p_j), so
 #   ds_j = sum_i dp_i p_i (delta_ij - p_j) = p_j (dp_j - sum_i p_i dp_i).
 # S = Q K^T gives dQ = dS K and dK = dS^T Q. For a masked key, p is 0, and therefore ds is 0 too.
 def attention_backward(do: NDArray, q: NDArray, k: NDArray, v: NDArray, p: NDArray) -> tuple[NDArray, NDArray, NDArray]:

@@ -70,7 +70,7 @@ class Layer:
         """Return dx, and add the gradients of the parameters to ``grads``.
 
         Args:
-            dy: the derivative of the loss with respect to y, in the shape of y.
+            dy: the derivative of the loss with respect to y, with the shape of y.
             cache: the cache that ``forward`` returned along with y.
             grads: the gradients of all parameters of the network.
         """
@@ -91,7 +91,7 @@ class Gradients:
         return self.flat[parameter.span].reshape(parameter.value.shape)
 
     def add(self, parameter: Parameter, gradient: NDArray) -> None:
-        """Add ``gradient``, in the shape of the parameter, to the gradient accumulated so far."""
+        """Add ``gradient``, with the shape of the parameter, to the gradient accumulated so far."""
         view = self[parameter]
         view += gradient
 

@@ -33,7 +33,7 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Decisions per text: C for independent classes, else 1. The loss of a text is the sum over its decisions."""
+        """Number of decisions per text: C for independent classes, otherwise 1. Their losses are summed."""
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:
@@ -123,7 +123,7 @@ class SquaredError(Loss):
     def outputs_for(self, probabilities: NDArray) -> NDArray:
         return np.log(probabilities[1:] / probabilities[:1])
 
-    # With the output z and p = sigmoid(z), dp/dz = p (1 - p). So the derivative of the loss with respect to z is
+    # With the output z and p = sigmoid(z), ∂p/∂z = p (1 - p). So the derivative of the loss with respect to z is
     # 2 (p - target) p (1 - p).
     def value_and_gradient(self, outputs: NDArray, targets: NDArray) -> tuple[NDArray, NDArray]:
         p = sigmoid(outputs)  # (B, 1)

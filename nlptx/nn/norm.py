@@ -44,15 +44,15 @@ class LayerNorm(Layer):
         return y, (z, inverse)
 
     def apply(self, x: NDArray, layout: Layout | None = None) -> NDArray:
-        # In place, because without a backward pass, the standardised values are not needed again.
+        # Computed in place: without a backward pass, the standardised values are not needed again.
         y, _ = _standardise(x)
         if self.gain is not None and self.bias is not None:
             y *= self.gain.value
             y += self.bias.value
         return y
 
-    # Write s for 1/sigma. Since dmu/dx_j = 1/D and dsigma/dx_j = z_j / D, for one row
-    #   dz_i/dx_j = s (delta_ij - 1/D - z_i z_j / D),
+    # Write s for 1/sigma. Since ∂mu/∂x_j = 1/D and ∂sigma/∂x_j = z_j / D, for one row
+    #   ∂z_i/∂x_j = s (delta_ij - 1/D - z_i z_j / D),
     # where delta_ij is 1 if i = j and otherwise 0. This Jacobian is symmetric, and its product with dz = g dy is
     #   dx = s (dz - mean(dz) - z mean(dz z)).
     # The code computes the means over a row as products with the vector g/D, which applies the gain as well.

@@ -136,7 +136,7 @@ def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str
 
 
 def limit_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
-    """Return settings with no more components than there are words; ``on_note`` is told if this reduces them."""
+    """Return settings with at most as many components as words; call ``on_note`` if this reduces their number."""
     if settings.components <= words:
         return settings
     several = f"{words:,} words, so their vectors have {words:,} components"
@@ -185,7 +185,8 @@ def fit_operator(
     dtype = product_dtype(settings)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        # Words are near each other only about as often as by chance, or all entries of each row are equal.
+        # This happens if words are near each other only about as often as by chance, or if the entries of each row are
+        # equal.
         remedies = ["Count more text"]
         remedies += ["omit `standardize`"] if settings.standardize else []
         remedies += ["use `transform=log`"] if settings.transform == "ppmi" else []

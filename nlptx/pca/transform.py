@@ -113,8 +113,8 @@ def ppmi(counts: RowMatrix, smoothing: float, totals: NDArray) -> TransformedRow
     def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
         pmi = np.log(part.data)
         pmi += log_sum
-        # The two logarithms are added first, and then their sum is subtracted. Without smoothing, the result is exactly
-        # symmetric for this reason.
+        # The two logarithms are added first, and then their sum is subtracted. This order makes the result exactly
+        # symmetric if there is no smoothing.
         pmi -= log_context[part.indices] + np.repeat(log_word[rows], np.diff(part.indptr))
         kept = pmi > 0
         before = np.concatenate([[0], np.cumsum(kept)])

@@ -1,7 +1,7 @@
 """A classifier that finds the strongest region of a text for each of many filters.
 
 The region at position p of a text has two parts: a bag of three words, of which the first is at p, and the n-grams in
-the five words around p. Let v_p be the sum of the vectors of these n-grams, scaled to length 1. The response of filter
+the five words around p. Let v_p be the sum of the vectors of these n-grams, scaled to unit norm. The response of filter
 f, which has the word weights w and the vector weights q, is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
@@ -10,14 +10,14 @@ Only the largest response in the whole text affects the outputs:
 
     m_f = max_p t_pf + b_f        h_f = max(m_f, 0)        n = h / sqrt(1 + |h|^2)        z = dropout(n) U + c.
 
-The outputs z have the same meaning as those of the network. The length of n is below 1, whatever the number of words. A
+The outputs z have the same meaning as those of the network. The norm of n is below 1, whatever the number of words. A
 trained classifier consists of several groups of filters, which are trained separately. n is computed for each group,
 and z is the sum of n U over the groups, plus c.
 
 Because of the maximum, the gradient of a filter reaches one region per text, so the backward pass is cheap:
 
     dn = dz U^T                              (0 where dropped)
-    dh = (dn - n (n . dn)) / sqrt(1 + |h|^2)      because dn_f / dh_g = (1[f = g] - n_f n_g) / sqrt(1 + |h|^2)
+    dh = (dn - n (n . dn)) / sqrt(1 + |h|^2)      because ∂n_f/∂h_g = (1[f = g] - n_f n_g) / sqrt(1 + |h|^2)
     dm_f = dh_f if m_f > 0, else 0
     db_f = dm_f        dq_rf = v_pr dm_f        dw_if = dm_f for each word i of the bag at the winning position p.
 
@@ -39,7 +39,7 @@ from nlptx.regions.ngrams import REACH, RegionNgrams, rows_of
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
 from nlptx.runtime.slices import slices_up_to
 
-# Added to the squared length of the vector of a region, which is 0 if the region has no known n-gram.
+# Number added to the squared norm of the vector of a region. This norm is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
 # Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another number
 # may change the last bits of the scores of longer texts.
@@ -52,8 +52,8 @@ class Regions(NamedTuple):
     """The regions at all positions of texts, or at some of them.
 
     Args:
-        bags: (N, BAG) indices of the words in the bag of each region; the index of an unknown word, or of a word that
-            is left out, is not below W.
+        bags: (N, BAG) indices of the words in the bag of each region; an unknown word, or a word that is left out, has
+            an index >= W.
         vectors: (N, R) vectors v of the regions.
         counts: (B,) number of regions of each text, at least 1.
     """

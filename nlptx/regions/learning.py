@@ -24,8 +24,8 @@ from nlptx.regions.stored_regions import StoredRegions
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts and for more. Few texts need more
-# steps.
+# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts and for more texts. Few texts need
+# more steps.
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50

@@ -136,7 +136,7 @@ class RegionNgrams:
 
 
 def _without_rarest(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return n-grams and their counts, without those of the smallest counts if there are more than _MAX_COUNTED."""
+    """Return n-grams and their counts, without the rarest n-grams if there are more than _MAX_COUNTED in total."""
     while len(keys) > _MAX_COUNTED:
         kept = counts > counts.min()
         keys, counts = keys[kept], counts[kept]

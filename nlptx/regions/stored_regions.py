@@ -56,7 +56,7 @@ class StoredRegions:
 
         Args:
             texts: (B,) sorted indices of texts.
-            kept: (N,) whether to return each region of these texts, for at least one region of each text.
+            kept: (N,) mask of the regions of these texts to return, which selects at least one region of each text.
         """
         lengths = self.lengths[texts]
         stored = texts < self._stored

@@ -1,6 +1,6 @@
 """Computes vectors of n-grams from counts of the words near them.
 
-The context of an n-gram consists of the words at distances of NEAR to FAR before and after it. Let c_g be the vector of
+The context of an n-gram consists of the words at distances NEAR to FAR before and after it. Let c_g be the vector of
 the relative frequencies of the context words near n-gram g, minus their relative frequencies near any word. Let D be
 the diagonal matrix of the weights of the context words (:mod:`nlptx.regions.contexts`), and
 
@@ -33,8 +33,8 @@ from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
 # Maximum number of words from which the components are computed; the most frequent words are used. If there are more
-# than _MANY_WORDS words in the texts, only every _STEP-th text is used for the components, because it is enough if they
-# are nearly right.
+# than _MANY_WORDS words in the texts, only every _STEP-th text is used for the components, because approximate
+# components are good enough.
 _MAX_ROWS = 8000
 _MANY_WORDS, _STEP = 1 << 22, 4
 # The constant n_0: about the number of context words of an n-gram that occurs 30 times.
@@ -59,7 +59,7 @@ def fit_vectors(
     workers: Workers,
     report: Report = lambda fraction: None,
 ) -> NDArray[np.float32]:
-    """Return the vectors (G, R) of n-grams, scaled so that the mean square length of the vectors of single words is 1.
+    """Return the vectors (G, R) of n-grams, scaled so that the mean squared norm of the vectors of single words is 1.
 
     Args:
         texts: word ids of each text.

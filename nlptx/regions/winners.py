@@ -58,7 +58,7 @@ def vector_gradient(dm: NDArray, winners: NDArray[np.int64], vectors: NDArray) -
 
     Args:
         dm: (B, F) derivative of the loss with respect to the largest responses.
-        winners: (B, F) row of ``vectors`` of the winning region.
+        winners: (B, F) row of the winning region in ``vectors``.
         vectors: (N, R) vectors of the regions.
     """
     result = np.zeros((dm.shape[1], vectors.shape[1]), vectors.dtype)
@@ -72,7 +72,7 @@ def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: NDArray[np.int3
 
     Args:
         dm: (B, F) derivative of the loss with respect to the largest responses.
-        winners: (B, F) row of ``bags`` of the winning region.
+        winners: (B, F) row of the winning region in ``bags``.
         bags: (N, BAG) indices of the words in the bag at each position; the indices of unknown words are not below
             ``words``.
         words: number of known words.

@@ -1,9 +1,9 @@
 """Resolves the automatic settings: chooses region filters or distillation, and the length of random crops.
 
-Both also learn from texts without labels. If there are enough labelled texts, region filters (:mod:`nlptx.regions`)
-improve the model more; with fewer, distillation (:mod:`nlptx.training.distillation`) improves it more and takes less
-time. Both together improve the model no more than one of them alone. If there are region filters and enough labelled
-texts, the network can be trained on shorter crops at no loss.
+Region filters (:mod:`nlptx.regions`) and distillation (:mod:`nlptx.training.distillation`) can both use texts without
+labels. With enough labelled texts, region filters improve the model more; with fewer, distillation improves it more and
+takes less time. Using both improves the model no more than using the better one. With region filters and enough
+labelled texts, the network can be trained on shorter crops without making the model worse.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ def choose_automatic(settings: TrainSettings, data: LabelledTexts, *, started: b
 
     Without n-gram features or without a network, there are no region filters unless the settings ask for them, because
     the user then wants the network alone, or the linear models alone. Without held-out texts, there are none either,
-    because the weights of the network and of the filters are fitted on them.
+    because two weights are fitted on the held-out texts: one for the outputs of the network, and one for those of the
+    filters.
 
     Args:
         settings: training settings.
         data: the labelled texts.
-        started: whether training starts from a model. No new region filters are then trained.
+        started: whether training starts from a model. In that case, no new region filters are trained.
     """
     held_out = settings.valid_share > 0 or data.valid is not None
     enough = len(data.texts) >= _MIN_TEXTS and len(data.labels) <= _MAX_LABELS and held_out

@@ -55,8 +55,8 @@ def advice(settings: TrainSettings, *, is_trained: bool) -> str:
 
     Args:
         settings: the settings of the model.
-        is_trained: whether its network was trained. Even with epochs, it is not trained if training starts from a model
-            whose predictions the new texts do not improve.
+        is_trained: whether the network was trained. If training starts from a model, and the new texts do not improve
+            its predictions, the network is not trained, even if ``epochs`` is above 0.
     """
     if is_trained:
         return "Use more texts, increase `epochs`, check the labels, or lower `lr`."

@@ -1,7 +1,7 @@
 """Calibration of the predicted probabilities with a single number, the temperature (Guo et al. 2017).
 
 A network that fits its training texts well is usually overconfident. Dividing its outputs by a temperature T changes
-the confidence of each prediction, but not the order of the outputs. T is chosen to minimise the log-loss of held-out
+the confidence of each prediction, but not the order of the outputs. T is chosen to minimise the log-loss on held-out
 texts.
 """
 
@@ -59,8 +59,8 @@ def find_temperature(
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
     """Set the temperature of a model, unless its settings disable calibration.
 
-    For a multi-label model, the temperature minimises the sum of the log-losses of the labels. The label thresholds are
-    set in any case.
+    For a multi-label model, the temperature minimises the sum of the log-losses of the labels. The label thresholds of
+    such a model are set even if calibration is disabled.
 
     Args:
         model: model to calibrate; modified in place. Its history records the calibration.

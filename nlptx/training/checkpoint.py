@@ -213,7 +213,7 @@ def _fingerprint_of(found: Artifact) -> Fingerprint:
 
 @contextmanager
 def _named_with_advice(path: Path | None) -> Iterator[None]:
-    """Let an ArtifactError from the ``with`` block name the checkpoint as notes do, and advise to start over."""
+    """Make an ArtifactError from the ``with`` block name the checkpoint file, and advise the user to start over."""
     try:
         yield
     except ArtifactError as error:

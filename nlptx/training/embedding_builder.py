@@ -33,9 +33,9 @@ class EmbeddingBuilder:
     """Makes word vectors from the training texts and the texts without labels.
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
-    adjusted: there are at most as many components as words. If ``min_count`` has its default, and no two words that
-    occur ``min_count`` times are near each other, all words are counted instead. If no two words at all are near each
-    other, because every text is a single word, there are no word vectors.
+    adjusted: there are at most as many components as words. If ``min_count`` has its default value, and no two words
+    that occur at least ``min_count`` times are near each other, all words are counted instead. If every text is a
+    single word, no two words are near each other, so there are no word vectors.
 
     Args:
         cooccur: settings for counting.
@@ -79,7 +79,8 @@ class EmbeddingBuilder:
         ``given``, which contains the texts, the arguments are those of :func:`nlptx.fit`.
 
         Raises:
-            DataError: no word occurs ``min_count`` times, or there is nothing to train without word vectors.
+            DataError: no word occurs ``min_count`` times, or there are no word vectors, and the settings leave nothing
+                else to train.
             OutputError: the temporary files cannot be written.
             SettingsError: without word vectors, the settings leave no word to train on.
         """
@@ -139,7 +140,7 @@ class EmbeddingBuilder:
             counts,
             settings,
             seed=seed if self.seed is None else self.seed,
-            # Not on a cluster, whose workers cannot read the memory and the temporary files of this process.
+            # Workers on a cluster could read neither the memory nor the temporary files of this process.
             jobs=workers.local(),
             memory=self.memory,
             tmp_dir=self.tmp_dir,

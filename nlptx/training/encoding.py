@@ -171,9 +171,8 @@ def _extend(
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
     """Add zero vectors for frequent words and words of the lexicon that have no vector, and rescale all vectors.
 
-    All vectors are multiplied by the same number, so that the root mean square of their entries is 1. Multiplying all
-    vectors by one number preserves the angles between them. The same learning rate and initialisation then suit
-    embeddings of any scale.
+    All vectors are multiplied by the same number, so that the root mean square of their entries is 1, while the angles
+    between the vectors stay the same. One learning rate and one initialisation then suit embeddings of any scale.
 
     Args:
         embeddings: known words and their vectors.

@@ -116,7 +116,8 @@ def fit(
         DataError: no text can be used, the weights are invalid, or there is not one label per text.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
-        LabelError: a label is missing, cannot be read from files, or looks like another (1, "1"), or all are equal.
+        LabelError: a label is missing, cannot be read from files, or looks like another (1, "1"); or all labels are
+            equal.
         OutputError: the temporary files cannot be written.
         SettingsError: the settings contradict the data or each other.
 

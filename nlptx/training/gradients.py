@@ -159,7 +159,7 @@ class BatchGradients:
     """Computes the gradients of batches with all workers.
 
     Args:
-        loss: loss to differentiate. The weights of its model must be in shared memory for worker processes.
+        loss: loss to differentiate. If the workers are processes, the weights of its model must be in shared memory.
         accumulators: memory for the gradients.
         workers: workers to use, one per rank of the accumulators.
     """

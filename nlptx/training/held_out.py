@@ -12,7 +12,7 @@ from nlptx.training.loss import outputs_of
 
 
 def measure_held_out(model: Model, data: Dataset, context: TrainingContext) -> None:
-    """Calibrate a trained model on the held-out texts, measure its errors there, and warn if the model is useless."""
+    """Calibrate a trained model on the held-out texts, measure its errors there, and warn if a baseline is better."""
     outputs = outputs_of(model, data.valid, context.workers)
     calibrate(model, outputs, data.valid)
     model.held_out = measure_errors(model, outputs, data.valid)

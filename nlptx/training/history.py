@@ -26,7 +26,7 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def has_epochs(history: dict[str, Any]) -> bool:
-    """Return whether a network was trained. Otherwise, the history has one record, which describes no epoch."""
+    """Return whether a network was trained. If not, the only record of the history does not describe an epoch."""
     return bool(history.get("curve") or history.get("steps"))
 
 

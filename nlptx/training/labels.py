@@ -27,7 +27,7 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
 _MANY_LABELS = 20
 # A number such as 4,5. In contrast to 4.5, it is read as a name.
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-# If the other labels are numbers, and less than this fraction of the texts have names as labels, a note is printed.
+# If most labels are numbers, but less than this fraction of the texts have other labels, a note is printed.
 _FEW_NAMES = 0.1
 # Maximum number of labels listed in a note.
 _MAX_LISTED = 5
@@ -87,9 +87,9 @@ def check_usable(labels: Iterable[str]) -> None:
     """Check that labels can be written to tables and read from them.
 
     Raises:
-        LabelError: a label is empty, has extra white space, which is removed when labels are read, or differs from
-            another only in how accents are written; or a label is ``?``, which means "no answer" in tables of
-            predictions.
+        LabelError: a label is empty, differs from another only in how accents are written, or has extra white space,
+            which would be removed when the label is read from a table; or a label is ``?``, which means "no answer" in
+            tables of predictions.
     """
     spellings: dict[str, str] = {}
     for label in labels:
@@ -168,7 +168,7 @@ def _number_notes(numbers: list[str], values: Sequence[float] | None) -> Iterato
 
 
 def _number_notes_of_names(counts: Counter[str]) -> Iterator[str]:
-    """Yield a note if labels were probably meant as numbers, but some of them are none, so that they have no order."""
+    """Yield a note if labels were probably meant as numbers, but have no order because some are read as names."""
     if commas := sorted(filter(_DECIMAL_COMMA.fullmatch, counts)):
         yield (
             f"labels with a decimal comma, such as {commas[0]!r}, are read as names, so the labels have no order; if"

@@ -25,8 +25,8 @@ from nlptx.training.targets import count_labels
 
 # Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
-# If ``--ngram-min-texts`` is automatic, n-grams must be found in this number of texts. If there is a network, and the
-# texts have few words, n-grams in a single text are used too, which lowers the log-loss.
+# If ``--ngram-min-texts`` is automatic, n-grams must occur in at least this number of texts. If a network is trained,
+# and the texts have few words in total, n-grams in a single text are used too, which lowers the log-loss.
 _MIN_TEXTS, _FEW_WORDS = 2, 250_000
 
 
@@ -70,7 +70,7 @@ def add_ngram_features(
 
 
 def automatic_min_texts(words: int, settings: TrainSettings, labels: int) -> int:
-    """Return the minimum number of texts that ``ngram_min_texts=0`` means, if the texts have this number of words."""
+    """Return the minimum number of texts that ``ngram_min_texts=0`` stands for, given the total number of words."""
     few = settings.epochs and labels <= MAX_LABELS and words <= _FEW_WORDS
     return 1 if few else _MIN_TEXTS
 

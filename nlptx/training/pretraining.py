@@ -1,7 +1,7 @@
 """Pre-training of the encoder, without labels, by next-word prediction on the training texts.
 
-With causal attention, each position predicts the next word with a softmax over the vocabulary. The output layer is
-discarded afterwards (Radford et al. 2018).
+With causal attention, each position predicts the next word with a softmax over the vocabulary (Radford et al. 2018).
+The output layer is discarded afterwards.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The training history of a model whose network was not trained.
 
-This is the case with ``epochs=0``, or if training starts from a model and no correction helps
+The network is not trained if ``epochs`` is 0, or if training starts from a model and no correction improves it
 (:mod:`nlptx.training.start`).
 """
 
