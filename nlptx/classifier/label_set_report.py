@@ -42,7 +42,8 @@ class LabelSetReport:
         auc: mean ROC-AUC of the labels for which it is defined.
         log_loss: sum of the log-losses of all labels, averaged over the texts, in nats. If p is the predicted
             probability of a label, its log-loss is -log p for a text with the label, and -log(1 - p) otherwise.
-        ece: expected calibration error of the confidence, the probability that the predicted set is the true set.
+        ece: expected calibration error of the confidence, which is the probability that the predicted set is the true
+            set.
         ece_floor: calibration error that a perfectly calibrated model with the same confidences has by chance.
         labels_per_text, predicted_per_text: mean numbers of true and predicted labels per text.
         classes: one report per label.

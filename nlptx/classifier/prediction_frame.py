@@ -33,9 +33,9 @@ def predict_frame(
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
     label. If the table already has a column with one of these names, the new column gets the prefix ``predicted_``.
-    If the columns of the table have several levels, these are names of the first level. Labels have the same type as in
-    training; for a multi-label model, ``label`` contains lists. If a text is missing or has no known word, or if the
-    confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ? in this case).
+    If the column names of the table have several levels, the new names are at the first level. Labels have the same
+    type as in training; for a multi-label model, ``label`` contains lists. If a text is missing or has no known word,
+    or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ? in this case).
 
     Args:
         model: the classifier.

@@ -1,4 +1,4 @@
-"""Counts a single shard of a corpus; the result is called a part, see :mod:`nlptx.cooccurrence.parts`."""
+"""Counts a single shard of a corpus; the result is called a part (see :mod:`nlptx.cooccurrence.parts`)."""
 
 from __future__ import annotations
 

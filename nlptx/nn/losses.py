@@ -148,7 +148,7 @@ class BinaryCrossEntropy(Loss):
         return sigmoid(outputs)
 
     def outputs_for(self, probabilities: NDArray) -> NDArray:
-        # clipped because the log-odds of a class that applies to all texts, or to none, would be infinite
+        # Without clipping, the log-odds of a class that applies to all texts, or to none, would be infinite.
         p = np.clip(probabilities, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
         return np.log(p / (1 - p))
 

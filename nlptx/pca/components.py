@@ -29,7 +29,7 @@ def cosine_weights(
 ) -> NDArray:
     """Return positive factors for the components, (R,), which make cosines agree better with word similarity.
 
-        c_i = min(1, l_m / l_i)^(p/2), times the negative weight if w_i^T X w_i < 0
+        c_i = min(1, l_m / l_i)^(p/2), times ``negative_weight`` if w_i^T X w_i < 0
 
     Here m = min(1 + floor(equalize R), R). The first m components get the same mean square, because they would
     otherwise dominate the cosine.

@@ -113,7 +113,7 @@ def fit_pca(
             if vectors_size > memory:
                 on_note(
                     f"the vectors need up to {vectors_size >> 20:,} MB, more than `memory` ({memory >> 20:,} MB); only"
-                    " the matrix goes to disk. To use less memory, set fewer `components`, or count fewer words"
+                    " the matrix goes to disk. To use less memory, lower `components`, or count fewer words"
                 )
             matrix = transform(opened.matrix, settings.transform, settings.smoothing, workers)
             slices = SpilledSlices(int(matrix.indptr[-1]), dtype, budget.memory - vectors_size, budget)
@@ -156,7 +156,7 @@ def check_counts(counts: Cooccurrence | StoredCooccurrence, settings: PcaSetting
         raise DataError(
             f"{settings.components} components were requested,"
             f" but the vocabulary has only {words} word{'s' * (words != 1)}",
-            hint=f"Set `components` to {words} or less, or count more text (or with a lower `min_count`) first.",
+            hint=f"Set `components` to {words} or less; or count again, with more text or a lower `min_count`.",
         )
     if not counts.matrix.indptr[-1]:
         raise DataError("no two words occur near each other, so there is nothing to analyse", hint=_NO_PAIRS)

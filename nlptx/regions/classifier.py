@@ -209,7 +209,7 @@ class RegionClassifier:
         return h * scale, scale
 
     def _inner(self, a: NDArray, b: NDArray) -> NDArray:
-        """Return the inner products of a and b, which are (B, F), over the filters of each group.
+        """Return the inner products of a and b, both (B, F), over the filters of each group.
 
         The result is (B, F): the inner product of a group is repeated for each of its filters.
         """

@@ -41,7 +41,7 @@ def region_outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.in
 
 
 def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer], slice]:
-    """Return the passage whose words determine all regions that contained word ``left_out``, and their positions in it.
+    """Return a passage without word ``left_out`` that covers all changed regions, and the positions of these regions.
 
     On each side, the passage extends AROUND words beyond the changed regions' positions. An n-gram that begins before
     the passage is in none of these regions. It therefore does not matter that the start of the passage is treated like

@@ -95,7 +95,7 @@ def _take_words(
     ngram_features: list[TextFeatures] | None,
     kept: Sequence[slice | NDArray[np.intp]],
 ) -> tuple[list[NDArray[np.int32]], list[TextFeatures] | None]:
-    """Keep only the words at the positions ``kept`` of each text, and their token features, but all text features."""
+    """Keep only the words at the positions ``kept`` of each text, with their token features. Keep all text features."""
     if ngram_features is not None:
         ngram_features = [
             TextFeatures(features.token_features[positions], features.text_features)

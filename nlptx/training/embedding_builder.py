@@ -92,7 +92,7 @@ class EmbeddingBuilder:
             if not settings.ngrams:
                 raise DataError(
                     f"{near}, so there are no word vectors to train a network on",
-                    hint="Check that these are the texts, not the labels; or use `embeddings` made from other texts.",
+                    hint="Check that texts and labels are not swapped; or use `embeddings` made from other texts.",
                 )
             on_note(f"{near}, so no network is trained, only linear models")
             settings = replace(settings, epochs=0)

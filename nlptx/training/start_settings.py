@@ -1,4 +1,4 @@
-"""Settings for training that starts from a model: the model determines some of them, and lowers the learning rate."""
+"""Settings for training that starts from a model: the model determines some, and the learning rate is lowered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXTS_FOR_HALF_RATE = 1000
 
 
 def settings_of_model(start: Model) -> dict[str, Any]:
-    """Return the settings of a model that training keeps if it starts from this model, as name -> value."""
+    """Return the settings, as name -> value, that training takes from the model that it starts from."""
     kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name != "dropout"}
     if start.ngram_features is not None:
         kept |= {"ngrams": start.ngram_features.order, "lsa_components": start.settings.lsa_components}
