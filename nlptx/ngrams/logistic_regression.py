@@ -115,7 +115,7 @@ def _minimise(
     loss_of = _weighted(text_losses(width, targets), targets, text_weights)
 
     # For a matrix of 5 columns, an OpenBLAS kernel for AVX-512 also computes with uninitialised numbers, and discards
-    # the results. If one of these operations were invalid, NumPy would warn.
+    # the results. If one of these operations is invalid, NumPy would warn, so this warning is turned off.
     @np.errstate(invalid="ignore")
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)

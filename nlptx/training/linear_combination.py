@@ -6,7 +6,7 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
 
 The weights a_m >= 0 and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
 fold, plus half of the sum of (a_m - 1/M)^2 over the M linear models. This prior matters only in a small training set,
-where by chance, the features may separate the classes perfectly, or indicate the wrong class.
+where the features may, by chance, separate the classes perfectly or indicate the wrong class.
 
 Training without a network (``--epochs 0``) ends here. The classifier still has a network, so that it can be used like
 any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
