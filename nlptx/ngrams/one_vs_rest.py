@@ -115,7 +115,8 @@ def _indicative(
         grams: (g,) n-grams that occur with the label.
         with_label: (g,) number of texts with the label that contain each of these n-grams.
         text_counts: (g,) number of texts that contain each of these n-grams.
-        total_text_count: sum of ``text_counts`` over all n-grams, including n-grams that do not occur with the label.
+        total_text_count: sum of the text counts of all frequent n-grams, including those that do not occur with the
+            label.
     """
     share = with_label.sum() / (total_text_count or 1)
     if not 0 < share < 1:

@@ -128,7 +128,7 @@ def words_of_negations(tokens: Sequence[str]) -> set[int]:
 
 
 def kind_of(token: str) -> int:
-    """Return the kind of a token, such as ``WORD``, if it is not the second word of a pair."""
+    """Return the kind of a token, such as ``WORD``. The token must not be the second word of a pair."""
     kind = _KINDS.get(_lower(token))
     if kind is not None:
         return kind

@@ -40,7 +40,7 @@ def accuracy(model: nlptx.Model, test: Examples) -> float:
 
 
 def untouched(start: nlptx.Model) -> Method:
-    """Return the model as it is, without further training."""
+    """Evaluate the model as it is, without further training."""
     return lambda train, test: accuracy(start, test)
 
 
