@@ -63,7 +63,7 @@ class LayerNorm(Layer):
         if self.gain is not None and self.bias is not None:
             ones = np.ones(len(dy), dy.dtype)
             grads.add(self.gain, ones @ dy_z)  # (D,), the sum over the rows
-            grads.add(self.bias, ones @ dy)
+            grads.add(self.bias, ones @ dy)  # (D,)
         mean = gain / z.dtype.type(len(gain))  # (D,)
         dx = dy * gain
         dx -= (dy @ mean)[:, None]
