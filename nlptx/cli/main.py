@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import shutil
 import sys
 import threading
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -36,10 +37,18 @@ COMMANDS = {
     "init": "Create an experiment: a folder with a Makefile and settings.",
 }
 INTERRUPTED, READER_GONE = 130, 141
+# Maximum number of columns of a help text.
+_MAX_COLUMNS = 100
 
 
 class LazyGroup(click.Group):
     """A group of commands that imports the module of a command only when the command is needed."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return a context whose help texts, and those of its commands, fit the screen."""
+        return super().make_context(info_name, args, parent, terminal_width=_help_width(), **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -69,9 +78,19 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _help_width() -> int:
+    """Return the number of characters in a line of a help text."""
+    columns = shutil.get_terminal_size((0, 0)).columns  # 0: COLUMNS is not set, and standard output is not a terminal
+    if not columns:
+        # In `nlptx --help | less`, standard error is still the terminal.
+        with contextlib.suppress(OSError):
+            columns = os.get_terminal_size(2).columns
+    return max(min(columns or _MAX_COLUMNS, _MAX_COLUMNS) - 2, 50)
+
+
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "NLPTX", "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "NLPTX"},
 )
 @click.version_option(__version__, "--version", message="nlptx %(version)s")
 def nlptx() -> None:

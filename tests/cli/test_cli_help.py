@@ -1,5 +1,7 @@
 """Help and version: their content is complete, and they import no slow module."""
 
+import errno
+import os
 import re
 import sys
 from functools import cache
@@ -105,6 +107,20 @@ def test_help_fits_two_screens_of_fifty_lines(command):
     lines = help_of(command).splitlines()
     assert len(lines) <= 100
     assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize(("terminals", "width"), [({}, 100), ({2: 80}, 80), ({1: 90, 2: 80}, 90), ({1: 200}, 100)])
+def test_help_fits_the_terminal_of_the_output_or_of_the_messages(terminals, width, monkeypatch):
+    """Without a terminal, the help has the width at which it fits two screens."""
+
+    def size(descriptor):
+        if descriptor not in terminals:
+            raise OSError(errno.ENOTTY, "not a terminal")
+        return os.terminal_size((terminals[descriptor], 24))
+
+    monkeypatch.delenv("COLUMNS")
+    monkeypatch.setattr(os, "get_terminal_size", size)
+    assert width - 5 < max(map(len, help_of("train").splitlines())) <= width
 
 
 def test_help_of_train_has_ten_options_and_then_groups():
