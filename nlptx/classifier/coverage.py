@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-# A threshold is rounded to as few digits after the decimal point as possible, but within these limits.
+# Minimum and maximum number of digits after the decimal point of a threshold.
 _MIN_DIGITS, _MAX_DIGITS = 4, 17
 
 

@@ -202,7 +202,7 @@ class TrainSettings(NetworkSettings):
     )
     region_filters: int = setting(
         AUTOMATIC,
-        "Second classifier with N filters per group; -1: automatic.",
+        "Filters in each of two groups; 0: none; -1: automatic.",
         "N-grams",
         minimum=AUTOMATIC,
         maximum=4096,
