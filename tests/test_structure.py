@@ -28,7 +28,7 @@ def parsed(path: Path) -> ast.Module:
 
 @cache
 def imports(path: Path, top_level_only: bool = False) -> set[str]:
-    """Return the modules that a file imports at run time, excluding imports only for type checkers."""
+    """Return the modules that a file imports at run time, without those that are only for type checkers."""
     tree = parsed(path)
     if top_level_only:
         nodes = [node for node in tree.body if not isinstance(node, ast.If)]

@@ -95,18 +95,18 @@ def test_a_correction_that_helps_is_used():
 def test_a_correction_that_is_much_too_large_is_made_smaller():
     rng = np.random.default_rng(0)
     targets = rng.integers(0, 2, 2000)
-    outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # the true log-odds are twice as large
+    outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # the true log-odds are 2 * outputs
     factors = [adaptation._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
     assert factors[:2] == [1, 1]
-    assert 0.05 <= factors[2] <= 0.2  # this correction is 8 times too large: the best one would equal the outputs
+    assert 0.05 <= factors[2] <= 0.2  # the best correction equals the outputs, so this one is 8 times too large
     assert factors[3] == 0
     assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 
 
 def test_a_correction_helps_if_its_gain_is_clearly_above_the_standard_error():
-    gains = np.array([1.0, -0.2] * 15)  # mean 0.4; the standard error is 0.11, and the gain must exceed 0.29
+    gains = np.array([1.0, -0.2] * 15)  # the mean is 0.4, and must exceed 0.29 (standard error 0.11)
     assert adaptation._helps(gains, np.ones(30))
-    assert not adaptation._helps(gains[:16], np.ones(16))  # 0.15 and 0.62
+    assert not adaptation._helps(gains[:16], np.ones(16))  # here, it must exceed 0.62 (standard error 0.15)
     assert adaptation._helps(gains[:2], np.full(2, 15.0))
     assert not adaptation._helps(gains[:2], np.full(2, 8.0))
     assert not adaptation._helps(-gains, np.ones(30))
@@ -119,7 +119,7 @@ def test_the_correction_is_the_most_probable_one():
         targets = RNG.integers(0, max(width, 2), len(TEXTS))
         ngrams, outputs, inputs, correction, _ = fitted(targets, width)
 
-        # The prior of the numbers v is normal, with the covariance of i w + (character matrix) u.
+        # The prior of the numbers v = i w + (character matrix) u is normal, because the priors of w and u are.
         ngram_variance, character_variance = (2, 0.5) if width == 1 else (10, 0)
         covariance = ngram_variance * np.diag(ngrams.importance.astype(float) ** 2)
         covariance += character_variance * (ngrams.characters @ ngrams.characters.T).toarray()

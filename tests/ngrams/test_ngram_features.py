@@ -291,7 +291,7 @@ COUNT = 15
 
 @cache
 def folds_by_flipping(classes):
-    """Return, for each text, the set of the texts whose features stay the same if the label of this text changes."""
+    """Return a set for each text: the texts whose features stay the same if the label of this text changes."""
     texts, targets = random_texts(COUNT, classes)
     _, before = fit_features(texts, targets, classes)
     folds = []

@@ -216,7 +216,7 @@ def test_the_model_on_components_equals_that_for_few_texts(budget):
 
 def test_what_a_text_contributes_to_its_own_output(budget):
     # If V contains all eigenvectors of X'X, and L their eigenvalues, the weights of the n-grams are w = X' (X V L^-1
-    # b). Text t adds (x_t V L^-1 b) x_t' to w, and x_t V L^-1 b to its own output, because x_t has length 1.
+    # b). Text t adds (x_t V L^-1 b) x_t' to w, and x_t V L^-1 b to its own output, because x_t has unit norm.
     importance = np.ones(len(KEYS), np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, np.ones(len(TEXTS), bool), None)
     x = unit_rows(TEXTS, importance)
@@ -227,7 +227,7 @@ def test_what_a_text_contributes_to_its_own_output(budget):
     )
     slopes = RNG.normal(size=(kept.sum(), 2))
     own = components.self_outputs(rows, slopes)
-    without = x.T @ own - 0  # the sum over all texts of their contributions to the weights
+    without = x.T @ own - 0  # the sum of the contributions of all texts to the weights
     assert_allclose(without, components.to_ngrams(slopes)[0], atol=1e-3)
 
 

@@ -49,7 +49,7 @@ def a_classifier(outputs=3, dtype=np.float64, groups=1):
 def test_the_strongest_regions_of_short_texts_are_those_of_long_texts(monkeypatch):
     rng = np.random.default_rng(3)
     lengths = rng.integers(1, 9, 30)
-    t = rng.integers(0, 4, (lengths.sum(), 7)).astype(np.float32)  # many equal responses
+    t = rng.integers(0, 4, (lengths.sum(), 7)).astype(np.float32)  # four values, so many responses are equal
     short = winners.strongest(t, lengths)
     monkeypatch.setattr(winners, "_SHORT", 0)
     for one, other in zip(short, winners.strongest(t, lengths), strict=True):
@@ -102,7 +102,7 @@ def test_only_texts_that_are_not_cut_are_processed_together(monkeypatch):
     groups = [lengths for lengths in calls if len(lengths) > 1]
     assert groups
     assert all(sum(lengths) <= 30 and max(lengths) <= 5 for lengths in groups)
-    assert max(map(max, calls)) == 5 + ngram_module.REACH  # the first part of a text, and the words after it
+    assert max(map(max, calls)) == 5 + ngram_module.REACH  # 5 words of a text, and the REACH words after them
 
 
 @pytest.mark.parametrize("loss", [CrossEntropy(3), BinaryCrossEntropy(3), SquaredError(2)])

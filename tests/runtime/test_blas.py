@@ -75,7 +75,7 @@ def test_the_limit_ends_with_the_last_thread_that_needs_it():
 
 
 def test_any_thread_can_limit_the_threads():
-    """A thread can limit the BLAS threads even if another thread did so first, and is still alive."""
+    """A thread can limit the BLAS threads even if another thread, which is still alive, did so before."""
     found = []
 
     def other():

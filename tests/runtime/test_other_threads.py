@@ -1,4 +1,4 @@
-"""Worker processes are forked only if no other thread runs Python, because a fork would copy locks that it holds."""
+"""Worker processes are forked only if no other thread runs Python, because a fork would copy its locks."""
 
 import sys
 
@@ -7,7 +7,7 @@ from command import run_forking
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are threads on this system")
 
-# Trains twice, with and without another thread, which holds a lock that forked processes would wait for.
+# Trains twice: first while another thread holds a lock for which forked processes would wait, then without that thread.
 PROGRAM = """
 import os, threading
 import nlptx

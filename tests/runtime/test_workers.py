@@ -181,7 +181,7 @@ def test_workers_are_threads_if_processes_cannot_be_created(missing, monkeypatch
         assert set(workers.run_all(lambda task, rank: os.getpid(), None)) == {os.getpid()}
 
 
-# End of a program; it prints "alone" if no child process is left.
+# Appended to programs: prints "alone" if no child process is left.
 PRINT_IF_ALONE = """
 try:
     os.waitpid(-1, os.WNOHANG)
@@ -319,7 +319,7 @@ def test_ranks_share_memory_and_return_results_and_errors():
     done = run_forking(RANKED)
     assert (done.returncode, done.stderr) == (0, "")
     errors = "".join(f"file:{rank}: no\n  Take another.\n" for rank in (2, 1, 0))
-    start, unpicklable, end = done.stdout.removesuffix("alone\n").rpartition("Can't ")  # pickle local object
+    start, unpicklable, end = done.stdout.removesuffix("alone\n").rpartition("Can't ")  # Python's message
     assert start == errors + KILLED
     assert unpicklable, done.stdout
     assert end.count("\n") == 1

@@ -50,10 +50,10 @@ def seeded(*parts):
 
 
 def write_corpus(path, size, *, seed, labels=(), words=3000, longest=60, padding=""):
-    """Write at least ``size`` bytes of text, one document per line; if ``labels`` is true, write a table with labels.
+    """Write at least ``size`` bytes of text, one document per line; if ``labels`` are given, write a labelled table.
 
-    Word frequencies follow Zipf's law, and some words depend on the label. ``padding`` is appended to each text: one
-    long word makes the corpus large but quick to process.
+    Word frequencies follow Zipf's law, and some words depend on the label. ``padding`` is appended to each text: if it
+    is one long word, the corpus is large but quick to process.
     """
     rng = random.Random(seed)
     weights = list(itertools.accumulate(1 / rank for rank in range(1, words + 1)))

@@ -38,7 +38,7 @@ class Stream:
         return f"w{number % 97} w{number % 13} {number}"
 
     def write(self):
-        # If the test has failed, the pipe is no longer read.
+        # If the test fails, the process is killed, so writing raises BrokenPipeError.
         with contextlib.suppress(BrokenPipeError), self.process.stdin as pipe:
             for first in range(0, self.lines, 1000):
                 block = range(first, min(first + 1000, self.lines))
@@ -61,7 +61,7 @@ class Stream:
         return digest.digest()
 
     def wait_for_full_buffers(self, max_buffered):
-        """Wait until the writer is blocked; the number of lines written by then must be limited."""
+        """Wait until the writer is blocked; by then, at most ``max_buffered`` lines may be written."""
         written = -1
         while self.written > written or not written:
             written = self.written

@@ -20,9 +20,9 @@ def padded(path, size, seed):
 
 
 def compare(small, large, growth, tally, what):
-    """Fail if the run on the large input opened too many files, or used at least ``growth`` / 2 MB more memory.
+    """Fail if the run on the large input opened too many files, or used much more memory than that on the small input.
 
-    ``growth`` is the difference between the two input sizes, in MB.
+    The memory must differ by less than half of ``growth``, the difference between the two input sizes in MB.
     """
     usage = f"{small.megabytes:.0f} MB, {large.megabytes:.0f} MB for {TIMES} times the input"
     tally.note(f"{what}: {usage}; at most {large.files} files open")

@@ -15,7 +15,7 @@ from nlptx.training.calibration import MAX_TEMPERATURE, MIN_TEXTS, find_temperat
 
 
 def sample(loss, outputs, seed=1):
-    """Draw the class of each text (or its set of classes, if independent) with the predicted probabilities."""
+    """Draw the class of each text, or its set of classes if ``independent``, from the predicted probabilities."""
     p = loss.probabilities(outputs)
     if loss.independent:
         return np.random.default_rng(seed).random(p.shape) < p

@@ -134,8 +134,8 @@ def test_explanations_are_about_the_complete_model():
     worth = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
     no_regions = nlptx.explain(fit(settings=TrainSettings(**SHAPE)), text, "pos", attention=False)
     assert not np.allclose(seen.worth, no_regions.worth, atol=1e-3)
-    # The values are only similar. ``explain`` leaves the other windows as they are, whereas a shorter text is
-    # divided anew; and ``explain`` counts an n-gram that occurs twice differently.
+    # The values are only similar: ``explain`` keeps the limits of the other windows, whereas a shorter text is divided
+    # into windows anew, and ``explain`` counts n-grams that occur twice differently.
     assert np.corrcoef(seen.worth, worth)[0, 1] > 0.9
 
 

@@ -42,7 +42,7 @@ class StopAt:
 
 
 def fit(folder=None, stop=lambda: False, resume=True, settings=SETTINGS, seed=1, minutes=0, notes=None, **more):
-    """Train with a checkpoint for ``folder``/m.npz (without a folder, there is none); return model and checkpoint."""
+    """Train with a checkpoint for ``folder``/m.npz (with None, without a checkpoint); return model and checkpoint."""
     path = None if folder is None else str(folder / "m.npz")
     on_note = (lambda note: None) if notes is None else notes.append
     data = {"texts": TEXTS, "labels": LABELS, "embeddings": small_embeddings()} | more
@@ -101,7 +101,7 @@ def test_stopping_every_few_steps_yields_the_same_bytes(more, tmp_path):
 
 
 def test_the_record_of_pretraining_survives_a_stop_during_distillation(tmp_path):
-    """Pre-training takes 18 steps, and distillation one more."""
+    """Pre-training takes two steps, and distillation takes one."""
     settings = TrainSettings(**SETTINGS.to_dict() | {"batch": 64})
     unlabelled = [f"{text} more" for text in TEXTS]
     for step in (2, 3):
@@ -174,7 +174,7 @@ def test_a_checkpoint_is_written_within_an_epoch_after_the_given_minutes(monkeyp
 
 
 def test_checkpoints_take_at_most_a_twentieth_of_the_time(monkeypatch, tmp_path):
-    """Each epoch takes 9 s and each checkpoint 1 s, as with a large table and a small corpus."""
+    """Each epoch takes 9 s and each checkpoint 1 s, as with many word vectors and a small corpus."""
     written, stop, minutes = saves(monkeypatch, 4 / 60, cost=1.0)
     fit(tmp_path, stop, minutes=minutes)
     assert written == [("pretrain", 4), ("train", 6)]
