@@ -43,7 +43,7 @@ def words_of(command, stages):
 
 
 def run_in(folder, words, tally, nlptx=None, timeout=MAX_SECONDS):
-    """Run a command that replaces an old file; return how it ended, and the bytes of the file. No other file may remain."""
+    """Run a command that replaces an old file; return how it ended, and the file's bytes. No other file may remain."""
     here, temporary = folder / "here", folder / "tmp"
     for path in (here, temporary):
         path.mkdir(exist_ok=True)
