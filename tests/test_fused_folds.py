@@ -1,4 +1,4 @@
-"""Tests of the benchmark that measures how much a second model improves on a first one."""
+"""Tests of the benchmark that measures how much better two models together are than the first one alone."""
 
 from pathlib import Path
 

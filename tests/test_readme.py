@@ -1,4 +1,4 @@
-"""The commands of the README run, in order, in a folder with the bundled data, and all options in it exist."""
+"""The commands of the README run, in order, in a folder with the bundled data; all options named in the README exist."""
 
 from __future__ import annotations
 

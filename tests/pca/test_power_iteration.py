@@ -218,7 +218,7 @@ def test_results_are_reproducible_and_all_seeds_give_the_same_pairs():
 @pytest.mark.parametrize("method", [{}, {"block": 1, "degree": 1}, {"block": 3, "degree": 2}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_jobs_do_not_change_one_bit(method, dtype):
-    # There are more rows than one slice holds. The product scales each row, so it does not depend on the slices.
+    # There are more rows than one slice holds. The product scales each row by itself, so it cannot depend on them.
     spectrum = 0.5 ** np.minimum(np.arange(9000), 40).astype(dtype)
     one, two, four = (
         power_iteration(

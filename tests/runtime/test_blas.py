@@ -52,7 +52,7 @@ def test_libraries_are_searched_for_again_only_after_an_import(monkeypatch):
 
 
 def test_the_limit_ends_with_the_last_thread_that_needs_it():
-    """The second thread enters its block before the first thread leaves its own, and leaves after the first thread."""
+    """The second thread enters a block before the first thread leaves its own, and is the last one to leave."""
     entered, left, found = threading.Event(), threading.Event(), []
 
     def second():
@@ -218,7 +218,7 @@ for words in stages:
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory):
-    """Return a folder with word vectors, and texts with so many n-grams that a BLAS would use several threads."""
+    """A folder with word vectors and a table. Its texts have so many n-grams that a BLAS would use several threads."""
     folder, rng = tmp_path_factory.mktemp("reviews"), random.Random(1)
     words = [f"w{number}" for number in range(3000)]
     telling = {label: [f"{label}{number}" for number in range(5)] for label in ("neg", "pos")}
