@@ -1,4 +1,4 @@
-"""The commands of the README run, in order, in a folder with the bundled data; all options named in the README exist."""
+"""The commands of the README run, in order, in a folder with the bundled data; all options that it names exist."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ JOBS, HASH_SEEDS, SOURCES = (1, 2, 4), (0, 1, 2), ("file", "pipe", "pieces", "gz
 GRID = list(itertools.product(SOURCES, JOBS, HASH_SEEDS))
 # These combinations use each number of jobs and each hash seed once.
 DIAGONAL = [("pipe", 2, 0), ("pieces", 4, 1), ("gzip", 1, 2)]
-# Size of the text in bytes. If the text has 4 MB or more, cooccur counts in several processes.
+# Size of the text in bytes. cooccur reads its text in several chunks and counts in several processes.
 SIZES = {"cooccur": 9_000_000, "pca": 3_000_000, "train": 500_000, "predict": 600_000}
 
 
