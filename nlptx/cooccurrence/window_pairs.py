@@ -22,8 +22,6 @@ from nlptx.runtime.radix_sort import radix_argsort
 # longer windows, 1/d is rounded to multiples of 1/_FIXED_POINT.
 _MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
-# Number of word ids in a cache line of 64 bytes.
-_CACHE_LINE = 16
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Adding up the pairs of a row in a dense vector of V words takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS
@@ -90,9 +88,6 @@ class PairCounter:
         # Element i is the window that begins at position i, as a single item, so that one operation copies a window.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
-        # Shifted views of the text, one for each cache line of a window, and one for its last word. Element i of a view
-        # is the first word in that cache line of window i, or the last word of window i.
-        self.lines = [text[offset:] for offset in (*range(0, self.window - 1, _CACHE_LINE), self.window - 1)]
         self.step = max(1, _PAIRS // self.window)
         self.tiled = np.tile(self.weights, self.step)
         self.positions_before = index.positions_before()
@@ -125,12 +120,7 @@ class PairCounter:
         """Yield the windows around words with ids ``first`` to ``after`` (exclusive), ``step`` windows at a time."""
         positions = self.index.windows_of(first, after)
         for start in range(0, len(positions), self.step):
-            batch = positions[start : start + self.step]
-            for line in self.lines:
-                # Reading the views loads many cache lines in parallel; otherwise, the copy below would load them one by
-                # one.
-                line.take(batch, mode="wrap")
-            yield self.windows[batch].view(np.int32)
+            yield self.windows[positions[start : start + self.step]].view(np.int32)
 
     def _row(self, word: int) -> SparseRows:
         """Return the row of one word, summed in a dense vector."""
