@@ -18,6 +18,7 @@ import nlptx
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "nlptx"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+NAMES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
 HEAVY = ("numpy", "scipy", "pandas")
 
 
@@ -121,12 +122,23 @@ def test_imports_follow_the_flow_of_data(part):
 
 def test_there_are_no_circular_imports():
     """Imports inside functions count as imports too."""
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
     graph = {
-        name: {imported for imported in imports(path) & set(names) if imported != name} for name, path in names.items()
+        name: {imported for imported in imports(path) & set(NAMES) if imported != name} for name, path in NAMES.items()
     }
     graph["nlptx"] |= {f"nlptx.{module}" for module in nlptx._MODULE_OF.values()}  # imported on first use
     TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, path in NAMES.items() if any(inside(used, "scipy.optimize") for used in imports(path))]
+)
+def test_a_module_that_calls_the_optimiser_of_scipy_imports_scipy_at_the_top(name):
+    """A module may do so through other modules. Workers limit SciPy's BLAS only if SciPy has been imported."""
+    imported, waiting = set(), {name}
+    while waiting:
+        imported |= waiting
+        waiting = set().union(*(imports(NAMES[each], top_level_only=True) for each in waiting)) & set(NAMES) - imported
+    assert any(inside(used, "scipy") for each in imported for used in imports(NAMES[each], top_level_only=True))
 
 
 def test_only_data_frames_import_pandas():

@@ -132,14 +132,14 @@ def _checked(requirements: Requirements) -> None:
 def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
     """Perform a task on a worker. Raise UnsuitableWorkerError if the worker is unsuitable, or the error of the task."""
     from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
-    from nlptx.runtime.blas_limit import one_blas_thread
+    from nlptx.runtime.workers import Workers
 
     _checked(requirements)
     # The environment of a worker tells the C library to return all freed memory at once. During a task, this would take
     # as long as the task itself, so freed memory is kept until the task ends.
     keep_freed_memory()
     try:
-        with one_blas_thread():
+        with Workers(1):  # limits every BLAS to one thread
             return work(item)
     finally:
         return_freed_memory()

@@ -100,10 +100,10 @@ class Workers:
         return self.at_most(self.jobs)
 
     def __enter__(self) -> Self:
+        # SciPy's separate BLAS must be loaded before it can be limited. Only scipy.optimize uses it, and the modules
+        # that call scipy.optimize have imported SciPy before they use workers.
         if "scipy" in sys.modules:
-            # SciPy has a separate BLAS, which would not be limited if it were loaded later. It is used by L-BFGS, which
-            # holds the interpreter lock, so only one thread at a time needs a buffer.
-            load_blas("scipy.linalg", threads=1)
+            load_blas("scipy.linalg", threads=1)  # L-BFGS holds the interpreter lock, so one thread needs a buffer
         limit = one_blas_thread()
         limit.__enter__()
         self._limits.append(limit)
