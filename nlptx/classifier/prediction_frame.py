@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nlptx.classifier.abstention import check_abstain
+from nlptx.classifier.decision import MultiLabelDecision
+from nlptx.classifier.label_types import label_name
 from nlptx.classifier.prediction_columns import free_names, prediction_columns
-from nlptx.classifier.scoring import score_texts
+from nlptx.classifier.scoring import ScoringModel, score_texts
 from nlptx.errors import DataError, InputTypeError
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_iterable, is_missing, iterate_texts, with_type
@@ -17,11 +19,9 @@ from nlptx.text.arguments import check_iterable, is_missing, iterate_texts, with
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nlptx.classifier.model import Model
-
 
 def predict_frame(
-    model: Model,
+    model: ScoringModel,
     frame: pd.DataFrame,
     text_column: str = "text",
     jobs: int | Workers | None = None,
@@ -86,10 +86,12 @@ def predict_frame(
         for scored in rows
     ]
     # If a Series contains None among numbers, pandas converts the numbers to floats unless the dtype is object.
-    with_none = model.label_sets is not None or (None in labels and not isinstance(model.labels[0], str))
+    with_none = isinstance(model.decision, MultiLabelDecision) or (
+        None in labels and not isinstance(model.labels[0], str)
+    )
     kind = object if with_none else None if labels else pd.Series(model.labels).dtype
     columns = prediction_columns(
-        model.label_names,
+        list(map(label_name, model.labels)),
         pd.Series(labels, frame.index, kind),
         np.array([scored.confidence for scored in rows], np.float64),
         model.scores(probabilities),

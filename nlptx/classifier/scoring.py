@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.decision import Decision
 from nlptx.classifier.inference import TrainedNetwork
+from nlptx.classifier.label_types import Label
 from nlptx.classifier.surprise import SurpriseMeter, TypicalSurprise
 from nlptx.classifier.token_ids import encode_tokens
 from nlptx.runtime.prefetch import GROUP_CHARACTERS, prefetch
@@ -70,6 +71,7 @@ class ScoringModel(TrainedNetwork, Protocol):
     """Interface of the models that can score texts; see :class:`nlptx.classifier.model.Model`."""
 
     vocabulary: Vocabulary
+    labels: list[Label]
     typical_surprise: TypicalSurprise | None
 
     def overflow_safe(self) -> Self:
