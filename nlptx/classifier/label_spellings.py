@@ -22,7 +22,7 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
-def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
+def match_labels(written: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
     """Map each label in the data to the model label with the same meaning. Return None if the meaning is uncertain.
 
     Case is ignored, unless two model labels differ only in case. Numbers such as 1 and 1.0 match, unless two model
@@ -32,7 +32,7 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
     longer scale.
 
     Args:
-        found: distinct labels in the data.
+        written: distinct labels in the data.
         known: labels of the model.
 
     >>> match_labels(["0", "1"], ["neg", "pos"]), match_labels(["1", "2"], ["neg", "pos"])
@@ -41,11 +41,11 @@ def match_labels(found: Collection[str], known: Sequence[str]) -> dict[str, str]
     by_form: dict[str, list[str]] = {}
     for label in known:
         by_form.setdefault(_form(label), []).append(label)
-    candidates = {label: [label] if label in known else by_form.get(_form(label), []) for label in found}
+    candidates = {label: [label] if label in known else by_form.get(_form(label), []) for label in written}
     if all(len(labels) == 1 for labels in candidates.values()):
         return {label: labels[0] for label, labels in candidates.items()}
     pair = _sorted_pair(known)
-    return None if pair is None else _as_pair(found, pair)
+    return None if pair is None else _as_pair(written, pair)
 
 
 def _form(label: str) -> str:
@@ -68,8 +68,8 @@ def _sorted_pair(known: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def _as_pair(found: Collection[str], pair: tuple[str, str]) -> dict[str, str] | None:
-    plain = {label: _plain(label) for label in found}
+def _as_pair(written: Collection[str], pair: tuple[str, str]) -> dict[str, str] | None:
+    plain = {label: _plain(label) for label in written}
     distinct = set(plain.values())
     for names in _PAIRS:
         if distinct == set(names) or (distinct <= set(names) and names not in _NUMBERS):

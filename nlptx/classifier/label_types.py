@@ -48,8 +48,8 @@ def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
     nlptx.errors.LabelError: `labels[1]` is nan (float); expected a label
       Leave out texts without a label, or pass them as `unlabelled`.
     """
-    found = list(check_iterable(labels, name, "labels"))
-    for position, label in enumerate(found):
+    listed = list(check_iterable(labels, name, "labels"))
+    for position, label in enumerate(listed):
         if is_missing(label):
             raise LabelError(
                 f"`{name}[{position}]` is {with_type(label)}; expected a label",
@@ -60,7 +60,7 @@ def list_labels(labels: Iterable[Label], name: str = "labels") -> list[Label]:
                 f"`{name}[{position}]` is {with_type(label)}; expected a str, bool, int, float or NumPy scalar",
                 hint=SEVERAL_LABELS_HINT if isinstance(label, Collection) else "",
             )
-    return found
+    return listed
 
 
 def label_name(label: Label) -> str:

@@ -85,8 +85,8 @@ class EncodedText:
         layout = Layout(
             np.full(len(ids), ids.shape[1]), settings.attention_window, settings.causal, separate_windows=True
         )
-        found = ngrams.reshape(layout.tokens, ngrams.shape[2])
-        token_features = None if features is None else features.token_features_of(found)
+        indices = ngrams.reshape(layout.tokens, ngrams.shape[2])
+        token_features = None if features is None else features.token_features_of(indices)
         return word_vectors(self.model, ids.ravel()), layout, token_features
 
     def pooled(self, ids: NDArray[np.int32], ngrams: NDArray[np.int32]) -> Parts:

@@ -68,10 +68,10 @@ def predict_frame(
     if not isinstance(frame, pd.DataFrame):
         raise InputTypeError(f"`frame` is {with_type(frame)}; expected a pandas DataFrame")
     try:
-        found = text_column in frame.columns
+        has_column = text_column in frame.columns
     except TypeError:  # for example a list
         raise InputTypeError(f"`text_column` is {with_type(text_column)}; expected the name of one column") from None
-    if not found:
+    if not has_column:
         raise DataError(
             f"`frame` has no column {text_column!r}; its columns are {', '.join(map(str, frame.columns))}",
             hint="Name the column with `text_column`.",

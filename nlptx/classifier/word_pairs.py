@@ -82,9 +82,9 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
     singles = sorted({index for pair in pairs for index in pair})
     removals: list[tuple[int, ...]] = [(), *((index,) for index in singles), *pairs]
     values = dict(zip(removals, _log_odds(model, explanation, removals), strict=True))
-    found = [PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b]) for a, b in pairs]
-    found = [pair for pair in found if abs(pair.effect) >= _MIN_EFFECT]
-    return sorted(found, key=lambda pair: -abs(pair.effect))[:count]
+    effects = [PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b]) for a, b in pairs]
+    effects = [pair for pair in effects if abs(pair.effect) >= _MIN_EFFECT]
+    return sorted(effects, key=lambda pair: -abs(pair.effect))[:count]
 
 
 def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:

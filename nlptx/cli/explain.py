@@ -216,8 +216,8 @@ def _standard_input(encoding_errors: str) -> str:
     from nlptx.corpus.formats import BOM
 
     data = sys.stdin.buffer.read()
-    if found := not_text(data[:HEAD]):
-        raise DataError(f"this is {found.kind}; expected text in UTF-8", where="<stdin>", hint=found.advice)
+    if content := not_text(data[:HEAD]):
+        raise DataError(f"this is {content.kind}; expected text in UTF-8", where="<stdin>", hint=content.advice)
     try:
         return data.removeprefix(BOM).decode("utf-8", encoding_errors)
     except UnicodeDecodeError as error:

@@ -37,11 +37,11 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
     return "validation" if model.source.get("valid_sha256") in digests else None
 
 
-def warn_if_start_is_trained_on(found: TrainingTexts, start: Model | None, reporter: Reporter) -> None:
+def warn_if_start_is_trained_on(training: TrainingTexts, start: Model | None, reporter: Reporter) -> None:
     """Print a warning if the labelled texts, or the texts of ``--valid``, are those on which ``start`` was trained."""
     known = set() if start is None else set(_training_digests(start))
     for name, data in (("sha256", "this data"), ("valid_sha256", "the texts of --valid")):
-        if found.source.get(name) in known:
+        if training.source.get(name) in known:
             reporter.note(
                 f"warning: the model to start from was trained on {data}, so the results on held-out texts will be too"
                 " good; use other texts, or leave out --start"

@@ -94,16 +94,16 @@ class Cluster:
         """Wait for the first worker, then check all connected workers."""
         with suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=_FIRST_WORKER_TIMEOUT)
-        found = self._inspect_workers()
-        if not found:
+        answers = self._inspect_workers()
+        if not answers:
             raise NlptxError(
                 f"the scheduler at {self.address} has no workers",
                 hint=f"Start one on each machine: dask worker {self.address}",
             )
-        for error, _ in found.values():
+        for error, _ in answers.values():
             if error is not None:
                 raise error
-        kinds = {blas(), *(kind for _, kind in found.values())}
+        kinds = {blas(), *(kind for _, kind in answers.values())}
         if len(kinds) > 1:
             self._on_note(
                 "note: the workers have different processors or BLAS libraries, so the last digits of scores may differ"

@@ -69,10 +69,10 @@ class Requirements:
     def check(self) -> None:
         """Raise UnsuitableWorkerError, which names this machine, if the machine does not meet the requirements."""
         host = platform.node()
-        for (name, expected), (_, found) in zip(self.versions, versions(), strict=True):
-            if found != expected:
+        for (name, expected), (_, installed) in zip(self.versions, versions(), strict=True):
+            if installed != expected:
                 raise UnsuitableWorkerError(
-                    f"the worker on {host} has {name} {found}; expected {expected}",
+                    f"the worker on {host} has {name} {installed}; expected {expected}",
                     hint="Install the same versions on all machines.",
                 )
         for file in self.files:
@@ -112,12 +112,12 @@ def blas() -> str:
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
 
-    found = {
+    libraries = {
         (each["internal_api"], each.get("version"), each.get("architecture"))
         for each in threadpool_info()
         if each["user_api"] == "blas"
     }
-    return ", ".join(" ".join(str(part) for part in each if part) for each in sorted(found, key=str))
+    return ", ".join(" ".join(str(part) for part in each if part) for each in sorted(libraries, key=str))
 
 
 @lru_cache(maxsize=16)

@@ -106,7 +106,7 @@ def merge_words(
 def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
     """Yield the parts, after checking that they belong together."""
     first: Artifact | None = None
-    found: dict[Shard, str] = {}
+    path_of: dict[Shard, str] = {}
     for path in paths:
         artifact = read(path, *(kinds or (TOKENS, PAIRS)))
         shard = build(artifact, _shard, path)
@@ -114,9 +114,9 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
             first = artifact
             _check_number(len(paths), shard)
         _check_compatible(artifact, first, path, paths[0])
-        if shard in found:
-            raise DataError(_repeated(path, found[shard], shard), where=path, hint="Pass each shard once.")
-        found[shard] = path
+        if shard in path_of:
+            raise DataError(_repeated(path, path_of[shard], shard), where=path, hint="Pass each shard once.")
+        path_of[shard] = path
         yield path, artifact
     if first is None:
         raise SettingsError("there are no parts to merge")

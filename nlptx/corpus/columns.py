@@ -51,30 +51,30 @@ class Columns:
         if names != self._names:
             first = self._names is None and not self.continued
             label = matching_columns(self.options.label_column, names)
-            found = FoundColumns(
+            columns = FoundColumns(
                 self._find_text(names, where),
                 label[0] if len(label) == 1 else None,
                 self._find_weight(names, where, first),
             )
-            self._names, self._found = names, found
+            self._names, self._found = names, columns
         return self._found
 
     def _find_text(self, names: Sequence[str], where: str) -> str:
         name = self.options.text_column if self._text is None else self._text
-        found = single_match(matching_columns(name, names), name, where, "text_column")
+        column = single_match(matching_columns(name, names), name, where, "text_column")
         if self._text is not None:
-            return found or self._text  # if a row lacks this column, its text is empty
-        if found is None and self.continued:
+            return column or self._text  # if a row lacks this column, its text is empty
+        if column is None and self.continued:
             return names[0] if self._is_one_text(names) else name
-        if found is not None and found != name:
-            self.on_guess(f"column {found!r} is read as the text")
-        if found is None and self._is_one_text(names):
-            found = names[0]
-            self.on_guess(f"column {found!r} is the only one, and is read as the text")
-        if found is None:
+        if column is not None and column != name:
+            self.on_guess(f"column {column!r} is read as the text")
+        if column is None and self._is_one_text(names):
+            column = names[0]
+            self.on_guess(f"column {column!r} is the only one, and is read as the text")
+        if column is None:
             raise missing_column(name, names, where, "text_column")
-        self._text = found
-        return found
+        self._text = column
+        return column
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
         """Return whether a table has a single column that can be read as the text although the user did not name it."""
@@ -87,12 +87,12 @@ class Columns:
         name = self.options.weight_column
         if name is None:
             return None
-        found = single_match(matching_columns(name, names), name, where, "weight_column")
-        if found is None and first:
+        column = single_match(matching_columns(name, names), name, where, "weight_column")
+        if column is None and first:
             raise missing_column(name, names, where, "weight_column")
-        if found not in (None, name):
-            self.on_guess(f"column {found!r} is read as the weight")
-        return found
+        if column not in (None, name):
+            self.on_guess(f"column {column!r} is read as the weight")
+        return column
 
 
 def matching_columns(name: str, names: Iterable[str]) -> list[str]:
@@ -108,15 +108,15 @@ def matching_columns(name: str, names: Iterable[str]) -> list[str]:
     return [other for other in names if other.strip().casefold() == key]
 
 
-def single_match(found: Sequence[str], name: str, where: str, option: str) -> str | None:
+def single_match(matches: Sequence[str], name: str, where: str, option: str) -> str | None:
     """Return the only column that :func:`matching_columns` found, or None. Raises DataError if there are several."""
-    if len(found) > 1:
+    if len(matches) > 1:
         raise DataError(
-            f"columns {found[0]!r} and {found[1]!r} both match {name!r}",
+            f"columns {matches[0]!r} and {matches[1]!r} both match {name!r}",
             where=where,
             hint=f"Name one of them exactly with `{option}`.",
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def missing_column(name: str, names: Sequence[str], where: str, option: str) -> DataError:

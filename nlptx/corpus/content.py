@@ -123,8 +123,8 @@ def kind_by_name(name: str) -> str | None:
 
 
 def _binary(head: bytes) -> NotText | None:
-    if found := _SIGNATURE.match(head):
-        kind = _SIGNATURES[found[0]]
+    if signature := _SIGNATURE.match(head):
+        kind = _SIGNATURES[signature[0]]
         return _zip(head) or kind if head.startswith(b"PK") else kind
     if head[257:262] == b"ustar":
         return NotText("a tar archive", "Pass a file whose name ends in .tar.")
@@ -139,9 +139,9 @@ def _binary(head: bytes) -> NotText | None:
 
 
 def _zip(head: bytes) -> NotText | None:
-    entries = [found.end() for found in _ZIP_ENTRY.finditer(head)]
-    found = next((kind for name, kind in _ZIP_ENTRIES for start in entries if head.startswith(name, start)), None)
-    return NotText("a NumPy archive", _NO_TEXT) if found is None and b".npy" in head else found
+    entries = [match.end() for match in _ZIP_ENTRY.finditer(head)]
+    content = next((kind for name, kind in _ZIP_ENTRIES for start in entries if head.startswith(name, start)), None)
+    return NotText("a NumPy archive", _NO_TEXT) if content is None and b".npy" in head else content
 
 
 def _unmarked_utf16(head: bytes) -> str:

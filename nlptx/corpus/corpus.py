@@ -74,8 +74,8 @@ class Corpus:
         if source.format == "parquet" or source.continued:
             return
         head = cast(io.BufferedReader, source.stream).peek(HEAD)[:HEAD]
-        if found := not_text(head):
-            raise DataError(f"this is {found.kind}; expected text in UTF-8", where=source.name, hint=found.advice)
+        if content := not_text(head):
+            raise DataError(f"this is {content.kind}; expected text in UTF-8", where=source.name, hint=content.advice)
         if source.format != "text" or self.options.format != "auto":
             return
         if kind := kind_by_name(source.name):

@@ -20,8 +20,8 @@ def detect_delimiter(header: str) -> str:
     (';', ',', ',')
     """
     outside = _QUOTED.sub("", header)
-    found = [character for character in _OTHERS if character in outside]
-    return found[0] if len(found) == 1 and "," not in outside else ","
+    candidates = [character for character in _OTHERS if character in outside]
+    return candidates[0] if len(candidates) == 1 and "," not in outside else ","
 
 
 def named_delimiter(line: str) -> str | None:
@@ -30,8 +30,8 @@ def named_delimiter(line: str) -> str | None:
     >>> named_delimiter("sep=;\r\n"), named_delimiter("sep=;,text")
     (';', None)
     """
-    found = re.fullmatch(r"sep=(.)\r?\n?", line, re.IGNORECASE)
-    return None if found is None else found[1]
+    match = re.fullmatch(r"sep=(.)\r?\n?", line, re.IGNORECASE)
+    return None if match is None else match[1]
 
 
 def looks_unsplit(name: str) -> bool:

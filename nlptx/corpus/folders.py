@@ -33,17 +33,17 @@ _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 
 def read_folder(folder: Path, options: ReadOptions, on_note: OnNote) -> Iterator[Source]:
     """Yield the documents in a folder. For the arguments, see :func:`nlptx.corpus.opening.open_input`."""
-    found, skipped = False, _Skipped(folder.name, options)
+    has_documents, skipped = False, _Skipped(folder.name, options)
     for path in sorted(_files_in(folder)):
         name = path.relative_to(folder).as_posix()
         location = _locate(name, folder.name, options)
         if location is not None and path.is_file():
-            found = True
+            has_documents = True
             with open_detecting_truncation(str(path)) as stream:
                 yield Source(str(path), stream, "document", location.label, location.split)
         else:
             skipped.add(name)
-    if not found:
+    if not has_documents:
         raise skipped.nothing_in(str(folder))
     skipped.report(str(folder), on_note)
 
@@ -79,7 +79,7 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
 
     For the arguments, see :func:`nlptx.corpus.opening.open_input`.
     """
-    found, skipped = False, _Skipped("", options)
+    has_documents, skipped = False, _Skipped("", options)
     for path, stream in read_members(name, MAX_PACKED_BYTES + 1):
         location = _locate(path, "", options)
         if location is None:
@@ -87,9 +87,9 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
         elif stream is None:
             skipped.add_link(path)
         else:
-            found = True
+            has_documents = True
             yield Source(f"{name}:{path}", stream, "document", location.label, location.split, packed=True)
-    if not found:
+    if not has_documents:
         raise skipped.nothing_in(name)
     skipped.report(name, on_note)
 

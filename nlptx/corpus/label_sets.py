@@ -86,7 +86,7 @@ def check_held_out(
         LabelError: a label does not occur in the training texts, or only in texts with a weight of 0.
     """
     used = training if weights is None else compress(training, weights)
-    known, written = ({name for each in set(found) for name in _names_in(each)} for found in (used, training))
+    known, written = ({name for each in set(group) for name in _names_in(each)} for group in (used, training))
     for each, row in zip(labels, where, strict=True):
         if unknown := _names_in(each) - known:
             texts = "training texts with a weight above 0" if min(unknown) in written else "training texts"

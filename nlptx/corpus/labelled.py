@@ -72,11 +72,11 @@ class LabelledDocuments:
             _check_columns(document, options)
         column_is_missing = False
         if options.label_column not in fields:
-            found = matching_columns(options.label_column, fields)
+            label_columns = matching_columns(options.label_column, fields)
             # The rows of JSON lines can have different columns, and a folder can have files outside the label folders.
-            column_is_missing = document.format not in ("jsonl", "document") and len(found) != 1
-            if len(found) == 1:
-                self.corpus.note_guess(document.source, f"column {found[0]!r} is read as the label")
+            column_is_missing = document.format not in ("jsonl", "document") and len(label_columns) != 1
+            if len(label_columns) == 1:
+                self.corpus.note_guess(document.source, f"column {label_columns[0]!r} is read as the label")
         if options.label_separator is not None:
             check_is_table(document)
         if is_removed(label := document.label, options.label_map):
@@ -102,10 +102,10 @@ class LabelledDocuments:
 def _check_columns(document: Document, options: ReadOptions) -> None:
     """Raise DataError if the texts and the labels are in the same column of a table."""
     if document.fields is not None:
-        found = matching_columns(options.label_column, document.fields)
-        if len(found) == 1 and found == matching_columns(options.text_column, document.fields):
+        label_columns = matching_columns(options.label_column, document.fields)
+        if len(label_columns) == 1 and label_columns == matching_columns(options.text_column, document.fields):
             raise DataError(
-                f"column {found[0]!r} is both the text and the label",
+                f"column {label_columns[0]!r} is both the text and the label",
                 where=document.where,
                 hint="Name two different columns with `text_column` and `label_column`.",
             )

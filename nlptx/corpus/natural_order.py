@@ -39,9 +39,9 @@ class NaturalOrder:
 
 def _natural_key(name: str) -> list[tuple[int, str]]:
     """Return a key that sorts names by the numbers in them."""
-    found = re.findall(r"[0-9]+|[^0-9]+", name)
-    numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in found]
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in parts]
     # A number with more digits is larger. int() would reject very long numbers.
     return [
-        (0, part) if number is None else (1 + len(number), number) for part, number in zip(found, numbers, strict=True)
+        (0, part) if number is None else (1 + len(number), number) for part, number in zip(parts, numbers, strict=True)
     ]

@@ -58,13 +58,13 @@ def read_table(
 
 def _document(source: Source, columns: Columns, number: int, fields: dict[str, Any]) -> Document:
     where = f"{source.name}:{number}"
-    found = columns.find(fields, where)
-    text = fields.get(found.text)
+    names = columns.find(fields, where)
+    text = fields.get(names.text)
     if is_missing(text):
         text = ""
     if not isinstance(text, str):
-        raise BadRowError(f"column {found.text!r} contains {text!r}; expected a text", where=where)
-    value = None if found.label is None else fields[found.label]
+        raise BadRowError(f"column {names.text!r} contains {text!r}; expected a text", where=where)
+    value = None if names.label is None else fields[names.label]
     if not columns.options.use_labels and isinstance(value, dict | list):
         value = None
     label = read_label(value, where, columns.options.label_separator)
@@ -79,7 +79,7 @@ def _document(source: Source, columns: Columns, number: int, fields: dict[str, A
         has_bom=source.has_bom,
     )
     if columns.options.weight_column is not None:
-        value = None if found.weight is None else fields[found.weight]
+        value = None if names.weight is None else fields[names.weight]
         document = document._replace(weight=read_weight(value, where))
     return document
 

@@ -106,12 +106,12 @@ def read_training_data(
     noted: set[str] = set()
     paths = _names(data, "data")
     corpus = Corpus(paths, options, on_note, noted)
-    found = _read_sorted(corpus, on_document, budget, keep_documents=keep_documents)
-    if not len(found.texts):
+    training = _read_sorted(corpus, on_document, budget, keep_documents=keep_documents)
+    if not len(training.texts):
         raise DataError("there are no training texts", where=first_name(paths))
-    source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **found.source}
+    source: dict[str, Any] = {"documents": corpus.documents, "sha256": corpus.sha256, **training.source}
     source["reading"] = non_default_options(options, TRAINING_SPLITS)
-    cells, removed = list[Any](found.labels), set(found.removed_labels)
+    cells, removed = list[Any](training.labels), set(training.removed_labels)
     validation: TrainingTexts | None = None
     read, sha256 = corpus.documents, corpus.copy_hash()
     if names := _names(unlabelled, "unlabelled"):
@@ -123,12 +123,12 @@ def read_training_data(
                 sha256.update(to_bytes(document))
                 yield document.text
 
-        found.unlabelled = _gather(chain(found.unlabelled, more_texts()), budget)
+        training.unlabelled = _gather(chain(training.unlabelled, more_texts()), budget)
         more.note_left_out()
         read += more.documents
         source["unlabelled_documents"], source["unlabelled_sha256"] = more.documents, more.sha256
         source["texts_sha256"] = sha256.hexdigest()
-    found.corpus = {
+    training.corpus = {
         "documents": read,
         "sha256": sha256.hexdigest(),
         "reading": non_default_options(_options_for_counting(options), TRAINING_SPLITS),
@@ -140,13 +140,13 @@ def read_training_data(
         removed |= validation.removed_labels
         source["valid_documents"], source["valid_sha256"] = held_out.documents, held_out.sha256
     labels = read_labels(cells, options, on_note, removed=removed)
-    found.labels = labels[: len(found.texts)]
+    training.labels = labels[: len(training.texts)]
     if validation is not None:
-        found.valid = validation.texts, labels[len(found.texts) :]
+        training.valid = validation.texts, labels[len(training.texts) :]
         where = [validation.first_rows[str(cell)] for cell in validation.labels]
-        check_held_out(found.valid[1], found.labels, found.weights, where)
-    found.source = source
-    return found
+        check_held_out(training.valid[1], training.labels, training.weights, where)
+    training.source = source
+    return training
 
 
 def _options_for_counting(options: ReadOptions) -> ReadOptions:

@@ -110,15 +110,15 @@ def check(
             findings.append(likely_wrong(labelled.targets, out_of_fold, labelled.label_names, labelled.indices))
         else:
             on_note(f"likely wrong labels are not searched for: {labelled.obstacle}")
-    found = {finding.kind: finding for finding in findings if len(finding)}
-    wrong = len(found.get("wrong-labels", ()))
+    by_kind = {finding.kind: finding for finding in findings if len(finding)}
+    wrong = len(by_kind.get("wrong-labels", ()))
     if wrong > _MANY_WRONG * len(labelled.indices):
         on_note(
             f"{wrong:,} of {len(labelled.indices):,} labels are listed as probably wrong, but many of them are probably"
             " correct, because models predict these labels badly; do not leave out all listed rows, and correct only"
             " labels that you have checked yourself"
         )
-    ordered = [found[kind] for kind in KINDS if kind in found]
+    ordered = [by_kind[kind] for kind in KINDS if kind in by_kind]
     return Check(profile(rows, data_words.lengths), ordered, both, len(rows))
 
 

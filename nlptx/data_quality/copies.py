@@ -54,7 +54,7 @@ def _conflicts(rows: DataRows, first: NDArray[np.int64]) -> Finding:
     for row in np.flatnonzero(repeated).tolist():
         if rows.labels[row] is not None:
             groups[int(first[row])].append(row)
-    found: list[tuple[int, int, str | None]] = []
+    conflicts: list[tuple[int, int, str | None]] = []
     for group in groups.values():
         counts = Counter(rows.labels[row] for row in group).most_common(2)
         if len(counts) < 2:
@@ -63,13 +63,13 @@ def _conflicts(rows: DataRows, first: NDArray[np.int64]) -> Finding:
         for row in group:
             if times == next_times:
                 other = next(one for one in group if rows.labels[one] != rows.labels[row])
-                found.append((row, other, None))
+                conflicts.append((row, other, None))
             elif rows.labels[row] != best:
-                found.append((row, next(one for one in group if rows.labels[one] == best), rows.joined(best)))
-    found.sort(key=lambda each: each[0])
-    indices = np.array([row for row, _, _ in found], np.int64)
-    others = np.array([other for _, other, _ in found], np.int64)
-    return Finding("conflicting-labels", indices, others, suggested=[label for _, _, label in found])
+                conflicts.append((row, next(one for one in group if rows.labels[one] == best), rows.joined(best)))
+    conflicts.sort(key=lambda each: each[0])
+    indices = np.array([row for row, _, _ in conflicts], np.int64)
+    others = np.array([other for _, other, _ in conflicts], np.int64)
+    return Finding("conflicting-labels", indices, others, suggested=[label for _, _, label in conflicts])
 
 
 def find_near_copies(rows: DataRows, pairs: SimilarPairs, count: int) -> Iterator[Finding]:

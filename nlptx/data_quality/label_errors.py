@@ -39,10 +39,10 @@ def likely_wrong(
     examined = np.bincount(targets, minlength=len(label_names))[targets] >= MIN_TEXTS
     expected = int(np.sum((confident_class(targets, probabilities) != targets) & examined))
     best = probabilities.argmax(axis=1)
-    found = np.flatnonzero((best != targets) & examined)
-    found = found[np.argsort(self_confidence[found], kind="stable")][:expected]
-    suggested = [label_names[label] for label in best[found].tolist()]
-    return Finding("wrong-labels", rows[found], scores=1 - self_confidence[found], suggested=suggested)
+    listed = np.flatnonzero((best != targets) & examined)
+    listed = listed[np.argsort(self_confidence[listed], kind="stable")][:expected]
+    suggested = [label_names[label] for label in best[listed].tolist()]
+    return Finding("wrong-labels", rows[listed], scores=1 - self_confidence[listed], suggested=suggested)
 
 
 def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -72,10 +72,10 @@ def _wrong_sets(
         if MIN_TEXTS <= given.sum() <= len(given) - MIN_TEXTS:
             wrong[:, label] = confident_class(given.astype(np.int64), np.stack([1 - p, p], axis=1)) != given
     self_confidence = np.where(wrong, np.where(targets, probabilities, 1 - probabilities), 1.0).min(axis=1)
-    found = np.flatnonzero(wrong.any(axis=1))
-    found = found[np.argsort(self_confidence[found], kind="stable")]
+    listed = np.flatnonzero(wrong.any(axis=1))
+    listed = listed[np.argsort(self_confidence[listed], kind="stable")]
     suggested = [
         ";".join(name for name, has in zip(label_names, targets[row] ^ wrong[row], strict=True) if has)
-        for row in found.tolist()
+        for row in listed.tolist()
     ]
-    return Finding("wrong-labels", rows[found], scores=1 - self_confidence[found], suggested=suggested)
+    return Finding("wrong-labels", rows[listed], scores=1 - self_confidence[listed], suggested=suggested)

@@ -77,15 +77,15 @@ def similar_pairs(
     for done, (buckets, times) in enumerate(workers.map(count, chunks), start=1):
         counts[buckets] += times.astype(np.int32)
         on_progress(0.2 * done / len(chunks))
-    found: list[tuple[NDArray, NDArray, NDArray]] = []
+    all_prefixes: list[tuple[NDArray, NDArray, NDArray]] = []
     for done, prefixes in enumerate(
         workers.map(lambda chunk: _prefixes(words, chunk, threshold, counts), chunks), start=1
     ):
-        found.append(prefixes)
+        all_prefixes.append(prefixes)
         on_progress(0.2 + 0.5 * done / len(chunks))
-    if not found:
+    if not all_prefixes:
         return SimilarPairs(rows[:0], rows[:0], np.zeros(0))
-    key, text, minimum = (np.concatenate(column) for column in zip(*found, strict=True))
+    key, text, minimum = (np.concatenate(column) for column in zip(*all_prefixes, strict=True))
     pairs = _candidates(key, text, minimum, len(words))
     sizes = words.lengths[pairs // len(words)] + words.lengths[pairs % len(words)]
     parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(sizes) // (2 * _WORDS))) + 1)
@@ -144,12 +144,12 @@ def _candidates(
     key, text = key[order], text[order]
     _, group, sizes = np.unique(key, return_inverse=True, return_counts=True)
     small = sizes[group] <= _GROUP
-    found = [np.zeros(0, np.int64)]
+    pairs = [np.zeros(0, np.int64)]
     for distance in range(1, min(_GROUP, len(key))):
         same = (key[distance:] == key[:-distance]) & (small[distance:] | (distance <= _NEXT))
         one, other = text[:-distance][same], text[distance:][same]
-        found.append(np.minimum(one, other) * texts + np.maximum(one, other))
-    return np.unique(np.concatenate(found))
+        pairs.append(np.minimum(one, other) * texts + np.maximum(one, other))
+    return np.unique(np.concatenate(pairs))
 
 
 def _jaccard(words: TextWords, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -92,7 +92,9 @@ def profile(rows: DataRows, words: NDArray[np.int64]) -> Profile:
 
 
 def _lengths(values: NDArray[np.int64], positions: Sequence[str]) -> Lengths:
-    found = np.percentile(values, PERCENTILES, method="inverted_cdf").astype(int).tolist()
+    percentiles = np.percentile(values, PERCENTILES, method="inverted_cdf").astype(int).tolist()
     longest = int(values.argmax())
     names = [str(percentile) for percentile in PERCENTILES]
-    return Lengths(dict(zip(names, found, strict=True)), int(values[longest]), positions[longest], float(values.mean()))
+    return Lengths(
+        dict(zip(names, percentiles, strict=True)), int(values[longest]), positions[longest], float(values.mean())
+    )

@@ -92,8 +92,8 @@ def read_rows(
         if exclusion is not None and exclusion.contains(document):
             continue
         if document.label is None and document.fields is not None:
-            found = matching_columns(reading.label_column, document.fields)
-            single_match(found, reading.label_column, document.where, "label_column")
+            label_columns = matching_columns(reading.label_column, document.fields)
+            single_match(label_columns, reading.label_column, document.where, "label_column")
         columns.update(dict.fromkeys(document.fields or ()))
         if is_removed(document.label, reading.label_map):
             removed.add(document.label or "")

@@ -23,9 +23,9 @@ def shingles(words: TextWords, rows: NDArray[np.int64]) -> tuple[NDArray[np.int6
     starts = np.cumsum(lengths + 1) - lengths - 1
     left = np.zeros(int(lengths.sum()) + len(rows), np.int64)
     right = np.zeros_like(left)
-    found = words.ids[ranges(words.starts[rows], lengths)].astype(np.int64) + 1
-    left[ranges(starts + 1, lengths)] = found
-    right[ranges(starts, lengths)] = found
+    ids = words.ids[ranges(words.starts[rows], lengths)].astype(np.int64) + 1
+    left[ranges(starts + 1, lengths)] = ids
+    right[ranges(starts, lengths)] = ids
     return left * base + right, lengths + 1
 
 

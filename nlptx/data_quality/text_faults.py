@@ -51,12 +51,12 @@ def find_text_faults(rows: DataRows, words: TextWords) -> Iterator[Finding]:
     missing = [row for row, labels in enumerate(rows.labels) if labels is None]
     # If no row has a label, the data is treated as unlabelled, and missing labels are not a fault.
     yield Finding("missing-labels", np.array(missing if len(missing) < len(rows) else [], np.int64))
-    found: dict[str, list[int]] = {kind: [] for kind in _PATTERNS}
+    matches: dict[str, list[int]] = {kind: [] for kind in _PATTERNS}
     for row, text in enumerate(texts):
         for kind in _ASCII_MAY_MATCH if text.isascii() else _PATTERNS:
             if _PATTERNS[kind].search(text):
-                found[kind].append(row)
-    for kind, indices in found.items():
+                matches[kind].append(row)
+    for kind, indices in matches.items():
         yield Finding(kind, np.array(indices, np.int64))
     yield _unusual(words)
 
@@ -72,6 +72,6 @@ def _unusual(words: TextWords) -> Finding:
     alone = (first == last)[words.ids]
     fraction = np.bincount(text, alone, len(words)) / np.maximum(lengths, 1)
     typical = alone.mean() if len(alone) else 0.0
-    found = np.flatnonzero((lengths >= _MIN_WORDS) & (fraction >= max(_MIN_FRACTION, _TIMES * typical)))
-    order: NDArray[np.int64] = found[np.argsort(-fraction[found], kind="stable")]
+    unusual = np.flatnonzero((lengths >= _MIN_WORDS) & (fraction >= max(_MIN_FRACTION, _TIMES * typical)))
+    order: NDArray[np.int64] = unusual[np.argsort(-fraction[unusual], kind="stable")]
     return Finding("unusual-texts", order, scores=fraction[order])

@@ -118,10 +118,10 @@ class Parameters:
         defaults: dict[str, Any] = {}
         for kind in cls.__mro__:
             if init := vars(kind).get("__init__"):
-                _, *found = inspect.signature(init).parameters.values()
-                named = [one for one in found if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+                _, *parameters = inspect.signature(init).parameters.values()
+                named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
                 defaults = {one.name: one.default for one in named} | defaults
-                if not any(one.kind is one.VAR_KEYWORD for one in found):
+                if not any(one.kind is one.VAR_KEYWORD for one in parameters):
                     break
         return defaults
 

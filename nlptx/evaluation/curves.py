@@ -93,14 +93,14 @@ def reliability(confidence: NDArray[np.float64], correct: NDArray[np.bool_], bin
         bins: number of bins.
     """
     bin_of = confidence_bins(confidence, bins)
-    found = []
+    filled = []
     for number in np.unique(bin_of).tolist():
         members = bin_of == number
         texts, hits = int(members.sum()), int(correct[members].sum())
         mean = float(confidence[members].mean())
         interval = wilson_interval(hits, texts)
-        found.append(ReliabilityBin(number / bins, (number + 1) / bins, texts, mean, hits / texts, interval))
-    return found
+        filled.append(ReliabilityBin(number / bins, (number + 1) / bins, texts, mean, hits / texts, interval))
+    return filled
 
 
 def without_temperature(

@@ -73,10 +73,10 @@ def column_values(column: str, documents: Sequence[Document], option: str = "by"
             )
         fields = tuple(document.fields)
         if fields not in names:
-            found = single_match(matching_columns(column, fields), column, document.where, option)
-            if found is None and document.format != "jsonl":
+            match = single_match(matching_columns(column, fields), column, document.where, option)
+            if match is None and document.format != "jsonl":
                 raise missing_column(column, fields, document.where, option)
-            names[fields] = found or column
+            names[fields] = match or column
         values.append(_as_text(document.fields.get(names[fields])))
     if not any(column in document.fields for document in documents for column in names.values() if document.fields):
         raise missing_column(column, list(documents[0].fields or ()), documents[0].where, option)
@@ -147,8 +147,8 @@ def accuracy_by_group(groups: Sequence[str], correct: NDArray[np.bool_]) -> list
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(groups):
         rows.setdefault(name, []).append(row)
-    found = [Group.of(name, correct[members]) for name, members in rows.items()]
-    return sorted(found, key=lambda group: (-group.texts, group.name))
+    result = [Group.of(name, correct[members]) for name, members in rows.items()]
+    return sorted(result, key=lambda group: (-group.texts, group.name))
 
 
 def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list[Group]:
@@ -164,9 +164,9 @@ def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list
     # The smallest length in each group. Equal quantiles are merged, so that texts of equal length are in one group.
     firsts = np.unique(np.quantile(lengths, np.arange(_LENGTHS) / _LENGTHS, method="higher"))
     group_of = np.searchsorted(firsts, lengths, side="right") - 1
-    found = []
+    groups = []
     for number in range(len(firsts)):
         members = group_of == number
         low, high = int(lengths[members].min()), int(lengths[members].max())
-        found.append(Group.of(f"{low}" if low == high else f"{low} to {high}", correct[members]))
-    return found
+        groups.append(Group.of(f"{low}" if low == high else f"{low} to {high}", correct[members]))
+    return groups

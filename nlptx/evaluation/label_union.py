@@ -53,5 +53,5 @@ def unite_labels(
 
 def _single_match(label: str, known: Sequence[str]) -> str:
     """Return the known label that matches a label if there is exactly one, otherwise the label itself."""
-    found = match_labels([label], known)
-    return label if found is None else found[label]
+    spelling = match_labels([label], known)
+    return label if spelling is None else spelling[label]

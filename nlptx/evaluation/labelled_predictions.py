@@ -178,8 +178,8 @@ def read_labelled(
     cells = [document.label or "" for document in documents]
     labels = read_labels(cells, reading, on_note, removed=labelled.removed_labels, check_map=check_map)
     separator = reading.label_separator
-    found = set(cells) if separator is None else set(chain.from_iterable(split_cells(cells, separator)))
-    replaced = (found & reading.label_map.keys()) | labelled.removed_labels
+    written = set(cells) if separator is None else set(chain.from_iterable(split_cells(cells, separator)))
+    replaced = (written & reading.label_map.keys()) | labelled.removed_labels
     return LabelledData(documents, labels, corpus.sha256, labelled.left_out, reading.label_map, replaced)
 
 

@@ -18,10 +18,10 @@ _MAX_LISTED = 20
 
 def check_common_label(path: str, true: list[tuple[str, ...]], predicted: list[tuple[str, ...]]) -> None:
     """Raise DataError if several true labels occur, but none of them is among the predicted labels."""
-    expected, found = ({label for each in labels for label in each} for labels in (true, predicted))
-    if len(expected) > 1 and found and not expected & found:
+    true_labels, predicted_labels = ({label for each in labels for label in each} for labels in (true, predicted))
+    if len(true_labels) > 1 and predicted_labels and not true_labels & predicted_labels:
         raise DataError(
-            f"no true label ({_listed(expected)}) is among the predicted labels ({_listed(found)})",
+            f"no true label ({_listed(true_labels)}) is among the predicted labels ({_listed(predicted_labels)})",
             where=path,
             hint="Rename the labels with `label_map`.",
         )

@@ -84,13 +84,13 @@ def read_predictions(
         to_match = _labels_to_match(documents, reading, data)
         documents = [documents[row] for row in match_rows(documents, data.documents, to_match)]
     cells = read_cells(path, documents, reading, data is not None, needs_labels, on_note)
-    labels, named, of_columns, found = _true_and_predicted(path, cells, documents, reading, data, on_note)
-    found |= labelled.removed_labels
+    labels, named, of_columns, unmapped = _true_and_predicted(path, cells, documents, reading, data, on_note)
+    unmapped |= labelled.removed_labels
     if found_labels is None:
-        for note in label_map_notes(reading.label_map, found):
+        for note in label_map_notes(reading.label_map, unmapped):
             on_note(note)
     else:
-        found_labels |= found
+        found_labels |= unmapped
     spelling, names, is_ordered = unite_labels(
         (label for each in labels for label in each),
         [*(label for each in named if each is not None for label in each), *of_columns],
@@ -184,17 +184,17 @@ def _true_and_predicted(
     predicted = [
         _split(cell, reading) if cell or multi_label else None for cell in cells.predicted or [None] * len(documents)
     ]
-    found = {*chain(*filter(None, predicted)), *cells.probability_columns}
+    predicted_labels = {*chain(*filter(None, predicted)), *cells.probability_columns}
     label_map = {old: new for old, new in reading.label_map.items() if new}  # a predicted label cannot be removed
-    if found <= {*chain(*true), *label_map.values()}:
-        if found & label_map.keys():
+    if predicted_labels <= {*chain(*true), *label_map.values()}:
+        if predicted_labels & label_map.keys():
             on_note(
                 f"{path}: the predicted labels seem to be replaced already, so `label_map` is not applied to them; if"
                 " that is wrong, replace the labels in the file"
             )
         label_map = {}
     named = [None if labels is None else tuple(map_labels(labels, label_map)) for labels in predicted]
-    return true, named, map_labels(cells.probability_columns, label_map), found | before
+    return true, named, map_labels(cells.probability_columns, label_map), predicted_labels | before
 
 
 def _confidence(

@@ -27,7 +27,7 @@ _REPEATED = "predicted_"
 def find_column(documents: Sequence[Document], *names: str) -> str | None:
     """Return the first of these column names that the table has, spelled as in the table; None if it has none."""
     fields = column_names(documents)
-    return next((found[0] for name in names if (found := matching_columns(name, fields))), None)
+    return next((matches[0] for name in names if (matches := matching_columns(name, fields))), None)
 
 
 def column_names(documents: Sequence[Document]) -> list[str]:
@@ -61,9 +61,9 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
 
 def named_predictions(documents: Sequence[Document], label_column: str) -> str | None:
     """Return the newest column named in _PREDICTED that does not contain the true labels; None if there is none."""
-    found = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
-    found = [each for each in found if not matching_columns(label_column, [each[1]])]
-    return max(found, key=lambda each: each[0])[1] if found else None
+    columns = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
+    columns = [each for each in columns if not matching_columns(label_column, [each[1]])]
+    return max(columns, key=lambda each: each[0])[1] if columns else None
 
 
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
@@ -73,16 +73,16 @@ def newest_column(documents: Sequence[Document], name: str) -> str | None:
     name of a new column if the table already has a column with this name.
     """
     fields = {field.strip().casefold(): field for field in column_names(documents)}
-    found = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
-    return fields[max(found, key=len)] if found else None
+    matches = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
+    return fields[max(matches, key=len)] if matches else None
 
 
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
     """Return label -> name of the column with its probability, for each label that has such a column."""
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
-    found = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
+    matches = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
     # Of several columns for a label, the one with the longest name is used, because it was written last.
-    return {normalize_label(match[2]): name for match, name in sorted(found, key=lambda each: each[0].start(2))}
+    return {normalize_label(match[2]): name for match, name in sorted(matches, key=lambda each: each[0].start(2))}
 
 
 @dataclass(frozen=True)

@@ -16,34 +16,34 @@ _QUOTED = 60
 
 
 def match_rows(
-    found: Sequence[Document],
+    candidates: Sequence[Document],
     expected: Sequence[Document],
     labels: tuple[Sequence[Hashable], ...] | None = None,
     names: tuple[str, str] | None = None,
 ) -> list[int]:
-    """Return, for each expected document, the index in ``found`` of the document with the same text.
+    """Return, for each expected document, the index in ``candidates`` of the document with the same text.
 
     Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences with the
     same label are matched first, in order, and then the others, in order. If ``expected`` repeats all texts for several
-    seeds, the rows of ``found`` are reused for each seed.
+    seeds, the rows of ``candidates`` are reused for each seed.
 
     Args:
-        found: documents to choose from.
+        candidates: documents to choose from.
         expected: documents that determine the order.
-        labels: true labels of ``found`` and of ``expected``; None if the labels cannot be compared.
-        names: names of the inputs from which ``found`` and ``expected`` come, for messages; by default, the sources of
-            the documents.
+        labels: true labels of ``candidates`` and of ``expected``; None if the labels cannot be compared.
+        names: names of the inputs from which ``candidates`` and ``expected`` come, for messages; by default, the
+            sources of the documents.
 
     Raises:
         DataError: a text does not occur equally often in both sequences.
     """
-    of_found, of_expected = labels or ([None] * len(found), [None] * len(expected))
+    of_candidates, of_expected = labels or ([None] * len(candidates), [None] * len(expected))
     same_label: dict[tuple[str, Hashable], deque[int]] = defaultdict(deque)
-    repeats, rest = divmod(len(expected), max(len(found), 1))
+    repeats, rest = divmod(len(expected), max(len(candidates), 1))
     for _ in range(1 if rest else repeats):
-        for row, (document, label) in enumerate(zip(found, of_found, strict=True)):
+        for row, (document, label) in enumerate(zip(candidates, of_candidates, strict=True)):
             same_label[_key(document), label].append(row)
-    names = names or (found[0].source, expected[0].source)
+    names = names or (candidates[0].source, expected[0].source)
     result = [-1] * len(expected)
     for number, (document, label) in enumerate(zip(expected, of_expected, strict=True)):
         if same := same_label[_key(document), label]:
@@ -56,51 +56,51 @@ def match_rows(
         if result[number] < 0:
             if not (same := of_text[_key(document)]):
                 message = f"no row for the text {quoted(document.text)} of {document.where}"
-                raise _unmatched(message, names[0], found, expected, names)
+                raise _unmatched(message, names[0], candidates, expected, names)
             result[number] = same.popleft()
-    if len(found) > len(expected):
-        extra = found[min(row for rows in of_text.values() for row in rows)]
+    if len(candidates) > len(expected):
+        extra = candidates[min(row for rows in of_text.values() for row in rows)]
         message = f"the text {quoted(extra.text)} is not in {names[1]}, or occurs there less often"
-        raise _unmatched(message, extra.where, found, expected, names)
+        raise _unmatched(message, extra.where, candidates, expected, names)
     return result
 
 
 def _unmatched(
-    message: str, where: str, found: Sequence[Document], expected: Sequence[Document], names: tuple[str, str]
+    message: str, where: str, candidates: Sequence[Document], expected: Sequence[Document], names: tuple[str, str]
 ) -> DataError:
-    texts, rows = Counter(map(_key, expected)), Counter(map(_key, found))
+    texts, rows = Counter(map(_key, expected)), Counter(map(_key, candidates))
     if texts.keys() == rows.keys() and len({Fraction(rows[key], count) for key, count in texts.items()}) == 1:
         return DataError(
-            f"{len(found):,} rows, but {names[1]} has {len(expected):,} for the same texts",
+            f"{len(candidates):,} rows, but {names[1]} has {len(expected):,} for the same texts",
             where=names[0],
             hint="If both cover several seeds, one number of seeds must be a multiple of the other.",
         )
     hint = "Both inputs must contain the same texts, each the same number of times."
-    if len(found) < len(expected):
+    if len(candidates) < len(expected):
         hint += (
             " A table from a cross-validation has no rows for texts with a weight of 0. Such a table"
             " contains the true labels, so the labelled texts are not needed."
         )
-    return DataError(f"{message} ({len(found):,} rows for {len(expected):,} texts)", where=where, hint=hint)
+    return DataError(f"{message} ({len(candidates):,} rows for {len(expected):,} texts)", where=where, hint=hint)
 
 
-def without_left_out(found: list[Document], data: LabelledData) -> list[Document]:
+def without_left_out(documents: list[Document], data: LabelledData) -> list[Document]:
     """Return the rows of a table without those for texts that were left out of the data.
 
     A row is dropped only if its text occurs less often in the data than in the table. The table may have several rows
     per text, one for each seed.
     """
     if not data.left_out:
-        return found
-    texts, rows = Counter(map(_key, data.documents)), Counter(map(_key, found))
+        return documents
+    texts, rows = Counter(map(_key, data.documents)), Counter(map(_key, documents))
     if len({rows[key] / count for key, count in texts.items()}) == 1 and rows.keys() == texts.keys():
-        return found  # the table contains exactly the texts of the data, once or for several seeds
-    seeds, rest = divmod(len(found), len(data.documents) + len(data.left_out))
+        return documents  # the table contains exactly the texts of the data, once or for several seeds
+    seeds, rest = divmod(len(documents), len(data.documents) + len(data.left_out))
     seeds = seeds if seeds and not rest else 1
     spare = Counter({key: count - seeds * texts[key] for key, count in rows.items()})
     left_out = Counter(_normalized(text) for text in data.left_out for _ in range(seeds))
     kept = []
-    for document in reversed(found):
+    for document in reversed(documents):
         key = _key(document)
         if spare[key] > 0 and left_out[key] > 0:
             spare[key] -= 1
@@ -118,18 +118,18 @@ def repeated_for_seeds(data: LabelledData, rows: int) -> LabelledData:
     return replace(data, documents=data.documents * times, labels=data.labels * times)
 
 
-def without_missing(data: LabelledData, found: Sequence[Document], on_note: Callable[[str], None]) -> LabelledData:
+def without_missing(data: LabelledData, documents: Sequence[Document], on_note: Callable[[str], None]) -> LabelledData:
     """Return the data without those texts that have no row in a table; all data if no text has a row.
 
     If a text occurs more often in the data than in the table, its first occurrences are kept.
 
     Args:
         data: the labelled texts.
-        found: the rows of the table. It may have several rows per text, one for each seed.
+        documents: the rows of the table. It may have several rows per text, one for each seed.
         on_note: called with a note about the number of texts without a row.
     """
     keys = [_key(document) for document in data.documents]
-    texts, rows = Counter(keys), Counter(map(_key, found))
+    texts, rows = Counter(keys), Counter(map(_key, documents))
     # The largest number of rows per occurrence of a text is taken as the number of seeds.
     seeds = max((-(-rows[key] // count) for key, count in texts.items()), default=1) or 1
     if any(count % seeds for count in rows.values()):
@@ -141,7 +141,7 @@ def without_missing(data: LabelledData, found: Sequence[Document], on_note: Call
             kept.append(row)
     if len(kept) in (0, len(keys)):
         return data
-    on_note(f"{found[0].source}: {len(keys) - len(kept):,} of {len(keys):,} texts have no row, and are left out")
+    on_note(f"{documents[0].source}: {len(keys) - len(kept):,} of {len(keys):,} texts have no row, and are left out")
     labels: list = [data.labels[row] for row in kept]
     return replace(data, documents=[data.documents[row] for row in kept], labels=labels)
 

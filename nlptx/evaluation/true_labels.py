@@ -74,14 +74,14 @@ def find_targets(
     return find_labels([label for (label,) in read], known)
 
 
-def _unknown(found: Sequence[str], known: Sequence[str]) -> list[str]:
+def _unknown(labels: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the labels to name in an error.
 
     These are the labels that match no model label. If each label matches a model label on its own, but not all labels
     do so together, these are the labels that the model spells differently.
     """
-    unmatched = [label for label in found if match_labels([label], known) is None]
-    return unmatched or [label for label in found if label not in known]
+    unmatched = [label for label in labels if match_labels([label], known) is None]
+    return unmatched or [label for label in labels if label not in known]
 
 
 def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) -> LabelError:

@@ -49,8 +49,8 @@ def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, 
     rows = np.flatnonzero(first.correct & ~second.correct)
     if first.confidence is not None:
         rows = rows[np.argsort(-first.confidence[rows], kind="stable")]
-    found: list[int] = rows[:count].tolist()
-    return found
+    chosen: list[int] = rows[:count].tolist()
+    return chosen
 
 
 def examples(predictions: Sequence[LabelledPredictions], count: int) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:

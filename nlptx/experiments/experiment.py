@@ -143,9 +143,9 @@ class Experiment:
             kept = rows.tolist()
         else:
             kept = sample_groups(stratum, self.groups, count, rng).tolist()
-            if (found := len({self.groups[row] for row in kept})) < self.folds:
+            if (groups := len({self.groups[row] for row in kept})) < self.folds:
                 raise DataError(
-                    f"a sample of {count:,} texts contains only {found} whole groups; expected one for each of the"
+                    f"a sample of {count:,} texts contains only {groups} whole groups; expected one for each of the"
                     f" {self.folds} folds",
                     hint="Use more texts, or fewer `folds`.",
                 )

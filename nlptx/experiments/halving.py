@@ -112,9 +112,9 @@ class Search:
         rng = np.random.default_rng([self.seed, number])
         observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
         tried = {name_of(trial.values) for trial in self.trials}
-        found = space.usual(best.values, tried) if number == 0 else []
-        found = found or space.neighbours(best.values, tried, observed, rng, _CANDIDATES)
-        candidates = [self.add_trial(values) for values in found]
+        proposed = space.usual(best.values, tried) if number == 0 else []
+        proposed = proposed or space.neighbours(best.values, tried, observed, rng, _CANDIDATES)
+        candidates = [self.add_trial(values) for values in proposed]
         if not candidates:
             return None
         for folds, kept in zip(rungs(self.experiment.folds, number), (len(candidates) // 3, 1, 1), strict=False):

@@ -75,8 +75,8 @@ def _relative(path: str | Path, folder: Path) -> str:
     if not os.path.exists(path):
         raise SettingsError(f"{path}: no such file or folder")
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
-    found = os.path.normpath(os.path.join(resolved, name))
-    if not is_same_file(found, path):
+    target = os.path.normpath(os.path.join(resolved, name))
+    if not is_same_file(target, path):
         # The name leads elsewhere because one of the folders is a symbolic link, so the links in folders are resolved.
         # A link to the file itself is kept: the name of its target may contain characters that are not allowed here.
         parent, base = os.path.split(path)

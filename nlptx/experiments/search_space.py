@@ -109,8 +109,8 @@ class SearchSpace(NamedTuple):
         """
         names = {name for group in self.groups for name in group}
         changed = (center | {name: value for name, value in changes.items() if name in names} for changes in _USUAL)
-        found = {name_of(values): values for values in map(self._with_replacements, changed)}
-        return [values for name, values in found.items() if name not in tried]
+        by_name = {name_of(values): values for values in map(self._with_replacements, changed)}
+        return [values for name, values in by_name.items() if name not in tried]
 
     def neighbours(
         self,
@@ -132,17 +132,17 @@ class SearchSpace(NamedTuple):
             rng: random number generator.
             count: maximum number of copies to return.
         """
-        known, found = set(tried), list[Values]()
+        known, neighbours = set(tried), list[Values]()
         model = AdditiveModel(self, observed)
         for _ in range(count if self.groups else 0):
             pool = [self._change(center, rng) for _ in range(_POOL)]
             pool = [values for values in pool if name_of(values) not in known]
             if not pool:
                 break
-            chosen = min(pool, key=model.predict) if found else pool[0]
+            chosen = min(pool, key=model.predict) if neighbours else pool[0]
             known.add(name_of(chosen))
-            found.append(chosen)
-        return found
+            neighbours.append(chosen)
+        return neighbours
 
     def _change(self, center: Values, rng: np.random.Generator) -> Values:
         """Return a copy of the settings, with some of them changed at random."""

@@ -186,14 +186,14 @@ def _fit(
         gradient = np.concatenate([sparse_gradient.ravel(), (dense.T @ error).ravel()])
         return loss + float(flat @ (flat / variance)) / 2, gradient + flat / variance
 
-    found = minimize(
+    solution = minimize(
         loss_and_gradient,
         np.zeros(len(variance)),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": _MAX_ITERATIONS},
     ).x
-    sparse, others = parameters(found)
+    sparse, others = parameters(solution)
     return Correction(to_ngrams @ sparse.astype(np.float32), others[:-1], others[-1])
 
 

@@ -90,8 +90,8 @@ def fit_ngram_features(
         return fit_out_of_core(*given)
     folds = min(settings.folds, len(texts))
     fold = assign_folds(targets, folds, rng, first_copies(texts))
-    found = text_rows(texts, unlabelled, settings, rng, workers, on_progress, text_weights, lexicon, budget)
-    known, weights, scaled, lexicon_feature, rows, components, row_of = found
+    prepared = text_rows(texts, unlabelled, settings, rng, workers, on_progress, text_weights, lexicon, budget)
+    known, weights, scaled, lexicon_feature, rows, components, row_of = prepared
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 

@@ -34,9 +34,9 @@ class KeyIndex:
         self._lookups += keys.size
         if self._slots is None and self._lookups > count * _MIN_LOOKUPS:
             self._slots = _slots_of(self._known)
-        found = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
-        found[found < 0] = count
-        return found.reshape(keys.shape)
+        indices = self._by_search(flat) if self._slots is None else self._by_hash(flat, self._slots)
+        indices[indices < 0] = count
+        return indices.reshape(keys.shape)
 
     def _by_search(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         index = np.minimum(np.searchsorted(self._known, keys), len(self._known) - 1)
@@ -44,17 +44,17 @@ class KeyIndex:
 
     def _by_hash(self, keys: NDArray[np.int64], slots: NDArray[np.int32]) -> NDArray[np.int64]:
         slot = hash_keys(keys, len(slots))
-        found = slots[slot].astype(np.int64)
+        indices = slots[slot].astype(np.int64)
         # A key whose slot contains another key is searched for in the following slots, up to the first empty slot.
-        left = np.flatnonzero((found >= 0) & (self._known[found] != keys))
+        left = np.flatnonzero((indices >= 0) & (self._known[indices] != keys))
         slot = slot[left]
         while len(left):
             slot = (slot + 1) % len(slots)
             following = slots[slot]
-            found[left] = following
+            indices[left] = following
             going_on = (following >= 0) & (self._known[following] != keys[left])
             left, slot = left[going_on], slot[going_on]
-        return found
+        return indices
 
 
 def hash_keys(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:

@@ -43,16 +43,16 @@ class LexiconPrior:
             vocabulary: vocabulary of the model.
             order: length of the longest n-gram; longer phrases are left out.
         """
-        found = {}
+        value_of = {}
         for entry, value in entries.items():
             tokens = vocabulary.tokenizer(entry)
             ids = vocabulary.encode_tokens(tokens)
             if value and 1 <= len(ids) == len(tokens) <= order:
-                found[int(ngram_keys(ids, order, len(vocabulary))[-1, len(ids) - 1])] = value
-        if not found:
+                value_of[int(ngram_keys(ids, order, len(vocabulary))[-1, len(ids) - 1])] = value
+        if not value_of:
             return None
-        keys = np.array(sorted(found), np.int64)
-        values = np.array([found[key] for key in keys.tolist()])
+        keys = np.array(sorted(value_of), np.int64)
+        values = np.array([value_of[key] for key in keys.tolist()])
         values = values / np.abs(values).max()  # so that no square overflows
         return cls(keys, (values / np.sqrt(np.mean(values**2))).astype(np.float32))
 

@@ -151,7 +151,7 @@ class ColumnIndex:
     def find(self, group: NgramIdSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the column of each n-gram of a group of texts, G for unknown n-grams; and ``group.sizes``."""
         ids = group.load()
-        found = self._of_listed[ids]
+        columns = self._of_listed[ids]
         if len(self._of_others) > 1:
-            found[ids < 0] = self._of_others[self._others.find(group.load_others())]
-        return found, group.sizes
+            columns[ids < 0] = self._of_others[self._others.find(group.load_others())]
+        return columns, group.sizes

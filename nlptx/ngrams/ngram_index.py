@@ -51,7 +51,7 @@ class NgramIndex:
             lengths: (B,) number of words in each text.
         """
         keys = ngram_keys(ids, self._order, self._words, lengths)
-        found = np.empty(keys.shape, np.int32)
-        found[:, 0] = self._index_of_word[ids]
-        found[:, 1:] = self._longer.find(keys[:, 1:]) + self.single
-        return found
+        indices = np.empty(keys.shape, np.int32)
+        indices[:, 0] = self._index_of_word[ids]
+        indices[:, 1:] = self._longer.find(keys[:, 1:]) + self.single
+        return indices

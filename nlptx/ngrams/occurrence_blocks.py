@@ -71,10 +71,10 @@ class OccurrenceBlocks:
 
         def columns_of(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
             """Return the columns of the entries of a group of texts, and the number of entries of each text."""
-            found = index.find(group.keys)
-            is_known = found < len(known)
+            columns = index.find(group.keys)
+            is_known = columns < len(known)
             ends = np.append(0, np.cumsum(is_known, dtype=np.int32))[np.cumsum(group.sizes)]
-            return found[is_known].astype(np.int32), np.diff(ends, prepend=np.int32(0))
+            return columns[is_known].astype(np.int32), np.diff(ends, prepend=np.int32(0))
 
         counts = [np.zeros(0, np.int32)]
         for columns, entry_counts in workers.map(columns_of, sets):

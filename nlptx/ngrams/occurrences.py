@@ -217,9 +217,9 @@ def matrix_from_columns(
 
     def rows_of(group: G) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
         """Return the columns and values of the entries of a group of texts, and the number of entries of each text."""
-        found, sizes = find(group)
-        is_known = found < columns
-        kept = found[is_known].astype(np.int32, copy=False)
+        column_ids, sizes = find(group)
+        is_known = column_ids < columns
+        kept = column_ids[is_known].astype(np.int32, copy=False)
         counts = np.diff(np.append(0, np.cumsum(is_known))[np.cumsum(sizes)], prepend=0)
         return kept, np.ones(len(kept), np.float32) if values is None else values(kept, counts), counts
 

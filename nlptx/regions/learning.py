@@ -86,8 +86,8 @@ def fit_region_classifier(
             if not should_continue(start / steps):
                 return None
             pool.run_all(trainers.take_steps, min(start + _STEPS_PER_REPORT, steps))
-        found = [group for groups in pool.run_all(trainers.take_steps, _RESULT) for group in groups]
-    in_order = sorted(found, key=lambda group: group[0])
+        results = [group for groups in pool.run_all(trainers.take_steps, _RESULT) for group in groups]
+    in_order = sorted(results, key=lambda group: group[0])
     return _joined([RegionClassifier(ngrams, table, **arrays, groups=1) for _, arrays in in_order])
 
 

@@ -150,12 +150,12 @@ def _drawn(name: str, difference: Difference, unit: float, digits: int) -> Drawn
 
 
 def _examples(predictions: Sequence[LabelledPredictions]) -> list[Example]:
-    found = []
+    examples = []
     for number, other in enumerate(predictions[1:], start=1):
         for position, (right, wrong) in enumerate(((predictions[0], other), (other, predictions[0])), start=1):
             for row in only_first_correct(right, wrong, MAX_EXAMPLES):
                 document = right.documents[row]
-                found.append(
+                examples.append(
                     Example(
                         right.source,
                         wrong.source,
@@ -168,7 +168,7 @@ def _examples(predictions: Sequence[LabelledPredictions]) -> list[Example]:
                         len(document.text) > MAX_CHARACTERS,
                     )
                 )
-    return found
+    return examples
 
 
 def _confidence(predictions: LabelledPredictions, row: int) -> float | None:

@@ -48,24 +48,24 @@ def ranking_charts(
     counts = has_label.sum(axis=0)
     # If there are two labels, their ROC curves have the same area, so only the curve of the second label is drawn.
     shown = [1] if len(labels) == 2 and not multi_label else np.argsort(-counts, kind="stable")[:MAX_CURVES].tolist()
-    found: list[tuple[int, RankingCurves]] = []
+    drawn: list[tuple[int, RankingCurves]] = []
     for column in shown:
         curves = ranking_curves(probabilities[:, column], has_label[:, column])
         if curves is not None:
-            found.append((column, curves))
-    if not found:
+            drawn.append((column, curves))
+    if not drawn:
         return []
-    left = len(labels) - len(found)
-    note = f" The {len(found)} most frequent labels are shown." if left and len(labels) > 2 else ""
-    single, (first_column, first) = len(found) == 1, found[0]
+    left = len(labels) - len(drawn)
+    note = f" The {len(drawn)} most frequent labels are shown." if left and len(labels) > 2 else ""
+    single, (first_column, first) = len(drawn) == 1, drawn[0]
     precision = first.average_precision
     roc = [
         Series(f"{labels[column]} (area {curves.area:.3f})", curves.roc, 1 + i)
-        for i, (column, curves) in enumerate(found)
+        for i, (column, curves) in enumerate(drawn)
     ]
     recall = [
         Series(f"{labels[column]} (average precision {curves.average_precision:.3f})", curves.precision_recall, 1 + i)
-        for i, (column, curves) in enumerate(found)
+        for i, (column, curves) in enumerate(drawn)
     ]
     of_one = f"The curve is for the label {labels[first_column]}."
     subject = of_one if single else "Each curve is for one label against all others."

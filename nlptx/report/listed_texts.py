@@ -132,9 +132,9 @@ def _explained(model: Model, item: tuple[str | None, ListedText]) -> ListedText:
     text, listed = item
     if text is None:
         return listed
-    found = explain(model, text)
-    words: list[tuple[str, float | None]] = [(token, None) for token in found.tokens]
-    for position, effect in zip(found.positions, found.worth.tolist(), strict=True):
-        words[position] = found.tokens[position], effect
+    explanation = explain(model, text)
+    words: list[tuple[str, float | None]] = [(token, None) for token in explanation.tokens]
+    for position, effect in zip(explanation.positions, explanation.worth.tolist(), strict=True):
+        words[position] = explanation.tokens[position], effect
     shown = text[:MAX_CHARACTERS]
-    return replace(listed, spans=find_spans(shown, words), explained=found.label)
+    return replace(listed, spans=find_spans(shown, words), explained=explanation.label)

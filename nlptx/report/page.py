@@ -112,17 +112,17 @@ def visible(value: Any) -> Any:
     return type(value)(_CONTROLS.sub(_picture, value))
 
 
-def _picture(found: re.Match[str]) -> str:
-    if found[0] == "\r\n":
+def _picture(match: re.Match[str]) -> str:
+    if match[0] == "\r\n":
         return "\n"
-    code = ord(found[0])
+    code = ord(match[0])
     return chr(_PICTURES + code) if code < 0x20 else "\u2421" if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
 
 
 def as_script_data(value: Any) -> str:
     """Return a value as JSON for a script element, with only ASCII characters and without <, > and &."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return re.sub("[<>&]", lambda found: _IN_SCRIPT[found[0]], text)
+    return re.sub("[<>&]", lambda match: _IN_SCRIPT[match[0]], text)
 
 
 def _digest(text: str) -> str:

@@ -81,11 +81,11 @@ def _libraries() -> list[Any]:
     """Return threadpoolctl's controller of each loaded BLAS, and let the calling thread set its number of threads."""
     from threadpoolctl import OpenBLASController
 
-    found = _search(len(sys.modules))
+    libraries = _search(len(sys.modules))
     # From version 3.8, threadpoolctl ignores all threads except the one that was the first to set a number of threads.
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
-    return found
+    return libraries
 
 
 @lru_cache(1)

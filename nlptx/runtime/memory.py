@@ -10,8 +10,8 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 def available_memory() -> int | None:
     """Return the free memory of the machine or of the container, whichever is less, in bytes; None if unknown."""
-    found = [number for number in (_of_machine(), _of_control_group()) if number is not None]
-    return min(found) if found else None
+    free = [number for number in (_of_machine(), _of_control_group()) if number is not None]
+    return min(free) if free else None
 
 
 def _of_machine() -> int | None:

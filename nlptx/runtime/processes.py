@@ -165,5 +165,5 @@ def _close_all_but(*kept: int) -> None:
 
 
 def _is_unnamed_file(descriptor: int) -> bool:
-    found = os.fstat(descriptor)
-    return stat.S_ISREG(found.st_mode) and found.st_nlink == 0
+    status = os.fstat(descriptor)
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 0

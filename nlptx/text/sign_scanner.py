@@ -37,9 +37,9 @@ def rewrite_signs_in_bytes(block: bytes) -> bytes:
     """Apply :func:`nlptx.text.signs.rewrite_signs` to each line of a block in UTF-8."""
     signs, shout = _patterns()
     codes = np.frombuffer(block, np.uint8)
-    found = _matches(signs, block, _sign_starts(block, codes))
+    sign_matches = _matches(signs, block, _sign_starts(block, codes))
     shouted = _matches(shout, block, _shout_starts(block, codes))
-    return b"".join(apply_changes(block, found, shouted, str.encode))
+    return b"".join(apply_changes(block, sign_matches, shouted, str.encode))
 
 
 @cache

@@ -95,12 +95,12 @@ def rewrite_signs(text: str) -> str:
 
 def apply_changes(
     text: AnyStr,
-    found: Iterable[re.Match[AnyStr]],
+    signs: Iterable[re.Match[AnyStr]],
     shouted: Iterable[re.Match[AnyStr]],
     convert: Callable[[str], AnyStr],
 ) -> Iterator[AnyStr]:
     """Iterate over the pieces of the rewritten text, given the signs and shouted words found in the original."""
-    changes = [(match.start(), match.end(), _replacement(match)) for match in found]
+    changes = [(match.start(), match.end(), _replacement(match)) for match in signs]
     changes += [(match.start(), match.start(), f"{SHOUTED} ") for match in shouted]
     done = 0
     for start, end, replacement in sorted(changes):

@@ -52,8 +52,8 @@ def find_temperature(
         return log_loss(as_probabilities(outputs / np.exp(log_temperature)), targets, weights)
 
     bound = np.log(MAX_TEMPERATURE)
-    found = minimize_scalar(loss_at, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
-    return round(float(np.exp(found.x)), 4)
+    optimum = minimize_scalar(loss_at, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
+    return round(float(np.exp(optimum.x)), 4)
 
 
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:

@@ -127,9 +127,11 @@ class Checkpoint:
         """
         if self._found is None or self._found.details["phase"] != phase.name:
             return
-        found, self._found = self._found, None
+        checkpoint, self._found = self._found, None
         with _named_with_advice(self.path):
-            build(found, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path))
+            build(
+                checkpoint, lambda artifact: phase.restore(artifact.arrays, artifact.details["records"]), str(self.path)
+            )
 
     def save_if_due(self, state: Callable[[], State], epoch_done: bool = False) -> None:
         """Write a checkpoint if one is due. Only then is the function ``state`` called."""
@@ -190,8 +192,8 @@ def path_beside(output: str | None) -> Path | None:
 
 def _read(path: Path, fingerprint: Fingerprint) -> Artifact:
     with _named_with_advice(path):
-        found = read(path, KIND)
-        saved = build(found, _fingerprint_of, str(path))
+        artifact = read(path, KIND)
+        saved = build(artifact, _fingerprint_of, str(path))
     differences = fingerprint.differences(saved)
     if differences:
         raise ArtifactError(
@@ -199,16 +201,16 @@ def _read(path: Path, fingerprint: Fingerprint) -> Artifact:
             where=path.name,
             hint="Use the same data and options, or leave out `resume` to start over.",
         )
-    return found
+    return artifact
 
 
-def _fingerprint_of(found: Artifact) -> Fingerprint:
-    details = found.details
+def _fingerprint_of(artifact: Artifact) -> Fingerprint:
+    details = artifact.details
     if details["phase"] not in ("pretrain", "distill", "train"):
         raise CorruptError(f"it has the unknown phase {details['phase']!r}")
     if type(details["epoch"]) is not int or type(details["step"]) is not int:
         raise CorruptError("its epoch or its step is not a number")
-    return Fingerprint(found.settings, found.seed, dict(details["digests"]), found.version)
+    return Fingerprint(artifact.settings, artifact.seed, dict(details["digests"]), artifact.version)
 
 
 @contextmanager

@@ -50,19 +50,19 @@ class Fingerprint:
 
     def differences(self, other: Fingerprint) -> list[str]:
         """Return descriptions of the differences between this training run and another, earlier one."""
-        found = []
+        changes = []
         if other.version != self.version:
-            found.append(f"nlptx was {other.version} and is now {self.version}")
-        found += [
+            changes.append(f"nlptx was {other.version} and is now {self.version}")
+        changes += [
             f"`{name}` was {other.settings.get(name)} and is now {self.settings.get(name)}"
             for name in sorted(self.settings.keys() | other.settings.keys())
             if self.settings.get(name) != other.settings.get(name)
         ]
         if other.seed != self.seed:
-            found.append(f"`seed` was {other.seed} and is now {self.seed}")
-        found += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
+            changes.append(f"`seed` was {other.seed} and is now {self.seed}")
+        changes += [f"the {name} differs" if name != "embeddings" else "the embeddings differ" for name in self.digests
                  if self.digests[name] != other.digests.get(name, "")]  # fmt: skip
-        return found
+        return changes
 
 
 def _weights(given: LabelledTexts) -> list[list[str]]:

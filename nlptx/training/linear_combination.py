@@ -116,16 +116,16 @@ def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | Non
 
     start = np.append(np.full(models, 1 / models), np.zeros(width))
     bounds = [(0, None)] * models + [(None, None)] * width
-    found = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    fitted = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     loss = accuracy = 0.0
     for rows in blocks:
-        z = outputs_for(found, _outputs_of_each(model, text_features[rows], models))
+        z = outputs_for(fitted, _outputs_of_each(model, text_features[rows], models))
         losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
         loss += float(losses @ weights[rows] / total_weight)
         accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / total_weight)
     # Before training, each linear model has the weight 1 / models.
-    projection.weight.value.reshape(models, -1)[...] *= found[:models, None] * models
-    bias.value[...] = found[models:]
+    projection.weight.value.reshape(models, -1)[...] *= fitted[:models, None] * models
+    bias.value[...] = fitted[models:]
     return loss, accuracy
 
 

@@ -32,19 +32,19 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
     Traceback (most recent call last):
     nlptx.errors.DataError: `sample_weight[1]` is -1; expected a number from 0 to 1e+09
     """
-    found = list(check_iterable(weights, "sample_weight", "numbers"))
-    if len(found) != texts:
+    values = list(check_iterable(weights, "sample_weight", "numbers"))
+    if len(values) != texts:
         raise DataError(
-            f"`{texts_name}` has {texts:,} elements, `sample_weight` has {len(found):,}; expected one weight per text"
+            f"`{texts_name}` has {texts:,} elements, `sample_weight` has {len(values):,}; expected one weight per text"
         )
-    is_mask = all(isinstance(weight, bool | np.bool_) for weight in found)
-    for position, weight in enumerate(found):
+    is_mask = all(isinstance(weight, bool | np.bool_) for weight in values)
+    for position, weight in enumerate(values):
         if not is_mask and (isinstance(weight, bool) or not isinstance(weight, Real)):
             mixed = ", because other weights are not bool" if isinstance(weight, bool | np.bool_) else ""
             raise InputTypeError(f"`sample_weight[{position}]` is {with_type(weight)}; expected a number{mixed}")
         if not 0 <= float(weight) <= MAX_WEIGHT:
             raise DataError(f"`sample_weight[{position}]` is {weight}; expected a number from 0 to {MAX_WEIGHT:g}")
-    result = np.array(found, np.float64)
+    result = np.array(values, np.float64)
     if texts and not result.any():
         raise DataError("the weights of all texts are 0")
     return result

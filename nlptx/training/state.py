@@ -44,14 +44,14 @@ class State:
 
 def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
     """Return all changing attributes of ``parts`` by dotted name. Arrays are not copied."""
-    found: dict[str, NDArray] = {}
+    arrays: dict[str, NDArray] = {}
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, list):
-            found |= {f"{name}.{index}": array for index, array in enumerate(value)}
+            arrays |= {f"{name}.{index}": array for index, array in enumerate(value)}
         else:
-            found[name] = np.asarray(value)
-    return found
+            arrays[name] = np.asarray(value)
+    return arrays
 
 
 def restore_state(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -> None:
@@ -64,10 +64,10 @@ def restore_state(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -
     if set(current) != set(saved):
         raise CorruptError(f"it contains {', '.join(sorted(saved))}; expected {', '.join(sorted(current))}")
     for name, array in current.items():
-        found = saved[name]
-        if (found.dtype, found.shape) != (array.dtype, array.shape):
+        stored = saved[name]
+        if (stored.dtype, stored.shape) != (array.dtype, array.shape):
             raise CorruptError(
-                f"array {name!r} is {found.dtype}{list(found.shape)}; expected {array.dtype}{list(array.shape)}"
+                f"array {name!r} is {stored.dtype}{list(stored.shape)}; expected {array.dtype}{list(array.shape)}"
             )
     for name, array in current.items():
         np.copyto(array, saved[name])  # for a number, this changes only a copy; the next loop restores numbers
