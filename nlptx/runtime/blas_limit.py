@@ -11,20 +11,18 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 
-class _Limit:
-    """Counts the open ``with`` blocks that need the limit.
+class BlasLimit:
+    """Counts the users of the limit: between :meth:`acquire` and :meth:`release`, every loaded BLAS uses one thread.
 
     Attributes:
         lock: lock for the other attributes. A thread that holds it can acquire it again, because the garbage collector
-            may end the block of a suspended generator at any time.
-        users: number of open blocks of each thread, by thread identifier.
-        before: number of threads of each BLAS before the first block, by the path of the library.
+            may end a suspended generator, and with it a block that uses the limit, at any time.
+        users: number of users in each thread, by thread identifier.
+        before: number of threads of each BLAS before the first user, by the path of the library.
     """
 
     def __init__(self) -> None:
@@ -32,27 +30,35 @@ class _Limit:
         self.users: dict[int, int] = {}
         self.before: dict[str, int] = {}
 
-    def enter(self) -> None:
-        is_first = not self.users
+    def acquire(self) -> None:
+        """Add a user in this thread. The limit applies to all threads of the process."""
         thread = threading.get_ident()
-        self.users[thread] = self.users.get(thread, 0) + 1
-        for library in _libraries():
-            count = library.num_threads
-            # A library may have one thread because the end of an earlier block was interrupted before the original
-            # number was restored. In that case, the number that was saved before that block is kept.
-            if library.filepath not in self.before or (is_first and count != 1):
-                self.before[library.filepath] = count
-            library.set_num_threads(1)
+        try:
+            with self.lock:
+                is_first = not self.users
+                self.users[thread] = self.users.get(thread, 0) + 1
+                for library in _libraries():
+                    count = library.num_threads
+                    # A library may have one thread because an earlier release was interrupted before the original
+                    # number was restored. In that case, the number that was saved before is kept.
+                    if library.filepath not in self.before or (is_first and count != 1):
+                        self.before[library.filepath] = count
+                    library.set_num_threads(1)
+        except BaseException:  # for example Ctrl-C
+            self.release()
+            raise
 
-    def leave(self) -> None:
+    def release(self) -> None:
+        """Remove a user in this thread. Without users, each BLAS has its original number of threads again."""
         thread = threading.get_ident()
-        self.users[thread] = self.users.get(thread, 1) - 1
-        if not self.users[thread]:
-            del self.users[thread]
-        if not self.users:
-            for library in _libraries():
-                if library.filepath in self.before:
-                    library.set_num_threads(self.before.pop(library.filepath))
+        with self.lock:
+            self.users[thread] = self.users.get(thread, 1) - 1
+            if not self.users[thread]:
+                del self.users[thread]
+            if not self.users:
+                for library in _libraries():
+                    if library.filepath in self.before:
+                        library.set_num_threads(self.before.pop(library.filepath))
 
     def after_fork(self) -> None:
         """In a forked process, forget the other threads, and the lock, which one of them may have held."""
@@ -61,20 +67,8 @@ class _Limit:
         self.users = {thread: self.users[thread]} if thread in self.users else {}
 
 
-_limit = _Limit()
-os.register_at_fork(after_in_child=_limit.after_fork)
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Context manager: within the block, every BLAS that is loaded uses one thread, in all threads of the process."""
-    try:
-        with _limit.lock:
-            _limit.enter()
-        yield
-    finally:
-        with _limit.lock:
-            _limit.leave()
+LIMIT = BlasLimit()
+os.register_at_fork(after_in_child=LIMIT.after_fork)
 
 
 def _libraries() -> list[Any]:

@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from enum import Enum
 from functools import partial
 from itertools import chain, islice
@@ -19,8 +19,8 @@ from operator import index
 from typing import Any, Self, TypeVar
 
 from nlptx.errors import SettingsError
+from nlptx.runtime import blas_limit
 from nlptx.runtime.blas import load_blas
-from nlptx.runtime.blas_limit import one_blas_thread
 from nlptx.runtime.processes import Process, forked, is_only_thread
 
 T = TypeVar("T")
@@ -64,7 +64,6 @@ class Workers:
     def __init__(self, jobs: int | None = None, *, processes: bool = False) -> None:
         self.jobs = jobs or default_jobs()
         self.processes = processes
-        self._limits: list[AbstractContextManager[None]] = []
         self._ranks: Sequence[Process] = ()
         self._rank_work: Callable[..., Any] | None = None
         self._stack = ExitStack()
@@ -104,14 +103,12 @@ class Workers:
         # that call scipy.optimize have imported SciPy before they use workers.
         if "scipy" in sys.modules:
             load_blas("scipy.linalg", threads=1)  # L-BFGS holds the interpreter lock, so one thread needs a buffer
-        limit = one_blas_thread()
-        limit.__enter__()
-        self._limits.append(limit)
+        blas_limit.LIMIT.acquire()
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._end_ranks()
-        self._limits.pop().__exit__(None, None, None)
+        blas_limit.LIMIT.release()
 
     def map(self, work: Callable[[T], R], items: Iterable[T], *, isolated: bool = False) -> Iterator[R]:
         """Yield ``work(item)`` for each item, in order.
@@ -156,15 +153,12 @@ class Workers:
         with ThreadPoolExecutor(self.jobs) as pool, forked(copies) as started:
             do = partial(_ask, list(started)) if started else work
             try:
-                for pair in pairs:
+                for pair in chain(pairs, [PAUSE]):
                     if pair is not PAUSE:
                         waiting.append((pair[0], pool.submit(do, pair[1])))
                     while waiting and (pair is PAUSE or len(waiting) > self.jobs):
                         kept, future = waiting.popleft()
                         yield kept, future.result()
-                while waiting:
-                    kept, future = waiting.popleft()
-                    yield kept, future.result()
             finally:
                 for _, future in waiting:
                     future.cancel()
@@ -199,7 +193,8 @@ class Workers:
         if work != self._rank_work:
             self._end_ranks()
             others = range(1, self.jobs) if self.processes else ()
-            self._ranks = self._stack.enter_context(forked([partial(_of_rank, work, rank) for rank in others]))
+            functions = [lambda task, rank=rank: work(task, rank) for rank in others]
+            self._ranks = self._stack.enter_context(forked(functions))
             self._rank_work = work
         if not self._ranks:
             return list(self.map(partial(work, task), range(self.jobs)))
@@ -235,10 +230,6 @@ def _ask(idle: list[Process], item: Any) -> Any:
         return process.start(item)()
     finally:
         idle.append(process)
-
-
-def _of_rank(work: Callable[[T, int], R], rank: int, task: T) -> R:
-    return work(task, rank)
 
 
 def _outcome(work: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | None]:

@@ -20,7 +20,7 @@ from nlptx.runtime.workers import Workers
 @pytest.fixture(autouse=True)
 def limit(monkeypatch):
     """A new limit, which no block uses, even if an earlier test in this process has left a block open."""
-    monkeypatch.setattr(blas_limit, "_limit", blas_limit._Limit())
+    monkeypatch.setattr(blas_limit, "LIMIT", blas_limit.BlasLimit())
 
 
 def threads():
@@ -109,7 +109,7 @@ def test_an_interrupted_block_does_not_change_the_number_of_threads(interrupted,
         monkeypatch.setattr(blas_limit, "_libraries", interrupt)
         with pytest.raises(KeyboardInterrupt), Workers(1):
             pass
-        assert not blas_limit._limit.users
+        assert not blas_limit.LIMIT.users
         with Workers(1):
             assert set(threads()) == {1}
         assert set(threads()) == {2}
@@ -125,7 +125,7 @@ def test_a_block_may_end_while_another_begins(monkeypatch):
         return original()
 
     def generator():
-        with blas_limit.one_blas_thread():
+        with Workers(1):
             yield
 
     with Workers(1):
@@ -134,16 +134,16 @@ def test_a_block_may_end_while_another_begins(monkeypatch):
         suspended.append(generator())
         next(suspended[0])
         monkeypatch.setattr(blas_limit, "_libraries", collect)
-        with blas_limit.one_blas_thread():
+        with Workers(1):
             assert set(threads()) == {1}
         assert set(threads()) == {2}
 
 
 def test_a_forked_process_forgets_the_blocks_of_other_threads(monkeypatch):
-    monkeypatch.setattr(blas_limit._limit, "users", {1: 2, threading.get_ident(): 1})
-    monkeypatch.setattr(blas_limit._limit, "lock", blas_limit._limit.lock)
-    blas_limit._limit.after_fork()
-    assert blas_limit._limit.users == {threading.get_ident(): 1}
+    monkeypatch.setattr(blas_limit.LIMIT, "users", {1: 2, threading.get_ident(): 1})
+    monkeypatch.setattr(blas_limit.LIMIT, "lock", blas_limit.LIMIT.lock)
+    blas_limit.LIMIT.after_fork()
+    assert blas_limit.LIMIT.users == {threading.get_ident(): 1}
 
 
 def lines_of(program, *arguments, **variables):
