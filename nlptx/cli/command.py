@@ -134,14 +134,6 @@ class Command(click.Command):
                 with formatter.section(group):
                     formatter.write_dl(records, col_max=_NAMES)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        name = next(str(option.name) for option in self.params if isinstance(option, Option))
-        formatter.write_paragraph()
-        formatter.write_text(
-            f"Each option has an environment variable, such as {ctx.auto_envvar_prefix}_{name.upper()} for"
-            f" --{name.replace('_', '-')}."
-        )
-
 
 def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> None:
     """Raise click.UsageError if an option that takes only one value was given twice."""

@@ -103,7 +103,7 @@ def nlptx() -> None:
     nlptx predict -m model.npz reviews.txt > scores.tsv         predict the label of each text
 
     Each stage reads files (or - for standard input) and writes one file. For help on a command, run nlptx COMMAND
-    --help.
+    --help. Each option of a command has an environment variable, such as NLPTX_TRAIN_EPOCHS for nlptx train --epochs.
     """
 
 
