@@ -79,9 +79,10 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
         raise CorruptError("the loss curve in its history is damaged")
     if any(after[0] < before[0] for before, after in pairwise(curve)):
         raise CorruptError("the step numbers of the loss curve in its history are not increasing")
-    regions = history.get("regions", {})
-    if not isinstance(regions, dict) or not _numbers(regions.values()):
-        raise CorruptError("the record of the region filters in its history is damaged")
+    for name in ("regions", "subwords"):
+        record = history.get(name, {})
+        if not isinstance(record, dict) or not _numbers(record.values()):
+            raise CorruptError(f"the record of {name!r} in its history is damaged")
     warnings = history.get("warnings", [])
     if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
         raise CorruptError("the warnings in its history are damaged")

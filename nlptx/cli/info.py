@@ -110,6 +110,7 @@ def _draw(
         for title, entries in (
             ("card", card),
             ("region filters", _fusion_weights(artifact) | _recorded(artifact, "regions")),
+            ("subword model", _recorded(artifact, "subwords")),
             ("calibration", _calibration(artifact)),
         ):
             if entries:

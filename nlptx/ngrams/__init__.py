@@ -6,7 +6,10 @@ naive-Bayes log-count ratios (:mod:`nlptx.ngrams.naive_bayes`). The text feature
 (:mod:`nlptx.ngrams.lsa`). The features of a training text never depend on its label (:mod:`nlptx.ngrams.cross_fit`). If
 there are many texts, the features are fitted by a method that needs less memory (:mod:`nlptx.ngrams.out_of_core`). If
 there are many labels, the only features are the outputs of sparse linear models, one per label
-(:mod:`nlptx.ngrams.sparse_cross_fit`). The features of a text are computed from its word ids (T,) as follows::
+(:mod:`nlptx.ngrams.sparse_cross_fit`). A third linear model (:mod:`nlptx.ngrams.subword_model`) is fitted after the
+network, and its weights are added to those of the first.
+
+The features of a text are computed from its word ids (T,) as follows::
 
     word ids (T,) -> n-grams that end at each word (T, order) -> indices in keys (G,) -> token features (T, order E)
                                                                                       -> text features  (M E,)

@@ -51,7 +51,7 @@ def fit_linear(
         The products w r, (G, E), and the bias b, (E,).
     """
     transposed, squared = rows.T.tocsr(), ratios * ratios
-    loss_of = _weighted(text_losses(ratios.shape[1], targets), targets, text_weights)
+    loss_of = weighted(text_losses(ratios.shape[1], targets), targets, text_weights)
     coefficients, bias = minimise_in_span(
         lambda coefficients: rows @ ((transposed @ coefficients.astype(np.float32)) * squared),
         loss_of,
@@ -112,7 +112,7 @@ def _minimise(
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     width = shape[1]
-    loss_of = _weighted(text_losses(width, targets), targets, text_weights)
+    loss_of = weighted(text_losses(width, targets), targets, text_weights)
 
     # For a matrix of 5 columns, an OpenBLAS kernel for AVX-512 also computes with uninitialised numbers, and discards
     # the results. If one of these operations is invalid, NumPy would warn, so this warning is turned off.
@@ -145,7 +145,7 @@ def text_losses(width: int, targets: NDArray) -> Callable[[NDArray, NDArray], tu
     return _logistic_loss if width == 1 else CrossEntropy(width).value_and_gradient
 
 
-def _weighted(
+def weighted(
     loss_of: Callable[[NDArray, NDArray], tuple[NDArray, NDArray]],
     targets: NDArray,
     text_weights: NDArray[np.float64] | None,

@@ -208,6 +208,14 @@ class TrainSettings(NetworkSettings):
         maximum=4096,
         legacy_value=0,
     )
+    subwords: str = setting(
+        "auto",
+        "auto, on, off: words with similar spelling share weights.",
+        "N-grams",
+        choices=("auto", "on", "off"),
+        metavar="MODE",
+        legacy_value="off",
+    )
     batch: int = setting(32, "Number of texts per training step.", "Training", minimum=1)
     optimizer: str = setting("adamw", "Optimisation algorithm.", "Training", choices=("adamw", "adam", "sgd"))
     embedding_lr: float = setting(0.3, "Learning rate of word vectors, relative to `lr`.", "Training", minimum=0)

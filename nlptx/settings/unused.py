@@ -22,7 +22,7 @@ def unused_notes(settings: TrainSettings, *, from_model: bool, has_unlabelled: b
     if not settings.epochs and (unused := _without_network(settings, from_model)):
         notes.append(f"no network is trained (`epochs=0`), so these settings have no effect: {_listed(unused)}")
     for reason, holds, names in _conditions(settings, from_model, has_valid):
-        unused = [name for name in names if getattr(settings, name) not in (DEFAULTS[name], 0)]
+        unused = [name for name in names if getattr(settings, name) not in (DEFAULTS[name], 0, "off")]
         if holds and unused:
             notes.append(f"{reason}, so these settings have no effect: {_listed(unused)}")
     if settings.ngrams and settings.epochs and settings.distill > 0 and not has_unlabelled:
@@ -50,8 +50,9 @@ def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> l
         (
             "there are no n-gram features (`ngrams=0`)",
             not settings.ngrams,
-            ("ngram_min_texts", "lsa_components", "distill"),
+            ("ngram_min_texts", "lsa_components", "distill", "subwords"),
         ),
+        ("training starts from a model", from_model and settings.ngrams > 0, ("subwords",)),
         ("the encoder has no blocks (`blocks=0`)", is_new and not settings.blocks, blocks),
         (
             "attention has neither heads nor parameters (`attention=plain`)",

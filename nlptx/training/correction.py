@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
+from nlptx.classifier.network import Network
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.adaptation import Correction
 from nlptx.ngrams.extension import with_outputs
-from nlptx.nn import WeightedSum
+from nlptx.nn import Linear, WeightedSum
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 
@@ -58,7 +59,7 @@ def to_scores(loss: Loss) -> NDArray[np.float64]:
     return np.array([[-1.0], [1.0]]) if _has_one_score(loss) else np.eye(loss.outputs)
 
 
-def _to_outputs(loss: Loss) -> NDArray[np.float64]:
+def to_outputs(loss: Loss) -> NDArray[np.float64]:
     """Return the matrix (E, outputs) that converts scores to outputs."""
     return np.array([[-0.5, 0.5]]) if _has_one_score(loss) else np.eye(loss.outputs)
 
@@ -78,7 +79,7 @@ def match_scores(before: Model, new: list[str], *, multi_label: bool) -> NDArray
     same = np.array([[float(name == other) for other in new] for name in old])
     if multi_label:
         return same if before.label_sets is not None else np.zeros((to_scores(before.network.loss).shape[1], len(new)))
-    return _to_outputs(CrossEntropy(len(old))) @ same @ to_scores(CrossEntropy(len(new)))
+    return to_outputs(CrossEntropy(len(old))) @ same @ to_scores(CrossEntropy(len(new)))
 
 
 def initial_bias(
@@ -110,17 +111,29 @@ def convert_ngrams(
     """
     known, projection = before.ngram_features, before.network.text_projection
     if known is not None and projection is not None:
-        weight = projection.weight.value
-        if isinstance(projection, WeightedSum):
-            weight = np.concatenate([np.diag(row) for row in weight])
-        old = weight * _network_factor(before) @ to_scores(before.network.loss)  # (M E0, E0)
-        models = 1 if known.latent is None else 2
-        return with_outputs(known, [part @ change for part in np.split(old, models)])
+        return with_scores(known, projection, _network_factor(before) * to_scores(before.network.loss) @ change)
     if not settings.ngrams:
         return None
     width = change.shape[1]
     none, nothing = np.zeros((0, 0), np.float32), np.zeros((0, width), np.float32)
     return NgramFeatures(settings.ngrams, words, np.zeros(0, np.int64), none, nothing, np.zeros(width, np.float32))
+
+
+def with_scores(
+    features: NgramFeatures, projection: Linear | WeightedSum, change: NDArray[np.float64]
+) -> NgramFeatures:
+    """Return n-gram features whose linear models compute the scores that they contribute to a network.
+
+    Args:
+        features: features whose linear models have the outputs of the network's text features.
+        projection: layer of the network that adds these text features to its outputs.
+        change: (outputs, E) matrix that converts the outputs of the network to scores.
+    """
+    weight = projection.weight.value
+    if isinstance(projection, WeightedSum):
+        weight = np.concatenate([np.diag(row) for row in weight])
+    models = 1 if features.latent is None else 2
+    return with_outputs(features, np.split(weight @ change, models))
 
 
 def convert_regions(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionFusion | None:
@@ -134,7 +147,7 @@ def convert_regions(before: Model, change: NDArray[np.float64], loss: Loss) -> R
     if before.regions is None:
         return None
     classifier, (_, weight) = before.regions.classifier, before.regions.weights
-    conversion = weight / before.temperature * to_scores(before.network.loss) @ change @ _to_outputs(loss)
+    conversion = weight / before.temperature * to_scores(before.network.loss) @ change @ to_outputs(loss)
     return RegionFusion(
         replace(
             classifier,
@@ -166,20 +179,25 @@ def set_weights(
     for name, parameter in model.network.parameters():
         if not name.startswith(("head.", "text_projection.")):
             np.copyto(parameter.value, old[name].value)
-    to_outputs = _to_outputs(model.network.loss)
+    new_outputs = to_outputs(model.network.loss)
     outputs_to_scores = to_scores(before.network.loss) @ change  # from old outputs to new scores, (old outputs, E)
     pooled_weights = correction.weights[change.shape[0] :] * scale.factor[:, None]
     head, new = before.network.head, model.network.head
     bias = np.zeros(len(outputs_to_scores)) if head.bias is None else head.bias.value
     converted_weights = head.weight.value * _network_factor(before) @ outputs_to_scores
-    new.weight.value[...] = (converted_weights + pooled_weights) @ to_outputs
+    new.weight.value[...] = (converted_weights + pooled_weights) @ new_outputs
     if new.bias is not None:
         converted_bias = (bias * _network_factor(before) + log_priors(before)) @ outputs_to_scores
         # A balanced model adds the log-priors to its outputs itself, but the correction was fitted without this step.
         new_bias = converted_bias - scale.mean @ pooled_weights + correction.bias
-        new.bias.value[...] = new_bias @ to_outputs - log_priors(model)
-    if isinstance(model.network.text_projection, WeightedSum):
-        model.network.text_projection.weight.value[...] = 1
-    elif model.network.text_projection is not None:
-        weight = model.network.text_projection.weight.value
-        weight[...] = np.tile(to_outputs, (len(weight) // len(to_outputs), 1))
+        new.bias.value[...] = new_bias @ new_outputs - log_priors(model)
+    pass_on_scores(model.network)
+
+
+def pass_on_scores(network: Network) -> None:
+    """Set the weights of the text features so that the network adds the scores of the linear models to its outputs."""
+    projection, of_scores = network.text_projection, to_outputs(network.loss)
+    if isinstance(projection, WeightedSum):
+        projection.weight.value[...] = 1
+    elif projection is not None:
+        projection.weight.value[...] = np.tile(of_scores, (len(projection.weight.value) // len(of_scores), 1))

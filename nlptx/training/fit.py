@@ -41,6 +41,7 @@ from nlptx.training.progress import Progress
 from nlptx.training.regions import add_regions, without_new_regions
 from nlptx.training.start import start_from
 from nlptx.training.start_settings import settings_from
+from nlptx.training.subwords import add_subwords
 from nlptx.training.supervised import SupervisedTrainer
 from nlptx.training.typical_surprise import measure_typical_surprise
 from nlptx.training.without_epochs import history_without_epochs
@@ -193,6 +194,9 @@ def fit(
             round_like_file(model)
             if model.history["best_epoch"]:
                 add_regions(model, data, context)
+                if start is None:
+                    add_subwords(model, data, context)
+                    round_like_file(model)
             if model.history["best_epoch"] and len(data.valid):
                 measure_held_out(model, data, context)
         model.settings = settings_as_given  # so that `nlptx info` prints no automatically chosen values

@@ -33,11 +33,11 @@ def has_epochs(history: dict[str, Any]) -> bool:
 def best_measures(history: dict[str, Any]) -> dict[str, Any]:
     """Return the losses and accuracies of the best epoch; an empty dictionary if there is none.
 
-    If the model also has a region classifier, the validation measures are those of the complete model.
+    If classifiers were added to the network, the validation measures are those of the complete model.
     """
     epochs = history.get("epochs", [])
     best: dict[str, Any] = next((epoch for epoch in epochs if epoch["epoch"] == history["best_epoch"]), {})
-    complete = history.get("regions", {})
+    complete = history.get("regions", {}) | history.get("subwords", {})
     return {**best, **{name: complete[name] for name in ("valid_loss", "valid_accuracy") if name in complete}}
 
 

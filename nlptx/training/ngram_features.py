@@ -27,7 +27,7 @@ from nlptx.training.targets import count_labels
 MAX_LABELS = 20
 # If ``--ngram-min-texts`` is automatic, n-grams must occur in at least this number of texts. If a network is trained,
 # and the texts have few words in total, n-grams in a single text are used too, which lowers the log-loss.
-_MIN_TEXTS, _FEW_WORDS = 2, 250_000
+MIN_TEXTS, FEW_WORDS = 2, 250_000
 
 
 def add_ngram_features(
@@ -71,8 +71,8 @@ def add_ngram_features(
 
 def automatic_min_texts(words: int, settings: TrainSettings, labels: int) -> int:
     """Return the minimum number of texts that ``ngram_min_texts=0`` stands for, given the total number of words."""
-    few = settings.epochs and labels <= MAX_LABELS and words <= _FEW_WORDS
-    return 1 if few else _MIN_TEXTS
+    few = settings.epochs and labels <= MAX_LABELS and words <= FEW_WORDS
+    return 1 if few else MIN_TEXTS
 
 
 def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Model | None) -> None:

@@ -2,13 +2,9 @@
 
 The outputs of the model are a x + b y, where x are the outputs of the network and y those of the region classifier. The
 two classifiers agree less often than two networks would, because they are trained separately, and the region classifier
-uses neither n-gram features nor soft labels. With the log-losses l_n of the held-out texts and constants A, B and S,
-the weights a and b minimise
-
-    sum_n l_n + ((a - A)^2 + (b - B)^2) / (2 S^2).
-
-So a = A and b = B if there are no held-out texts, and the texts determine a and b if there are many. Region filters
-need more labelled texts than the network and the linear models do. With N labelled texts and a constant M, therefore
+uses neither n-gram features nor soft labels. :mod:`nlptx.training.fusion` fits the weights a and b. Region filters need
+more labelled texts than the network and the linear models do. With N labelled texts and a constant M, the prior means
+of the weights are therefore
 
     A = 1 - 0.4 k,  B = 0.35 k,  where k = N / (N + M).
 """
@@ -34,12 +30,14 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
-from nlptx.training.loss import balanced_weights, outputs_of
+from nlptx.training.fusion import fit_fusion, loss_weights, measures, rounded_weights
+from nlptx.training.loss import outputs_of
 from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
 _GROUPS = 2
-# The values of A and B for infinitely many labelled texts, followed by the constants M and S.
+# The values of A and B for infinitely many labelled texts, followed by the constant M and the standard deviation of the
+# prior.
 _NETWORK_WEIGHT, _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.6, 0.35, 1500, 0.15
 # With F filters in a group: F / 2 components, 256 F words, and 512 F longer n-grams, but at most 30,000 words.
 _FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
@@ -63,11 +61,17 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
         context.on_note("no region filters, because training was stopped before they were trained")
         model.history["interrupted"] = True
         return
-    members = _member_outputs(model, classifier, data.valid, context) if len(data.valid) else None
-    weights = _fusion_weights(model, members, data.valid, _prior(data.train.texts().total_weight))
-    model.regions = RegionFusion(classifier, weights)
-    record = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
-    model.history["regions"] = record if members is None else record | _measures(model, members, data.valid, weights)
+    record: dict[str, float] = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
+    prior = _prior(data.train.texts().total_weight)
+    weights = rounded_weights(prior)
+    if len(data.valid):
+        members = _member_outputs(model, classifier, data.valid, context)
+        weights = fit_fusion(model, members, data.valid, prior, _DEVIATION)
+        combined = np.tensordot(weights, members, 1)
+        outputs = {"valid_loss": combined, "network_loss": members[0], "region_loss": members[1]}
+        record |= measures(model, outputs, "valid_loss", data.valid)
+    model.regions = RegionFusion(classifier, (weights[0], weights[1]))
+    model.history["regions"] = record
 
 
 def without_new_regions(
@@ -90,7 +94,7 @@ def without_new_regions(
 def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassifier | None:
     """Return a region classifier trained on the labelled texts, or None if training was stopped."""
     train, words = data.train.texts(), len(model.vocabulary)
-    weights = _loss_weights(model, train)
+    weights = loss_weights(model, train)
     sources = _sample(data.unlabelled if len(data.unlabelled) else train)
     context.report("vectors of n-grams", 0)
     filters = model.settings.region_filters
@@ -130,14 +134,6 @@ def _sample(texts: Examples) -> RaggedArray:
     return texts.ids[::step]
 
 
-def _loss_weights(model: Model, texts: Examples) -> NDArray[np.float64] | None:
-    """Return the weight (texts,) of each text in the loss, or None if all weights are 1."""
-    if not model.is_balanced:
-        return texts.weights
-    of_class = balanced_weights(texts.targets, len(model.labels), texts.weights)[texts.targets].astype(np.float64)
-    return of_class if texts.weights is None else texts.weights * of_class
-
-
 def _member_outputs(
     model: Model, classifier: RegionClassifier, valid: Examples, context: TrainingContext
 ) -> NDArray[np.float64]:
@@ -149,47 +145,3 @@ def _member_outputs(
 def _prior(texts: float) -> NDArray[np.float64]:
     """Return the constants A and B for a number of labelled texts."""
     return np.array([1.0, 0.0]) + texts / (texts + _HALF_WAY) * np.array([_NETWORK_WEIGHT - 1, _REGION_WEIGHT])
-
-
-def _fusion_weights(
-    model: Model, members: NDArray[np.float64] | None, valid: Examples, prior: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Return the weights a and b of the two classifiers.
-
-    Args:
-        model: the trained model, without region filters.
-        members: outputs of both classifiers for the held-out texts, from :func:`_member_outputs`; None if there are no
-            held-out texts.
-        valid: the held-out texts.
-        prior: A and B.
-    """
-    from scipy.optimize import minimize  # slow to import, so imported only when needed
-
-    if members is None:
-        return round(float(prior[0]), 4), round(float(prior[1]), 4)
-    weights = _loss_weights(model, valid)
-
-    def loss_and_gradient(chosen: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        losses, dz = model.network.loss.value_and_gradient(np.tensordot(chosen, members, 1), valid.targets)
-        if weights is not None:
-            losses, dz = losses * weights, dz * weights[:, None]
-        off = (chosen - prior) / _DEVIATION**2
-        return float(losses.sum() + off @ (chosen - prior) / 2), (members * dz).sum(axis=(1, 2)) + off
-
-    a, b = minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=[(0, None)] * 2).x
-    return round(float(a), 4), round(float(b), 4)
-
-
-def _measures(
-    model: Model, members: NDArray[np.float64], valid: Examples, weights: tuple[float, float]
-) -> dict[str, float]:
-    """Return the loss and the accuracy of the combination on the held-out texts, and the loss of each classifier."""
-    outputs = {"valid_loss": np.tensordot(weights, members, 1), "network_loss": members[0], "region_loss": members[1]}
-    loss = model.network.loss
-    correct = loss.correct(outputs["valid_loss"], valid.targets)
-    of_loss = _loss_weights(model, valid)
-    losses = {
-        name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=of_loss) for name, z in outputs.items()
-    }
-    measures = {**losses, "valid_accuracy": np.average(correct, weights=valid.weights)}
-    return {name: round(float(value), 5) for name, value in measures.items()}

@@ -142,7 +142,7 @@ def test_measures_of_an_absent_label_are_null_instead_of_nan(work, model):
 def test_for_many_labels_only_the_most_frequent_confusions_are_shown(work, tmp_path):
     rows = make_rows(tuple(LABEL_WORDS), 50, seed=1)
     train = write_tsv(tmp_path / "train.tsv", [(text, f"{label} {n % 4}") for n, (text, label) in enumerate(rows)])
-    words = last_of_each(*TRAIN, "--width", "64")
+    words = last_of_each(*TRAIN, "--width", "64", "--subwords", "off")
     run("train", train, "-e", work / "embeddings.npz", *words, "-o", "many.npz", cwd=tmp_path)
     report = run("evaluate", "-m", "many.npz", train, cwd=tmp_path).text
     assert "most frequent confusions" in report

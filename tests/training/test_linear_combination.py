@@ -58,7 +58,7 @@ def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
         return fit(model, train, *rest)
 
     monkeypatch.setattr(linear_combination, "_fit", watched)
-    model = nlptx.fit(TEXTS, LABELS, settings=SETTINGS)
+    model = nlptx.fit(TEXTS, LABELS, settings=replace(SETTINGS, subwords="off"))
     linear = np.stack([of_text.text_features for of_text in seen["train"].ngram_features]).astype(np.float64)
     outputs = linear @ model.network.text_projection.weight.value + model.network.head.bias.value
     _, gradient = model.network.loss.value_and_gradient(outputs, seen["train"].targets)
@@ -124,7 +124,7 @@ def test_a_text_of_weight_two_moves_the_bias_like_two_texts():
 def test_with_the_prior_a_text_of_weight_20_counts_as_20_texts():
     """The prior of the weights a_m stays the same, and the loss of a text with a weight of 20 counts 20 times."""
     texts, labels = TEXTS[:12], LABELS[:12]
-    settings = TrainSettings(epochs=0, lsa_components=0, valid_share=0.0)
+    settings = TrainSettings(epochs=0, lsa_components=0, valid_share=0.0, subwords="off")
     found = []
     for scale in (1.0, 20.0):
         model = nlptx.fit(texts, labels, settings=settings, sample_weight=[scale] * 12)

@@ -37,7 +37,7 @@ def reports():
 
 def test_every_step_is_named_before_the_first_epoch(reports):
     titles = [title for title, _ in groupby(report.title for report in reports)]
-    assert titles == [*BEFORE_EPOCHS, "pre-training", "soft labels", "distillation", "training"]
+    assert titles == [*BEFORE_EPOCHS, "pre-training", "soft labels", "distillation", "training", "subword model"]
 
 
 def test_progress_never_decreases_within_a_step(reports):

@@ -16,12 +16,11 @@ from nlptx.regions import learning, ngrams
 from nlptx.settings import TrainSettings
 from nlptx.training import correction, regions
 from nlptx.training.checkpoint import Checkpoint
-from nlptx.training.dataset import Examples
 
 TEXTS, LABELS = make_reviews(60)
 UNLABELLED = make_reviews(80, seed=3)[0]
 NEW = make_reviews(12, seed=4)[0]
-SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4}
+SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4, "subwords": "off"}
 SETTINGS = TrainSettings(**SHAPE, region_filters=6)
 
 
@@ -201,42 +200,6 @@ def test_if_there_are_many_texts_only_some_are_counted(monkeypatch):
     monkeypatch.setattr(regions, "_MAX_WORDS", 100)
     monkeypatch.setattr(ngrams, "_MIN_WORD_COUNT", 1)
     assert len(fit().regions.classifier.ngrams) < len(trained().regions.classifier.ngrams)
-
-
-def combined_weights(members, targets, weights=None):
-    prior = np.array([0.6, 0.35])
-    return regions._fusion_weights(trained(), members, Examples(None, targets, weights=weights), prior)
-
-
-def test_weights_of_the_combination():
-    rng = np.random.default_rng(0)
-    targets = rng.integers(0, 2, 4000)
-    sign = 2 * targets - 1
-
-    def outputs(strength):
-        z = strength * sign + rng.standard_normal(len(targets)) * np.sqrt(2 * strength)
-        return np.stack([-z / 2, z / 2], axis=1)
-
-    good, useless = outputs(1.5), outputs(1e-9)
-    a, b = combined_weights(np.stack([good, useless]), targets)
-    assert_allclose(a, 1, atol=0.1)
-    assert b < 0.6  # useless outputs say nothing about their weight, so the weight stays near its prior
-    a, b = combined_weights(np.stack([good, rng.standard_normal((len(targets), 2))]), targets)
-    assert (a > 0.9, b < 0.1) == (True, True)
-    few = slice(0, 3)
-    a, b = combined_weights(np.stack([good, useless])[:, few], targets[few])
-    assert_allclose([a, b], [0.6, 0.35], atol=0.1)
-    assert combined_weights(None, targets[:0]) == (0.6, 0.35)
-
-
-def test_text_weights_count_in_the_combination():
-    rng = np.random.default_rng(0)
-    targets = rng.integers(0, 2, 400)
-    members = rng.standard_normal((2, 400, 2)) + 2 * np.eye(2)[targets]
-    twice = np.concatenate([np.arange(400), np.arange(200)])
-    weights = np.where(np.arange(400) < 200, 2.0, 1.0)
-    by_rows = combined_weights(members[:, twice], targets[twice])
-    assert_allclose(combined_weights(members, targets, weights), by_rows, atol=2e-4)
 
 
 def stop_after(count):

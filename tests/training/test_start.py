@@ -186,7 +186,7 @@ def test_without_epochs_no_step_is_taken_and_the_model_is_validated():
 @pytest.mark.parametrize("is_started", [True, False])
 def test_without_epochs_the_validation_loss_has_class_weights(is_started):
     labels = ["neg"] * 6 + ["pos"] * 18
-    settings = TrainSettings(epochs=0, class_weight="balanced")
+    settings = TrainSettings(epochs=0, class_weight="balanced", subwords="off")
     model = go_on(trained() if is_started else None, (NEW[0], labels), settings, valid=OLD)
     model.temperature = 1.0  # calibration follows validation
     p = model.probabilities([model.vocabulary.encode(text) for text in OLD[0]])

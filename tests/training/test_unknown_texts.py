@@ -14,7 +14,9 @@ def test_held_out_texts_without_a_known_word_are_scored_with_the_priors(loss):
     texts, labels = make_reviews(40)
     texts, labels = [*texts, "good1 w1"], [*labels, "pos"]  # so that the two labels have different priors
     held_out, truth = make_reviews(10, seed=1)
-    settings = TrainSettings(epochs=1, batch=8, width=0, loss=loss, new_word_min_count=0, calibrate=False)
+    settings = TrainSettings(
+        epochs=1, batch=8, width=0, loss=loss, new_word_min_count=0, calibrate=False, subwords="off"
+    )
 
     def valid_figures(more_texts, more_labels):
         valid = [*held_out, *more_texts], [*truth, *more_labels]

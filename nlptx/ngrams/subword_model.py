@@ -1,0 +1,78 @@
+"""The subword model: a logistic regression on n-grams, in which words with common character n-grams share parameters.
+
+The score of a text of T words is
+
+    z = b + (sum of v_g / sqrt(T) over the distinct n-grams g of the text)
+
+    v_g = i_g w_g + (sum of j_c u_c over the distinct character n-grams c of g, if g is a single word)
+
+where i_g and j_c are inverse document frequencies (:mod:`nlptx.ngrams.ngram_rows`). The parameters w and u have normal
+priors with mean 0, that is, their squares are penalised. Words such as "disappoint" and "disappointing" share most of
+the parameters u, so the texts that contain one of them also inform the number v of the other. Once the model is fitted,
+only the numbers v are needed. Axis letters: see :mod:`nlptx.ngrams`.
+
+Source: Bojanowski et al. (2017), "Enriching word vectors with subword information", add up the vectors of the character
+n-grams of a word. Here, a single number takes the place of each vector, and the word has a number of its own too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, TOLERANCE, text_losses, weighted
+from nlptx.ngrams.ngram_rows import NgramRows
+from nlptx.ngrams.span_lbfgs import minimise_in_span
+
+# Prior variance of a parameter u, divided by that of a parameter w.
+_CHARACTER_VARIANCE = 0.25
+
+
+class SubwordModel(NamedTuple):
+    """A fitted subword model.
+
+    Args:
+        ngrams: (G, E) float32 number v_g of each n-gram.
+        bias: (E,) float32 bias b.
+    """
+
+    ngrams: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+
+def fit_subword_model(
+    ngrams: NgramRows,
+    targets: NDArray[np.int64] | NDArray[np.bool_],
+    width: int,
+    variance: float,
+    text_weights: NDArray[np.float64] | None = None,
+) -> SubwordModel:
+    """Fit a subword model.
+
+    Args:
+        ngrams: n-grams of the texts; rows after those of the N labelled texts are not used.
+        targets: (N,) class of each text, or (N, E), True where a text has a class.
+        width: E, the number of scores. 1 means the log-odds of the second of two classes.
+        variance: prior variance of the parameters w.
+        text_weights: (N,) weight of the loss of each text, or None.
+    """
+    rows = ngrams.rows[: len(targets)]
+    rows_transposed, characters_transposed = rows.T.tocsr(), ngrams.characters.T.tocsr()
+    squares = (ngrams.importance * ngrams.importance)[:, None]
+
+    def numbers(coefficients: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the numbers v (G, E) for parameters w and u that are X' a, where a are the coefficients (N, E)."""
+        sums = rows_transposed @ coefficients.astype(np.float32)
+        return sums * squares + ngrams.characters @ (_CHARACTER_VARIANCE * (characters_transposed @ sums))
+
+    coefficients, bias = minimise_in_span(
+        lambda coefficients: rows @ numbers(coefficients),
+        weighted(text_losses(width, targets), targets, text_weights),
+        (len(targets), width),
+        variance,
+        TOLERANCE,
+        MAX_ITERATIONS,
+    )
+    return SubwordModel(numbers(coefficients), bias.astype(np.float32))

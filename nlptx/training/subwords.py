@@ -1,0 +1,96 @@
+"""Fits a subword model (:mod:`nlptx.ngrams.subword_model`) after the network, and adds its scores to the outputs.
+
+The outputs of the model are a x + c y, where x are the outputs without the subword model, and y are the scores of the
+subword model, converted to outputs. :mod:`nlptx.training.fusion` fits the weights a and c. The n-gram features contain
+a linear model on the same n-grams, so c times the numbers of the subword model are added to the weights of that model:
+predictions take no more time, and the model file needs no new arrays.
+
+The subword model is trained separately from the network. If its scores were inputs of the network, they would improve
+the model much less. Most words of a large corpus are frequent enough for weights of their own, so with many words, the
+subword model improves nothing, and is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.classifier.model import Model
+from nlptx.ngrams import NgramFeatures
+from nlptx.ngrams.extension import with_ngrams
+from nlptx.ngrams.ngram_rows import ngram_rows
+from nlptx.ngrams.sparse_features import SparseNgramFeatures
+from nlptx.ngrams.subword_model import SubwordModel, fit_subword_model
+from nlptx.training.context import TrainingContext
+from nlptx.training.correction import pass_on_scores, to_outputs, to_scores, with_scores
+from nlptx.training.dataset import Dataset
+from nlptx.training.fusion import fit_fusion, loss_weights, measures, rounded_weights
+from nlptx.training.loss import outputs_of
+from nlptx.training.ngram_features import FEW_WORDS, MIN_TEXTS
+
+# Prior variance of the parameters w of the subword model.
+_VARIANCE = 5.0
+# Prior means of the weights a and c, and their standard deviation.
+_PRIOR, _DEVIATION = np.array([0.5, 0.5]), 0.3
+
+
+def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
+    """Fit a subword model and add it to a trained model, unless the settings or the size of the data exclude it.
+
+    If training was stopped, no subword model is added.
+    """
+    features, setting = model.ngram_features, model.settings.subwords
+    if features is None or setting == "off" or context.interrupted:
+        return
+    if isinstance(features, SparseNgramFeatures):
+        if setting == "on":
+            context.on_note(f"no subword model: {len(model.labels):,} labels are too many")
+        return
+    train, valid, loss = data.train.texts(), data.valid, model.network.loss
+    few = train.ids.lengths.sum(dtype=np.int64) <= FEW_WORDS
+    if setting == "auto" and not few:
+        return
+    context.report("subword model", 0)
+    ngrams = ngram_rows(
+        [*train.ids, *valid.ids],
+        len(train),
+        model.settings.ngrams,
+        model.vocabulary.words,
+        model.settings.ngram_min_texts or (1 if few else MIN_TEXTS),
+        train.weights,
+    )
+    subwords = fit_subword_model(ngrams, train.targets, to_scores(loss).shape[1], _VARIANCE, loss_weights(model, train))
+    weights, record = rounded_weights(_PRIOR), {}
+    if len(valid):
+        before = outputs_of(model, valid, context.workers).astype(np.float64)
+        scores = ngrams.rows[len(train) :] @ subwords.ngrams + subwords.bias
+        members = np.stack([before, scores @ to_outputs(loss)])
+        weights = fit_fusion(model, members, valid, _PRIOR, _DEVIATION)
+        outputs = {"valid_loss": np.tensordot(weights, members, 1), "loss_without": before, "subword_loss": members[1]}
+        record = measures(model, outputs, "valid_loss", valid)
+    _merge(model, features, ngrams.keys, subwords, weights)
+    model.history["subwords"] = {"weight": weights[1], "weight_of_others": weights[0], **record}
+    context.report("subword model", 1)
+
+
+def _merge(
+    model: Model, features: NgramFeatures, keys: NDArray[np.int64], subwords: SubwordModel, weights: tuple[float, ...]
+) -> None:
+    """Multiply the outputs of a model by a, the first weight, and add c times the scores of a subword model."""
+    a, c = weights
+    of_network, network = a, model.network
+    if model.regions is not None:  # the network keeps its outputs, and the region classifier combines them
+        weight, of_regions = (round(a * weight, 4) for weight in model.regions.weights)
+        of_network, c = 1.0, c / weight
+        model.regions = replace(model.regions, weights=(weight, of_regions))
+    assert network.text_projection is not None
+    scores = to_scores(network.loss)
+    converted = with_scores(features, network.text_projection, of_network * scores)
+    extended = with_ngrams(converted, keys, (c * subwords.ngrams).astype(np.float32))
+    extended.bias[: scores.shape[1]] += (c * subwords.bias).astype(np.float32)
+    model.ngram_features = extended
+    pass_on_scores(network)
+    for parameter in network.head.direct_parameters():
+        parameter.value[...] *= of_network

@@ -1,0 +1,119 @@
+"""Tests of training with a subword model: how it is combined with the other classifiers, stored, and left out."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reviews import make_reviews, small_embeddings
+
+import nlptx
+from nlptx.ngrams.ngram_rows import ngram_rows
+from nlptx.ngrams.subword_model import fit_subword_model
+from nlptx.settings import TrainSettings
+from nlptx.training import ngram_features, subwords
+
+TEXTS, LABELS = make_reviews(60)
+NEW = make_reviews(12, seed=4)[0]
+SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4}
+
+
+def fit(labels=LABELS, jobs=1, more=None, **settings):
+    return nlptx.fit(TEXTS, labels, small_embeddings(), TrainSettings(**SHAPE | settings), jobs=jobs, **more or {})
+
+
+@cache
+def fit_once(**settings):
+    return fit(**settings)
+
+
+def in_three():
+    return ["neu" if number % 3 == 0 else label for number, label in enumerate(LABELS)]
+
+
+def log_odds(model):
+    p = model.predict_proba(NEW)
+    return np.log(p[:, 1] / p[:, 0]) * model.temperature
+
+
+@pytest.mark.parametrize("filters", [0, 6])
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_the_outputs_are_added_with_the_weights(epochs, filters):
+    """Without held-out texts, the subword model is fitted on all texts, so the test can fit it again."""
+    settings = {"epochs": epochs, "region_filters": filters, "valid_share": 0.0}
+    model, without = fit_once(**settings), fit_once(subwords="off", **settings)
+    words = model.vocabulary
+    ids = [words.encode(text) for text in [*TEXTS, *NEW]]
+    rows = ngram_rows(ids, len(TEXTS), 3, words.words, 1)
+    targets = np.array([model.label_names.index(label) for label in LABELS])
+    alone = fit_subword_model(rows, targets, 1, subwords._VARIANCE)
+    scores = (rows.rows[len(TEXTS) :] @ alone.ngrams + alone.bias)[:, 0]
+    assert model.history["subwords"] == {"weight_of_others": 0.5, "weight": 0.5}
+    assert abs(scores).max() > 0.5
+    assert_allclose(log_odds(model), 0.5 * log_odds(without) + 0.5 * scores, atol=1e-3)
+
+
+def test_the_recorded_losses_are_those_of_the_models():
+    model, without = fit_once(valid_share=0.3), fit_once(valid_share=0.3, subwords="off")
+    record = model.history["subwords"]
+    assert_allclose(record["loss_without"], without.history["epochs"][-1]["valid_loss"], atol=2e-3)
+    assert model.history["epochs"] == without.history["epochs"]
+    assert_allclose(model.history["calibration"]["log_loss_before"], record["valid_loss"], atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings"),
+    [
+        (in_three(), {}),
+        ([[label, "long"] if number % 4 else [label] for number, label in enumerate(LABELS)], {}),
+        (LABELS, {"class_weight": "balanced"}),
+        (LABELS, {"loss": "squared-error"}),
+        (in_three(), {"epochs": 0}),
+        (LABELS, {"lsa_components": 0}),
+        (LABELS, {"ngram_min_texts": 3}),
+        (LABELS, {"compact": True}),
+        (in_three(), {"region_filters": 4}),
+    ],
+    ids=["three", "multi-label", "balanced", "one output", "no network", "no LSA", "min texts", "compact", "regions"],
+)
+def test_works_with_other_settings_and_files_keep_every_bit(labels, settings, tmp_path):
+    more = {"label_separator": ";"} if isinstance(labels[0], list) else {}
+    model = fit(labels, more=more, **settings)
+    assert "subwords" in model.history
+    model.save(tmp_path / "m.npz")
+    read = nlptx.Model.load(tmp_path / "m.npz")
+    p = read.predict_proba(NEW)
+    assert_array_equal(p, model.predict_proba(NEW))
+    assert np.isfinite(p).all()
+    assert read.history == model.history
+    assert nlptx.explain(read, NEW[0]).worth.any()
+
+
+def test_the_number_of_workers_does_not_change_the_result():
+    assert_array_equal(fit(jobs=2).predict_proba(NEW), fit_once().predict_proba(NEW))
+
+
+def test_many_words_need_no_subword_model_unless_the_user_asks_for_it(monkeypatch):
+    words = sum(len(fit_once().vocabulary.encode(text)) for text in TEXTS)
+    monkeypatch.setattr(subwords, "FEW_WORDS", words // 2)
+    assert "subwords" not in fit().history
+    assert "subwords" in fit(subwords="on").history
+
+
+def test_without_dense_ngram_features_there_is_no_subword_model(monkeypatch):
+    assert "subwords" not in fit(ngrams=0).history
+    monkeypatch.setattr(ngram_features, "MAX_LABELS", 1)
+    notes = []
+    assert "subwords" not in fit(more={"on_note": notes.append}).history
+    assert not any("subword" in note for note in notes)
+    assert "subwords" not in fit(subwords="on", more={"on_note": notes.append}).history
+    assert "no subword model: 2 labels are too many" in notes
+
+
+def test_training_that_starts_from_a_model_adds_no_subword_model():
+    notes = []
+    texts, labels = make_reviews(60, seed=5)
+    settings = TrainSettings(**SHAPE, subwords="on")
+    model = nlptx.fit(texts, labels, start=fit_once(), settings=settings, jobs=1, on_note=notes.append)
+    assert "subwords" not in model.history
+    assert any("training starts from a model" in note and "`subwords`" in note for note in notes)
