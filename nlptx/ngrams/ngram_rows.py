@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,10 @@ class NgramRows:
     rows: sp.csr_matrix
     importance: NDArray[np.float32]
     characters: sp.csr_matrix
+
+    def of_texts(self, texts: NDArray[np.intp]) -> NgramRows:
+        """Return the rows of these texts, given their indices."""
+        return replace(self, rows=self.rows[texts])
 
 
 def ngram_rows(

@@ -7,9 +7,9 @@ The score of a text of T words is
     v_g = i_g w_g + (sum of j_c u_c over the distinct character n-grams c of g, if g is a single word)
 
 where i_g and j_c are inverse document frequencies (:mod:`nlptx.ngrams.ngram_rows`). The parameters w and u have normal
-priors with mean 0, that is, their squares are penalised. Words such as "disappoint" and "disappointing" share most of
-the parameters u, so the texts that contain one of them also inform the number v of the other. Once the model is fitted,
-only the numbers v are needed. Axis letters: see :mod:`nlptx.ngrams`.
+priors with mean 0, that is, their squares are penalised; cross-validation chooses the variance. Words such as
+"disappoint" and "disappointing" share most of the parameters u, so the texts that contain one of them also inform the
+number v of the other. Once the model is fitted, only the numbers v are needed. Axis letters: see :mod:`nlptx.ngrams`.
 
 Source: Bojanowski et al. (2017), "Enriching word vectors with subword information", add up the vectors of the character
 n-grams of a word. Here, a single number takes the place of each vector, and the word has a number of its own too.
@@ -20,14 +20,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, TOLERANCE, text_losses, weighted
 from nlptx.ngrams.ngram_rows import NgramRows
 from nlptx.ngrams.span_lbfgs import minimise_in_span
+from nlptx.runtime.workers import Workers
 
 # Prior variance of a parameter u, divided by that of a parameter w.
 _CHARACTER_VARIANCE = 0.25
+# Candidates for the prior variance of a parameter w.
+_VARIANCES = (1.0, 2.0, 5.0, 20.0)
 
 
 class SubwordModel(NamedTuple):
@@ -36,30 +40,62 @@ class SubwordModel(NamedTuple):
     Args:
         ngrams: (G, E) float32 number v_g of each n-gram.
         bias: (E,) float32 bias b.
+        variance: prior variance of the parameters w.
     """
 
     ngrams: NDArray[np.float32]
     bias: NDArray[np.float32]
+    variance: float
+
+    def scores(self, rows: sp.csr_matrix) -> NDArray[np.float32]:
+        """Return the scores (texts, E) of texts, given their rows (texts, G) as in :class:`NgramRows`."""
+        return rows @ self.ngrams + self.bias
 
 
 def fit_subword_model(
     ngrams: NgramRows,
     targets: NDArray[np.int64] | NDArray[np.bool_],
     width: int,
-    variance: float,
+    fold: NDArray[np.intp],
+    workers: Workers,
     text_weights: NDArray[np.float64] | None = None,
 ) -> SubwordModel:
-    """Fit a subword model.
+    """Fit a subword model with the prior variance that has the lowest out-of-fold log-loss.
 
     Args:
         ngrams: n-grams of the texts; rows after those of the N labelled texts are not used.
         targets: (N,) class of each text, or (N, E), True where a text has a class.
         width: E, the number of scores. 1 means the log-odds of the second of two classes.
-        variance: prior variance of the parameters w.
+        fold: (N,) fold of each text.
+        workers: pool of threads or processes; its size does not change the result.
         text_weights: (N,) weight of the loss of each text, or None.
     """
-    rows = ngrams.rows[: len(targets)]
-    rows_transposed, characters_transposed = rows.T.tocsr(), ngrams.characters.T.tocsr()
+
+    def fit(variance: float, texts: NDArray[np.intp]) -> SubwordModel:
+        weights = None if text_weights is None else text_weights[texts]
+        return _fit(ngrams.of_texts(texts), targets[texts], width, variance, weights)
+
+    def out_of_fold_loss(task: tuple[float, int]) -> float:
+        variance, number = task
+        others, texts = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        losses, _ = text_losses(width, targets)(fit(variance, others).scores(ngrams.rows[texts]), targets[texts])
+        return float(losses.sum() if text_weights is None else losses @ text_weights[texts])
+
+    numbers = range(fold.max() + 1)
+    tasks = [(variance, number) for variance in _VARIANCES for number in numbers]
+    losses = np.reshape(list(workers.map(out_of_fold_loss, tasks)), (len(_VARIANCES), -1)).sum(axis=1)
+    return fit(_VARIANCES[int(losses.argmin())], np.arange(len(targets)))
+
+
+def _fit(
+    ngrams: NgramRows,
+    targets: NDArray[np.int64] | NDArray[np.bool_],
+    width: int,
+    variance: float,
+    text_weights: NDArray[np.float64] | None,
+) -> SubwordModel:
+    """Fit a subword model with the given prior variance of w; :func:`fit_subword_model` describes the arguments."""
+    rows, rows_transposed, characters_transposed = ngrams.rows, ngrams.rows.T.tocsr(), ngrams.characters.T.tocsr()
     squares = (ngrams.importance * ngrams.importance)[:, None]
 
     def numbers(coefficients: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -75,4 +111,4 @@ def fit_subword_model(
         TOLERANCE,
         MAX_ITERATIONS,
     )
-    return SubwordModel(numbers(coefficients), bias.astype(np.float32))
+    return SubwordModel(numbers(coefficients), bias.astype(np.float32), variance)

@@ -7,7 +7,8 @@ predictions take no more time, and the model file needs no new arrays.
 
 The subword model is trained separately from the network. If its scores were inputs of the network, they would improve
 the model much less. Most words of a large corpus are frequent enough for weights of their own, so with many words, the
-subword model improves nothing, and is left out.
+subword model improves nothing, and is left out. It is also left out if no texts are held out, because the best weights
+differ: the more the network knows from other texts, through its word vectors, the lower c is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.ngram_rows import ngram_rows
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
 from nlptx.ngrams.subword_model import SubwordModel, fit_subword_model
+from nlptx.sampling.copies import first_copies
+from nlptx.sampling.rng_streams import Stream, generator
+from nlptx.sampling.splits import FOLDS, assign_folds
 from nlptx.training.context import TrainingContext
 from nlptx.training.correction import pass_on_scores, to_outputs, to_scores, with_scores
 from nlptx.training.dataset import Dataset
@@ -30,8 +34,6 @@ from nlptx.training.fusion import fit_fusion, loss_weights, measures, rounded_we
 from nlptx.training.loss import outputs_of
 from nlptx.training.ngram_features import FEW_WORDS, MIN_TEXTS
 
-# Prior variance of the parameters w of the subword model.
-_VARIANCE = 5.0
 # Prior means of the weights a and c, and their standard deviation.
 _PRIOR, _DEVIATION = np.array([0.5, 0.5]), 0.3
 
@@ -50,7 +52,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
         return
     train, valid, loss = data.train.texts(), data.valid, model.network.loss
     few = train.ids.lengths.sum(dtype=np.int64) <= FEW_WORDS
-    if setting == "auto" and not few:
+    if setting == "auto" and not (few and len(valid)):
         return
     context.report("subword model", 0)
     ngrams = ngram_rows(
@@ -61,17 +63,25 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
         model.settings.ngram_min_texts or (1 if few else MIN_TEXTS),
         train.weights,
     )
-    subwords = fit_subword_model(ngrams, train.targets, to_scores(loss).shape[1], _VARIANCE, loss_weights(model, train))
+    fold = assign_folds(
+        train.targets, min(FOLDS, len(train)), generator(context.seed, Stream.FOLDS), first_copies(train.ids)
+    )
+    width = to_scores(loss).shape[1]
+    subwords = fit_subword_model(ngrams, train.targets, width, fold, context.workers, loss_weights(model, train))
     weights, record = rounded_weights(_PRIOR), {}
     if len(valid):
         before = outputs_of(model, valid, context.workers).astype(np.float64)
-        scores = ngrams.rows[len(train) :] @ subwords.ngrams + subwords.bias
-        members = np.stack([before, scores @ to_outputs(loss)])
+        members = np.stack([before, subwords.scores(ngrams.rows[len(train) :]) @ to_outputs(loss)])
         weights = fit_fusion(model, members, valid, _PRIOR, _DEVIATION)
         outputs = {"valid_loss": np.tensordot(weights, members, 1), "loss_without": before, "subword_loss": members[1]}
         record = measures(model, outputs, "valid_loss", valid)
     _merge(model, features, ngrams.keys, subwords, weights)
-    model.history["subwords"] = {"weight": weights[1], "weight_of_others": weights[0], **record}
+    model.history["subwords"] = {
+        "weight": weights[1],
+        "weight_of_others": weights[0],
+        "prior_variance": subwords.variance,
+        **record,
+    }
     context.report("subword model", 1)
 
 

@@ -5,14 +5,21 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_expit, log_softmax
 
+from nlptx.ngrams import subword_model
 from nlptx.ngrams.ngram_rows import ngram_rows
 from nlptx.ngrams.subword_model import fit_subword_model
+from nlptx.runtime.workers import SERIAL
 
 RNG = np.random.default_rng(4)
 TEXTS = [RNG.integers(0, 6, RNG.integers(1, 9)).astype(np.int32) for _ in range(30)]
 VOCABULARY = ["good", "goods", "¬good", "bad", "a", "film"]
 NGRAMS = ngram_rows(TEXTS, len(TEXTS), 2, VOCABULARY, 1)
-VARIANCE = 5.0
+
+
+def fit(rows, targets, width, text_weights=None, fold=None):
+    return fit_subword_model(
+        rows, targets, width, np.arange(len(targets)) % 3 if fold is None else fold, SERIAL, text_weights
+    )
 
 
 def log_likelihoods(z, targets):
@@ -30,10 +37,10 @@ def test_the_model_is_the_most_probable_one(width, multi_label, weighted):
         RNG.integers(0, 2, (len(TEXTS), width)) == 1 if multi_label else RNG.integers(0, max(width, 2), len(TEXTS))
     )
     text_weights = RNG.uniform(0.5, 2, len(TEXTS)) if weighted else None
-    model = fit_subword_model(NGRAMS, targets, width, VARIANCE, text_weights)
+    model = fit(NGRAMS, targets, width, text_weights)
     # The prior of the numbers v = i w + (character matrix) u is normal, because the priors of w and u are.
-    covariance = VARIANCE * np.diag(NGRAMS.importance.astype(float) ** 2)
-    covariance += 0.25 * VARIANCE * (NGRAMS.characters @ NGRAMS.characters.T).toarray()
+    covariance = model.variance * np.diag(NGRAMS.importance.astype(float) ** 2)
+    covariance += 0.25 * model.variance * (NGRAMS.characters @ NGRAMS.characters.T).toarray()
     precision = np.linalg.inv(covariance)
 
     def loss(numbers, bias):
@@ -53,15 +60,31 @@ def test_words_with_similar_spelling_get_similar_numbers():
     """`goods` is in no text with the label 1, but it shares character n-grams with `good`, which is in all of them."""
     texts = [np.array([0, 4], np.int32), np.array([3, 4], np.int32)] * 5 + [np.array([1, 4], np.int32)] * 3
     rows = ngram_rows(texts, len(texts), 1, VOCABULARY, 1)
-    model = fit_subword_model(rows, np.array([1, 0] * 5), 1, VARIANCE)
+    model = fit(rows, np.array([1, 0] * 5), 1)
     good, goods, bad, a = model.ngrams[:, 0]
     assert good > goods > 0.1 > a > bad
 
 
 def test_rows_after_those_of_the_labelled_texts_are_not_used():
     targets = RNG.integers(0, 2, len(TEXTS) - 5)
-    more, only = (
-        fit_subword_model(ngram_rows(texts, len(targets), 2, VOCABULARY, 1), targets, 1, VARIANCE)
-        for texts in (TEXTS, TEXTS[:-5])
-    )
+    more, only = (fit(ngram_rows(texts, len(targets), 2, VOCABULARY, 1), targets, 1) for texts in (TEXTS, TEXTS[:-5]))
     assert_allclose(more.ngrams, only.ngrams)
+
+
+def test_cross_validation_chooses_the_variance():
+    """Labels that depend on the words need a higher variance than random labels."""
+    texts = [RNG.integers(0, 6, 4).astype(np.int32) for _ in range(200)]
+    rows = ngram_rows(texts, len(texts), 1, VOCABULARY, 1)
+    by_word = np.array([int(0 in ids) for ids in texts])
+    chosen = [fit(rows, targets, 1).variance for targets in (by_word, RNG.integers(0, 2, len(texts)))]
+    assert chosen == [max(subword_model._VARIANCES), min(subword_model._VARIANCES)]
+
+
+def test_text_weights_count_in_the_choice_of_the_variance():
+    """Texts with a weight of 0 do not change the result, whatever their labels."""
+    weights = np.where(np.arange(len(TEXTS)) < 20, 1.0, 0.0)
+    targets = RNG.integers(0, 2, len(TEXTS))
+    other = np.where(weights > 0, targets, 1 - targets)
+    one, two = (fit(NGRAMS, labels, 1, weights) for labels in (targets, other))
+    assert one.variance == two.variance
+    assert_allclose(one.ngrams, two.ngrams)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reviews import make_reviews, small_embeddings
 
 import nlptx
+from nlptx.ngrams import subword_model
 from nlptx.ngrams.ngram_rows import ngram_rows
-from nlptx.ngrams.subword_model import fit_subword_model
 from nlptx.settings import TrainSettings
 from nlptx.training import ngram_features, subwords
 
@@ -41,14 +41,15 @@ def log_odds(model):
 def test_the_outputs_are_added_with_the_weights(epochs, filters):
     """Without held-out texts, the subword model is fitted on all texts, so the test can fit it again."""
     settings = {"epochs": epochs, "region_filters": filters, "valid_share": 0.0}
-    model, without = fit_once(**settings), fit_once(subwords="off", **settings)
+    model, without = fit_once(subwords="on", **settings), fit_once(subwords="off", **settings)
+    variance = model.history["subwords"]["prior_variance"]
+    assert model.history["subwords"] == {"weight_of_others": 0.5, "weight": 0.5, "prior_variance": variance}
     words = model.vocabulary
     ids = [words.encode(text) for text in [*TEXTS, *NEW]]
     rows = ngram_rows(ids, len(TEXTS), 3, words.words, 1)
     targets = np.array([model.label_names.index(label) for label in LABELS])
-    alone = fit_subword_model(rows, targets, 1, subwords._VARIANCE)
-    scores = (rows.rows[len(TEXTS) :] @ alone.ngrams + alone.bias)[:, 0]
-    assert model.history["subwords"] == {"weight_of_others": 0.5, "weight": 0.5}
+    alone = subword_model._fit(rows.of_texts(np.arange(len(TEXTS))), targets, 1, variance, None)
+    scores = alone.scores(rows.rows[len(TEXTS) :])[:, 0]
     assert abs(scores).max() > 0.5
     assert_allclose(log_odds(model), 0.5 * log_odds(without) + 0.5 * scores, atol=1e-3)
 
@@ -98,6 +99,11 @@ def test_many_words_need_no_subword_model_unless_the_user_asks_for_it(monkeypatc
     monkeypatch.setattr(subwords, "FEW_WORDS", words // 2)
     assert "subwords" not in fit().history
     assert "subwords" in fit(subwords="on").history
+
+
+def test_without_held_out_texts_there_is_no_subword_model_unless_the_user_asks_for_it():
+    assert "subwords" not in fit(valid_share=0.0).history
+    assert "subwords" in fit(valid_share=0.0, subwords="on").history
 
 
 def test_without_dense_ngram_features_there_is_no_subword_model(monkeypatch):
