@@ -142,7 +142,7 @@ def reading_options(
             default=splits,
             show_default=True,
             group="Data",
-            help="Sub-folders of a corpus to read.",
+            help="Parts of a folder or archive to read.",
         )
         @option(
             "--encoding-errors",

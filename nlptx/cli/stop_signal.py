@@ -41,7 +41,7 @@ class Terminated(BaseException):
 
 
 class StopNote(str):
-    """A note on the exception that a signal raises, which is printed when the command ends.
+    """A note that is added to the exception of a signal, and printed when the command ends.
 
     Notes of other types are not printed: Python adds notes of its own to exceptions.
     """

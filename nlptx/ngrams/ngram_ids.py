@@ -142,7 +142,7 @@ class ColumnIndex:
     """
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
-        # Each array has one more entry, G, for n-grams without a column. It is the last one, so the id -1 selects it.
+        # Each array ends with an extra entry, G, for n-grams without a column, so the id -1 selects it.
         self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
         others = np.flatnonzero(positions_of(known, listed) == len(listed))
         self._of_others = np.append(others, len(known)).astype(np.int32)

@@ -204,7 +204,7 @@ def matrix_from_columns(
     workers: Workers = SERIAL,
     values: Values | None = None,
 ) -> sp.csr_matrix:
-    """Return the matrix of :func:`presence_matrix` for groups of any type, given a function that finds the columns.
+    """Like :func:`presence_matrix`, for groups of texts of any type, given a function that finds the columns.
 
     Args:
         groups: groups of consecutive texts.
