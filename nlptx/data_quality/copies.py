@@ -35,7 +35,7 @@ def find_copies(rows: DataRows, first: NDArray[np.int64], count: int) -> Iterato
 
 
 def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of the first copy of each text without a conflicting label, or of the first copy if all have one.
+    """Return the index of each text's first copy without a conflicting label, or of its first copy if all have one.
 
     Thus, if the rows with conflicting labels and all copies are left out, one row of the text remains, provided that
     one of its labels is more frequent than the others. If none is, the right label is unknown, and no row remains.

@@ -23,15 +23,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, TOLERANCE, text_losses, weighted
+from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, text_losses, weighted
 from nlptx.ngrams.ngram_rows import NgramRows
 from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.runtime.workers import Workers
 
 # Prior variance of a parameter u, divided by that of a parameter w.
 _CHARACTER_VARIANCE = 0.25
-# Candidates for the prior variance of a parameter w.
-_VARIANCES = (1.0, 2.0, 5.0, 20.0)
+# Candidates for the prior variance of a parameter w. They are tested on whole folds with at least _TESTED texts in all.
+_VARIANCES, _TESTED = (1.0, 5.0, 20.0), 2000
+# L-BFGS stops when an iteration decreases the loss by at most this fraction of its value. A lower tolerance takes up to
+# twice the time, and does not make the model better.
+_TOLERANCE = 1e-4
 
 
 class SubwordModel(NamedTuple):
@@ -81,7 +84,8 @@ def fit_subword_model(
         losses, _ = text_losses(width, targets)(fit(variance, others).scores(ngrams.rows[texts]), targets[texts])
         return float(losses.sum() if text_weights is None else losses @ text_weights[texts])
 
-    numbers = range(fold.max() + 1)
+    sizes = np.bincount(fold)
+    numbers = range(min(int(np.searchsorted(sizes.cumsum(), _TESTED)) + 1, len(sizes)))
     tasks = [(variance, number) for variance in _VARIANCES for number in numbers]
     losses = np.reshape(list(workers.map(out_of_fold_loss, tasks)), (len(_VARIANCES), -1)).sum(axis=1)
     return fit(_VARIANCES[int(losses.argmin())], np.arange(len(targets)))
@@ -108,7 +112,7 @@ def _fit(
         weighted(text_losses(width, targets), targets, text_weights),
         (len(targets), width),
         variance,
-        TOLERANCE,
+        _TOLERANCE,
         MAX_ITERATIONS,
     )
     return SubwordModel(numbers(coefficients), bias.astype(np.float32), variance)

@@ -12,6 +12,7 @@ from nlptx.runtime.workers import SERIAL
 
 RNG = np.random.default_rng(4)
 TEXTS = [RNG.integers(0, 6, RNG.integers(1, 9)).astype(np.int32) for _ in range(30)]
+_FITTED = subword_model._fit
 VOCABULARY = ["good", "goods", "¬good", "bad", "a", "film"]
 NGRAMS = ngram_rows(TEXTS, len(TEXTS), 2, VOCABULARY, 1)
 
@@ -31,8 +32,9 @@ def log_likelihoods(z, targets):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("width", "multi_label"), [(1, False), (3, False), (2, True)])
-def test_the_model_is_the_most_probable_one(width, multi_label, weighted):
+def test_the_model_is_the_most_probable_one(width, multi_label, weighted, monkeypatch):
     """No small step away from the fitted numbers raises their posterior probability."""
+    monkeypatch.setattr(subword_model, "_TOLERANCE", 1e-7)
     targets = (
         RNG.integers(0, 2, (len(TEXTS), width)) == 1 if multi_label else RNG.integers(0, max(width, 2), len(TEXTS))
     )
@@ -88,3 +90,13 @@ def test_text_weights_count_in_the_choice_of_the_variance():
     one, two = (fit(NGRAMS, labels, 1, weights) for labels in (targets, other))
     assert one.variance == two.variance
     assert_allclose(one.ngrams, two.ngrams)
+
+
+def test_only_some_folds_are_tested_if_there_are_many_texts(monkeypatch):
+    tested = []
+    monkeypatch.setattr(subword_model, "_TESTED", 20)
+    monkeypatch.setattr(
+        subword_model, "_fit", lambda rows, targets, *rest: tested.append(len(targets)) or _FITTED(rows, targets, *rest)
+    )
+    fit(NGRAMS, RNG.integers(0, 2, len(TEXTS)), 1)
+    assert tested == [20] * 2 * len(subword_model._VARIANCES) + [30]  # two of three folds of 10 texts
