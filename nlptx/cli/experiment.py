@@ -67,7 +67,7 @@ def experiment_options(function: Function) -> Function:
         is_flag=True,
         group="Data",
         excludes={"group": "{1} keeps rows together, and {0} separates them; use only one of them."},
-        help="Assign each text to a fold at random, ignoring its neighbours.",
+        help="Assign each text to a fold at random, not in stretches of neighbours.",
     )
     @option(
         "-e",

@@ -15,7 +15,7 @@ def read_card(path: str) -> dict[str, Any]:
     """Return the contents of a model card, which is a JSON file of at most 64 KiB.
 
     Raises:
-        DataError: the file cannot be read, is too large, or does not contain a single JSON object.
+        DataError: the file cannot be read, is too large, or does not consist of exactly one JSON object.
         SettingsError: the file does not exist.
     """
     if not os.path.exists(path):

@@ -133,7 +133,7 @@ def reading_options(
             metavar="CHAR",
             group="Data",
             show_default="from the header",
-            help="CSV delimiter, or the word tab.",
+            help="CSV delimiter; tab: a tab character.",
         )
         @option(
             "--split",

@@ -32,7 +32,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     0.0654296875
     """
     count, fewer = only_first + only_second, min(only_first, only_second)
-    term = total = 1  # number of subsets of the texts with at most `fewer` elements
+    # Numbers of ways to choose exactly 0 of the texts, and at most 0; then 1, 2, ..., ``fewer``.
+    term = total = 1
     for size in range(fewer):
         term = term * (count - size) // (size + 1)
         total += term

@@ -62,7 +62,7 @@ def test_scores_equal_those_of_a_singular_value_decomposition():
     expected -= expected.mean(axis=0)
     expected /= np.sqrt(np.mean(expected**2))
     expected *= np.sign((expected * components.scores).sum(axis=0))
-    # The components are only as accurate as the tolerance of the power iteration.
+    # The components are accurate only to within the tolerance of the power iteration.
     assert_allclose(components.scores, expected, atol=0.05)
     assert np.mean(components.scores**2) == pytest.approx(1, rel=1e-5)
     assert_allclose(components.scores.mean(axis=0), 0, atol=1e-5)

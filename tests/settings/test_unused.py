@@ -1,4 +1,4 @@
-"""Notes about changed settings that have no effect."""
+"""Tests of the notes about settings that were changed but have no effect."""
 
 import pytest
 
