@@ -68,7 +68,11 @@ def nbsvm(task: Task) -> Answer:
 
 
 def log_count_ratios(train: Any, positive: np.ndarray) -> np.ndarray:
-    """Return log (p/|p| / (q/|q|)) per n-gram; p (q) is 1 + the number of positive (other) texts that contain it."""
+    """Return log((p / P) / (q / Q)) for each n-gram.
+
+    p is 1 + the number of positive texts that contain the n-gram, q is 1 + the number of other texts that contain it,
+    and P and Q are the sums of p and q over all n-grams.
+    """
     inside, outside = (np.asarray(train[kind].sum(axis=0)).ravel() + 1.0 for kind in (positive, ~positive))
     return np.log(inside / inside.sum()) - np.log(outside / outside.sum())
 
@@ -104,7 +108,7 @@ def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], s
 def linear_answer(
     task: Task, features: Callable[[Task], tuple[Any, Any]], fit: Callable[..., Answer], strengths: tuple
 ) -> Answer:
-    """Choose C on the held-out part, then train on all texts. The n-grams are counted only once for all values of C."""
+    """Choose C on the held-out part, then train on all texts. The n-grams of a part are counted once for all C."""
     inner, true = task.held_out()
     parts = features(inner)
     hits = {C: (fit(*parts, inner.classes, C).probabilities.argmax(axis=1) == true).mean() for C in strengths}

@@ -1,4 +1,4 @@
-"""Time the stages and comparable programs (peers) in alternating runs, and print medians and ratios.
+"""Time the stages of nlptx and comparable programs (peers) in alternating runs, and print medians and ratios.
 
 Missing peers (the ``bench`` extra; GloVe's ``vocab_count`` and ``cooccur`` on the PATH) are skipped with a message.
 """

@@ -2,9 +2,9 @@
 
     python tests/benchmarks/bench_explain.py
 
-The texts consist of words of the bundled model, drawn at random according to their frequencies. Prints a table of the
-CPU seconds on one core, and the slope of log(time) over log(length): a slope of 1 means linear growth, and 2 means
-quadratic growth.
+The texts consist of words of the bundled model, drawn at random according to their frequencies. The printed table shows
+the CPU seconds on one core, and the slope of log(time) over log(length): a slope of 1 means linear growth, and a slope
+of 2 means quadratic growth.
 """
 
 from __future__ import annotations

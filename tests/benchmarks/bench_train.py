@@ -30,7 +30,7 @@ SAME: dict[str, Any] = {
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Measure the times of training steps and of an epoch of reviews, also in eager PyTorch and on one core."""
+    """Time training steps and an epoch of reviews with nlptx, with nlptx on one core, and with eager PyTorch."""
     from torch_peer import torch_epoch  # in this folder
 
     from nlptx.settings import TrainSettings

@@ -5,8 +5,8 @@ python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 Two programs are simulated many times. The fraction of runs in which the 95 % interval contains the true difference
 should be 0.95, and the fraction of runs in which the test rejects equal accuracy should be at most 0.05 if the
 accuracies are equal. In the rows "grouped", the texts come in groups of 10; in each group, the accuracy of each program
-is 0.15 above or below its overall accuracy. In the rows "power", the number of texts is that given by ``texts_needed``,
-so the test should reject in about 80 % of the runs.
+is 0.15 above or below its overall accuracy. In the rows "power", the number of texts is the result of
+``texts_needed``, so the test should reject in about 80 % of the runs.
 """
 
 from __future__ import annotations

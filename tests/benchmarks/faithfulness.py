@@ -10,8 +10,9 @@ percentage points,
 - sufficiency if only they are kept (lower is better),
 
 each averaged over the fractions 1, 5, 10, 20 and 50 % (DeYoung et al. 2020, "ERASER"). Deletion AUC is the mean
-probability while 0 to 100 % of the words are removed (lower is better). Prints tables with standard errors, and the
-mean differences between ``explain`` and each other method; writes the numbers and a picture to the work folder.
+probability while 0 to 100 % of the words are removed (lower is better). The printed tables show these measures with
+standard errors, and the mean differences between ``explain`` and each other method. The numbers and a picture are
+written to the work folder.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def shapley(permutations: int) -> Method:
 
 
 def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
-    """Return the decrease in probability if the top fraction of words is removed, and if only these words are kept."""
+    """Return, for each fraction, the decrease in probability without the top words, and with only the top words."""
     order = np.argsort(-scores, kind="stable")
     cuts = np.ceil(FRACTIONS * len(order)).astype(int)
     before = text.probabilities[text.label]

@@ -17,7 +17,7 @@ def folds(labels: Any, count: int, seed: int) -> np.ndarray:
 
 
 def pool(reports: list[dict]) -> dict:
-    """Return the mean of reports, weighted by number of texts, with the interval for all texts together."""
+    """Return the mean of reports, weighted by number of texts, with the accuracy interval for all texts together."""
     texts = [report["texts"] for report in reports]
     pooled = {}
     for name, value in reports[0].items():

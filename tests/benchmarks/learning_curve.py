@@ -2,8 +2,9 @@
 
     python tests/benchmarks/learning_curve.py cr.tsv --films aclImdb_dev.tar.gz --work build/transfer
 
-For every size and draw, all methods learn from the same random rows and are tested on all other rows. Prints tables of
-the mean accuracy and its standard deviation over the draws, and writes the numbers and a picture to the work folder.
+For every size and draw, all methods learn from the same random rows and are tested on all other rows. The printed table
+shows the mean accuracy and its standard deviation over the draws. The numbers and a picture are written to the work
+folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write a card into the bundled model: its training data, quality and limitations.
+"""Write a card, which describes training data, quality and limitations, into the bundled model.
 
 The model is evaluated on the test split of the reviews, on which it was not trained, and on texts of other kinds.
 """
