@@ -26,7 +26,8 @@ from nlptx.training.targets import count_labels
 # Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
 # If ``--ngram-min-texts`` is automatic, n-grams must occur in at least this number of texts. If a network is trained,
-# and the texts have few words in total, n-grams in a single text are used too, which lowers the log-loss.
+# and the texts have few words in total, n-grams in a single text are used too, which lowers the log-loss. (The subword
+# model uses them without a network too.)
 MIN_TEXTS, FEW_WORDS = 2, 250_000
 
 

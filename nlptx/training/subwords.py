@@ -3,7 +3,7 @@
 The outputs of the model are a x + c y, where x are the outputs without the subword model, and y are the scores of the
 subword model, converted to outputs. :mod:`nlptx.training.fusion` fits the weights a and c. The n-gram features contain
 a linear model on the same n-grams, so c times the numbers of the subword model are added to the weights of that model:
-predictions take no more time, and the model file needs no new arrays.
+predictions need no further step, and the model file needs no new arrays.
 
 The subword model is trained separately from the network. If its scores were inputs of the network, they would improve
 the model much less. Most words of a large corpus are frequent enough for weights of their own, so with many words, the
