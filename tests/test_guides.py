@@ -82,7 +82,7 @@ def folders(tmp_path_factory):
 
 
 def write(table, path, **columns):
-    """Write a table, or the given columns of it, as a .csv, .tsv or .jsonl file or as a text file."""
+    """Write a table, or some of its columns under other names, in the format of the file name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if columns:
         table = table[list(columns)].rename(columns=columns)

@@ -115,7 +115,7 @@ def test_log_loss_of_probability_0_is_large_but_finite():
 
 @pytest.mark.parametrize(("hits", "count"), [(0, 1), (1, 1), (0, 20), (7, 10), (50, 100), (99, 100), (20, 20)])
 def test_wilson_interval_ends_where_the_z_score_reaches_1_96(hits, count):
-    """Each end p is 1.96 standard errors from the observed proportion; the standard error is computed from p."""
+    """If an end of the interval is the true proportion, the observed one is 1.96 standard errors away from it."""
     proportion = hits / count
     for end in wilson_interval(hits, count):
         assert -1e-12 <= end <= 1 + 1e-12

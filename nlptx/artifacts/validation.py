@@ -79,10 +79,10 @@ def read_history(details: dict[str, Any]) -> dict[str, Any]:
         raise CorruptError("the loss curve in its history is damaged")
     if any(after[0] < before[0] for before, after in pairwise(curve)):
         raise CorruptError("the step numbers of the loss curve in its history are not increasing")
-    for name in ("regions", "subwords"):
+    for name, title in (("regions", "region filters"), ("subwords", "subword model")):
         record = history.get(name, {})
         if not isinstance(record, dict) or not _numbers(record.values()):
-            raise CorruptError(f"the record of {name!r} in its history is damaged")
+            raise CorruptError(f"the record of the {title} in its history is damaged")
     warnings = history.get("warnings", [])
     if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
         raise CorruptError("the warnings in its history are damaged")

@@ -5,18 +5,9 @@ each artifact stores the settings with which it was made.
 """
 
 from nlptx.settings.declaration import GROUPS, MAIN, Settings, check_value, stored_value
-from nlptx.settings.stages import (
-    AUTOMATIC,
-    CHECKPOINT_MINUTES,
-    DEFAULT_MEMORY,
-    MIN_MEMORY,
-    SEED,
-    SIMILARITY,
-    CountSettings,
-    NetworkSettings,
-    PcaSettings,
-    TrainSettings,
-)
+from nlptx.settings.defaults import CHECKPOINT_MINUTES, DEFAULT_MEMORY, MIN_MEMORY, SEED, SIMILARITY
+from nlptx.settings.training import AUTOMATIC, NetworkSettings, TrainSettings
+from nlptx.settings.word_vectors import CountSettings, PcaSettings
 
 __all__ = [
     "AUTOMATIC",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from nlptx.settings.stages import NetworkSettings, PcaSettings, TrainSettings
+from nlptx.settings.training import NetworkSettings, TrainSettings
 from nlptx.settings.without_network import DEFAULTS, EMPTY_ENCODER, UNUSED
+from nlptx.settings.word_vectors import PcaSettings
 
 
 def unused_notes(settings: TrainSettings, *, from_model: bool, has_unlabelled: bool, has_valid: bool) -> list[str]:

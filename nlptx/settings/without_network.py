@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from nlptx.settings.stages import NetworkSettings, TrainSettings
+from nlptx.settings.training import NetworkSettings, TrainSettings
 
 # Settings of an encoder without a projection and without blocks.
 EMPTY_ENCODER: Mapping[str, Any] = {

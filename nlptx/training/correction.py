@@ -1,9 +1,7 @@
 """Adds a correction of a model's outputs (:mod:`nlptx.ngrams.adaptation`) to the weights of the model.
 
-The correction applies to scores. In multi-label classification, the scores are the log-odds of the labels. If each text
-has one of two classes, the score is the log-odds z of the second class, and the two outputs of the network are -z/2 and
-z/2. If each text has one of three or more classes, the scores are the log-probabilities of the classes up to a
-constant. There are E scores for the new labels, and E0 scores for the labels of the model that training starts from.
+The correction applies to scores (:mod:`nlptx.training.scores`). There are E scores for the new labels, and E0 scores
+for the labels of the model that training starts from.
 """
 
 from __future__ import annotations
@@ -14,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
-from nlptx.classifier.network import Network
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.adaptation import Correction
-from nlptx.ngrams.extension import with_outputs
-from nlptx.nn import Linear, WeightedSum
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
+from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
 # Scale of the inputs of the correction: factor of the old scores, and standard deviation of the pooled vectors (the
 # inputs of the head). The prior variance of their weights is 1, so smaller inputs have less influence.
@@ -52,20 +48,6 @@ def log_priors(model: Model) -> NDArray[np.float64]:
     if not model.is_balanced:
         return np.zeros(model.network.loss.outputs)
     return np.asarray(model.network.loss.outputs_for(model.priors), np.float64)
-
-
-def to_scores(loss: Loss) -> NDArray[np.float64]:
-    """Return the matrix (outputs, E) that converts outputs to scores."""
-    return np.array([[-1.0], [1.0]]) if _has_one_score(loss) else np.eye(loss.outputs)
-
-
-def to_outputs(loss: Loss) -> NDArray[np.float64]:
-    """Return the matrix (E, outputs) that converts scores to outputs."""
-    return np.array([[-0.5, 0.5]]) if _has_one_score(loss) else np.eye(loss.outputs)
-
-
-def _has_one_score(loss: Loss) -> bool:
-    return loss.outputs == 2 and not loss.independent
 
 
 def match_scores(before: Model, new: list[str], *, multi_label: bool) -> NDArray[np.float64]:
@@ -117,23 +99,6 @@ def convert_ngrams(
     width = change.shape[1]
     none, nothing = np.zeros((0, 0), np.float32), np.zeros((0, width), np.float32)
     return NgramFeatures(settings.ngrams, words, np.zeros(0, np.int64), none, nothing, np.zeros(width, np.float32))
-
-
-def with_scores(
-    features: NgramFeatures, projection: Linear | WeightedSum, change: NDArray[np.float64]
-) -> NgramFeatures:
-    """Return n-gram features whose linear models compute the scores that they contribute to a network.
-
-    Args:
-        features: features whose linear models have the outputs of the network's text features.
-        projection: layer of the network that adds these text features to its outputs.
-        change: (outputs, E) matrix that converts the outputs of the network to scores.
-    """
-    weight = projection.weight.value
-    if isinstance(projection, WeightedSum):
-        weight = np.concatenate([np.diag(row) for row in weight])
-    models = 1 if features.latent is None else 2
-    return with_outputs(features, np.split(weight @ change, models))
 
 
 def convert_regions(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionFusion | None:
@@ -192,12 +157,3 @@ def set_weights(
         new_bias = converted_bias - scale.mean @ pooled_weights + correction.bias
         new.bias.value[...] = new_bias @ new_outputs - log_priors(model)
     pass_on_scores(model.network)
-
-
-def pass_on_scores(network: Network) -> None:
-    """Set the weights of the text features so that the network adds the scores of the linear models to its outputs."""
-    projection, of_scores = network.text_projection, to_outputs(network.loss)
-    if isinstance(projection, WeightedSum):
-        projection.weight.value[...] = 1
-    elif projection is not None:
-        projection.weight.value[...] = np.tile(of_scores, (len(projection.weight.value) // len(of_scores), 1))

@@ -196,7 +196,6 @@ def fit(
                 add_regions(model, data, context)
                 if start is None:
                     add_subwords(model, data, context)
-                    round_like_file(model)
             if model.history["best_epoch"] and len(data.valid):
                 measure_held_out(model, data, context)
         model.settings = settings_as_given  # so that `nlptx info` prints no automatically chosen values

@@ -14,65 +14,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
+from nlptx.nn.losses import Loss
 from nlptx.training.dataset import Examples
-from nlptx.training.loss import balanced_weights
+from nlptx.training.loss import loss_weights
+from nlptx.training.targets import Targets
 
 # Minimum weight. It is above 0 so that weights can be divided by each other.
 _MIN_WEIGHT = 0.01
 
 
-def fit_fusion(
-    model: Model, members: NDArray[np.float64], valid: Examples, prior: NDArray[np.float64], deviation: float
-) -> tuple[float, ...]:
-    """Return the weight of each classifier, rounded by :func:`rounded_weights`.
+def fuse(
+    model: Model, members: dict[str, NDArray], valid: Examples, prior: NDArray[np.float64], deviation: float
+) -> tuple[tuple[float, ...], dict[str, float]]:
+    """Fit the weights of the classifiers, and measure each classifier and their combination on the held-out texts.
 
     Args:
         model: model whose loss is minimised, with class weights if it is balanced.
-        members: (M, texts, outputs) outputs of each classifier for the held-out texts.
+        members: (texts, outputs) outputs of each classifier for the held-out texts. The keys name its loss in the
+            record. Empty if no texts are held out.
         valid: the held-out texts.
         prior: (M,) the constants W.
         deviation: the constant S.
+
+    Returns:
+        The weights, rounded to four digits after the decimal point, as they are stored; and the record: the loss of
+        the combination (``valid_loss``) and of each classifier, and the accuracy of the combination. If no texts are
+        held out, the record is empty.
     """
+    if not members:
+        return _rounded(prior), {}
+    outputs = np.stack(list(members.values())).astype(np.float64)
+    of_loss = loss_weights(model, valid)
+    weights = _fit(model.network.loss, outputs, valid.targets, of_loss, prior, deviation)
+    combined = np.tensordot(weights, outputs, 1)
+    loss = model.network.loss
+    record = {
+        name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=of_loss)
+        for name, z in {"valid_loss": combined, **dict(zip(members, outputs, strict=True))}.items()
+    }
+    record["valid_accuracy"] = np.average(loss.correct(combined, valid.targets), weights=valid.weights)
+    return weights, {name: round(float(value), 5) for name, value in record.items()}
+
+
+def _fit(
+    loss: Loss,
+    outputs: NDArray[np.float64],
+    targets: Targets,
+    text_weights: NDArray[np.float64] | None,
+    prior: NDArray[np.float64],
+    deviation: float,
+) -> tuple[float, ...]:
+    """Return the weights, given the outputs (M, texts, outputs); :func:`fuse` describes the other arguments."""
     from scipy.optimize import minimize  # slow to import, so imported only when needed
 
-    weights = loss_weights(model, valid)
-
     def loss_and_gradient(chosen: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        losses, dz = model.network.loss.value_and_gradient(np.tensordot(chosen, members, 1), valid.targets)
-        if weights is not None:
-            losses, dz = losses * weights, dz * weights[:, None]
+        losses, dz = loss.value_and_gradient(np.tensordot(chosen, outputs, 1), targets)
+        if text_weights is not None:
+            losses, dz = losses * text_weights, dz * text_weights[:, None]
         off = (chosen - prior) / deviation**2
-        return float(losses.sum() + off @ (chosen - prior) / 2), (members * dz).sum(axis=(1, 2)) + off
+        return float(losses.sum() + off @ (chosen - prior) / 2), (outputs * dz).sum(axis=(1, 2)) + off
 
     bounds = [(_MIN_WEIGHT, None)] * len(prior)
-    return rounded_weights(minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    return _rounded(minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
-def rounded_weights(weights: NDArray[np.float64]) -> tuple[float, ...]:
-    """Return weights rounded to four digits after the decimal point, as they are stored."""
+def _rounded(weights: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(round(weight, 4) for weight in weights.tolist())
-
-
-def loss_weights(model: Model, texts: Examples) -> NDArray[np.float64] | None:
-    """Return the weight (texts,) of each text in the loss, or None if all weights are 1."""
-    if not model.is_balanced:
-        return texts.weights
-    of_class = balanced_weights(texts.targets, len(model.labels), texts.weights)[texts.targets].astype(np.float64)
-    return of_class if texts.weights is None else texts.weights * of_class
-
-
-def measures(model: Model, outputs: dict[str, NDArray], combined: str, valid: Examples) -> dict[str, float]:
-    """Return the loss of each set of outputs on the held-out texts, and the accuracy of the combined outputs.
-
-    Args:
-        model: model whose loss is measured.
-        outputs: (texts, outputs) arrays; the keys are those of the result.
-        combined: key of the combined outputs.
-        valid: the held-out texts.
-    """
-    loss, of_loss = model.network.loss, loss_weights(model, valid)
-    losses = {
-        name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=of_loss) for name, z in outputs.items()
-    }
-    accuracy = np.average(loss.correct(outputs[combined], valid.targets), weights=valid.weights)
-    return {name: round(float(value), 5) for name, value in (losses | {"valid_accuracy": accuracy}).items()}

@@ -37,6 +37,17 @@ def class_weights_of(model: Model, train: Examples) -> NDArray[np.float32] | Non
     return balanced_weights(train.targets, len(model.labels), train.weights)
 
 
+def loss_weights(model: Model, texts: Examples) -> NDArray[np.float64] | None:
+    """Return the weight of each text in the loss, (texts,), or None if all weights are 1.
+
+    In a balanced model, the weight of a text is multiplied by the weight of its class.
+    """
+    if not model.is_balanced:
+        return texts.weights
+    of_class = balanced_weights(texts.targets, len(model.labels), texts.weights)[texts.targets].astype(np.float64)
+    return of_class if texts.weights is None else texts.weights * of_class
+
+
 def loss_and_gradients(
     model: Model,
     microbatch: Microbatch,

@@ -30,8 +30,8 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import TrainSettings
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
-from nlptx.training.fusion import fit_fusion, loss_weights, measures, rounded_weights
-from nlptx.training.loss import outputs_of
+from nlptx.training.fusion import fuse
+from nlptx.training.loss import loss_weights, outputs_of
 from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
@@ -61,17 +61,13 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
         context.on_note("no region filters, because training was stopped before they were trained")
         model.history["interrupted"] = True
         return
-    record: dict[str, float] = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]}
-    prior = _prior(data.train.texts().total_weight)
-    weights = rounded_weights(prior)
+    members = {}
     if len(data.valid):
-        members = _member_outputs(model, classifier, data.valid, context)
-        weights = fit_fusion(model, members, data.valid, prior, _DEVIATION)
-        combined = np.tensordot(weights, members, 1)
-        outputs = {"valid_loss": combined, "network_loss": members[0], "region_loss": members[1]}
-        record |= measures(model, outputs, "valid_loss", data.valid)
+        of_network = outputs_of(model, data.valid, context.workers)
+        members = {"network_loss": of_network, "region_loss": classifier.outputs(list(data.valid.ids))}
+    weights, record = fuse(model, members, data.valid, _prior(data.train.texts().total_weight), _DEVIATION)
     model.regions = RegionFusion(classifier, (weights[0], weights[1]))
-    model.history["regions"] = record
+    model.history["regions"] = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]} | record
 
 
 def without_new_regions(
@@ -132,14 +128,6 @@ def _sample(texts: Examples) -> RaggedArray:
     """Return all texts, or every k-th text if there are too many."""
     step = max(1, -(-int(texts.ids.lengths.sum(dtype=np.int64)) // _MAX_WORDS))
     return texts.ids[::step]
-
-
-def _member_outputs(
-    model: Model, classifier: RegionClassifier, valid: Examples, context: TrainingContext
-) -> NDArray[np.float64]:
-    """Return the outputs of the network and of the region classifier for the held-out texts, (2, texts, outputs)."""
-    of_network = outputs_of(model, valid, context.workers)
-    return np.stack([of_network, classifier.outputs(list(valid.ids))]).astype(np.float64)
 
 
 def _prior(texts: float) -> NDArray[np.float64]:

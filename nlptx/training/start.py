@@ -44,11 +44,11 @@ from nlptx.training.correction import (
     log_priors,
     match_scores,
     set_weights,
-    to_scores,
 )
 from nlptx.training.dataset import Dataset
 from nlptx.training.encoding import EncodedTexts
 from nlptx.training.initialization import initial_model
+from nlptx.training.scores import to_scores
 from nlptx.training.start_settings import with_slower_network
 
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
@@ -178,7 +178,7 @@ def _pooled_and_scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pooled vectors (texts, pool.width) and the scores (texts, E) of a model.
 
-    The scores are calibrated; :mod:`nlptx.training.correction` defines them.
+    The scores are calibrated; :mod:`nlptx.training.scores` defines them.
     """
     pooled = np.empty((len(texts), model.network.pool.width))
     outputs = np.empty((len(texts), model.network.loss.outputs))

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
+from nlptx.classifier.model_file import round_like_file
 from nlptx.ngrams import NgramFeatures
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.ngram_rows import ngram_rows
@@ -28,11 +29,11 @@ from nlptx.sampling.copies import first_copies
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import FOLDS, assign_folds
 from nlptx.training.context import TrainingContext
-from nlptx.training.correction import pass_on_scores, to_outputs, to_scores, with_scores
 from nlptx.training.dataset import Dataset
-from nlptx.training.fusion import fit_fusion, loss_weights, measures, rounded_weights
-from nlptx.training.loss import outputs_of
+from nlptx.training.fusion import fuse
+from nlptx.training.loss import loss_weights, outputs_of
 from nlptx.training.ngram_features import FEW_WORDS, MIN_TEXTS
+from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
 # Prior means of the weights a and c, and their standard deviation.
 _PRIOR, _DEVIATION = np.array([0.5, 0.5]), 0.3
@@ -68,17 +69,16 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
     )
     width = to_scores(loss).shape[1]
     subwords = fit_subword_model(ngrams, train.targets, width, fold, context.workers, loss_weights(model, train))
-    weights, record = rounded_weights(_PRIOR), {}
+    members = {}
     if len(valid):
-        before = outputs_of(model, valid, context.workers).astype(np.float64)
-        members = np.stack([before, subwords.scores(ngrams.rows[len(train) :]) @ to_outputs(loss)])
-        weights = fit_fusion(model, members, valid, _PRIOR, _DEVIATION)
-        outputs = {"valid_loss": np.tensordot(weights, members, 1), "loss_without": before, "subword_loss": members[1]}
-        record = measures(model, outputs, "valid_loss", valid)
-    _merge(model, features, ngrams.keys, subwords, weights)
+        of_subwords = subwords.scores(ngrams.rows[len(train) :]) @ to_outputs(loss)
+        members = {"loss_without": outputs_of(model, valid, context.workers), "subword_loss": of_subwords}
+    (of_others, of_subword_model), record = fuse(model, members, valid, _PRIOR, _DEVIATION)
+    _merge(model, features, ngrams.keys, subwords, of_others, of_subword_model)
+    round_like_file(model)  # the weights of the n-grams have changed
     model.history["subwords"] = {
-        "weight": weights[1],
-        "weight_of_others": weights[0],
+        "weight": of_subword_model,
+        "weight_of_others": of_others,
         "prior_variance": subwords.variance,
         **record,
     }
@@ -86,16 +86,17 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
 
 
 def _merge(
-    model: Model, features: NgramFeatures, keys: NDArray[np.int64], subwords: SubwordModel, weights: tuple[float, ...]
+    model: Model, features: NgramFeatures, keys: NDArray[np.int64], subwords: SubwordModel, a: float, c: float
 ) -> None:
-    """Multiply the outputs of a model by a, the first weight, and add c times the scores of a subword model."""
-    a, c = weights
-    of_network, network = a, model.network
-    if model.regions is not None:  # the network keeps its outputs, and the region classifier combines them
-        weight, of_regions = (round(a * weight, 4) for weight in model.regions.weights)
-        of_network, c = 1.0, c / weight
-        model.regions = replace(model.regions, weights=(weight, of_regions))
+    """Multiply the outputs of a model by a, and add c times the scores of a subword model."""
+    network = model.network
     assert network.text_projection is not None
+    of_network = a
+    if model.regions is not None:
+        # The region classifier multiplies the outputs of the network, with the subword scores in them, by its weight.
+        weight, of_regions = (round(a * before, 4) for before in model.regions.weights)
+        model.regions = replace(model.regions, weights=(weight, of_regions))
+        of_network, c = 1.0, c / weight
     scores = to_scores(network.loss)
     converted = with_scores(features, network.text_projection, of_network * scores)
     extended = with_ngrams(converted, keys, (c * subwords.ngrams).astype(np.float32))

@@ -22,8 +22,8 @@ README = "README.md"
 # The README is the first, because some guides use the models that its commands make.
 GUIDES = [README, "CONTRIBUTING.md", "SECURITY.md", "data/README.md"]
 GUIDES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "nlptx").rglob("*.md"))
-# Figures in the guides may differ from printed ones by this fraction. The processors that OpenBLAS can imitate
-# (OPENBLAS_CORETYPE) change the figures by at most 0.3 %.
+# Figures in the guides may differ from printed ones by this fraction, because they depend on the processor: by at most
+# 0.3 % if the variable OPENBLAS_CORETYPE names another one.
 TOLERANCE = 0.01
 _PART_OF_PIPELINE = re.compile(r"""(?:'[^']*'|"[^"]*"|[^'"|;&<>()])+""")
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?)(?![\w.]*\d)")

@@ -9,7 +9,8 @@ from reviews import make_reviews, small_embeddings
 import nlptx
 from nlptx.settings import TrainSettings
 from nlptx.training.dataset import Examples
-from nlptx.training.fusion import fit_fusion, loss_weights, measures, rounded_weights
+from nlptx.training.fusion import fuse
+from nlptx.training.loss import loss_weights
 
 PRIOR = np.array([0.6, 0.35])
 
@@ -22,7 +23,8 @@ def trained(**settings):
 
 
 def combined_weights(members, targets, weights=None):
-    return fit_fusion(trained(), members, Examples(None, targets, weights=weights), PRIOR, 0.15)
+    named = dict(zip(("one", "other"), members, strict=True))
+    return fuse(trained(), named, Examples(None, targets, weights=weights), PRIOR, 0.15)[0]
 
 
 def test_weights_of_the_combination():
@@ -61,8 +63,9 @@ def test_text_weights_count_in_the_combination():
     assert_allclose(combined_weights(members, targets, weights), by_rows, atol=2e-4)
 
 
-def test_weights_are_stored_with_four_digits():
-    assert rounded_weights(np.array([0.123456, 1.0])) == (0.1235, 1.0)
+def test_without_held_out_texts_the_weights_are_the_prior_with_four_digits():
+    prior = np.array([0.123456, 1.0])
+    assert fuse(trained(), {}, Examples(None, np.zeros(0, int)), prior, 0.15) == ((0.1235, 1.0), {})
 
 
 def test_balanced_models_weight_the_classes():
@@ -72,8 +75,10 @@ def test_balanced_models_weight_the_classes():
     assert_allclose(balanced[:3].sum(), balanced[3])
 
 
-def test_measures_are_weighted_means():
+def test_the_record_contains_weighted_means():
     right, wrong = np.array([[0.0, 20.0]]), np.array([[20.0, 0.0]])
     examples = Examples(None, np.array([1, 1]), weights=np.array([3.0, 1.0]))
-    found = measures(trained(), {"all": np.concatenate([right, wrong]), "good": right.repeat(2, 0)}, "all", examples)
-    assert found == {"all": 5.0, "good": 0.0, "valid_accuracy": 0.75}
+    members = {"mixed": np.concatenate([right, wrong]), "good": right.repeat(2, 0)}
+    (a, b), record = fuse(trained(), members, examples, np.array([1.0, 0.5]), 1e-6)
+    assert (a, b) == (1, 0.5)
+    assert record == {"valid_loss": 2.50001, "mixed": 5.0, "good": 0.0, "valid_accuracy": 0.75}
