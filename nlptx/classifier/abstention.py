@@ -1,11 +1,11 @@
-"""Abstention: texts with a low confidence get no label, so that the labels that are given are rarely wrong.
+"""Abstention: texts with a low confidence get no label, so that the labels of the other texts are rarely wrong.
 
 A text counts as answered if it gets a label. For a fixed grid of confidence thresholds, a model stores how many of its
 held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
 finds the threshold for a maximum error rate E:
 
-    for each threshold that is not skipped, from high to low:
-        stop unless P(X <= wrong) <= 5 %, where X is binomial(answered, E)
+    for each threshold that is not skipped, from high to low, with n answered texts and w wrong answers:
+        stop unless P(X <= w) <= 5 %, where X has the binomial distribution with parameters n and E
 
 The last threshold that passes this test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
@@ -44,7 +44,7 @@ GRID = (
     *(number / 1_000 for number in range(990, 999)),
     *(number / 10_000 for number in range(9_990, 10_000)),
 )
-# Step between the values of ``max_error`` that are tried, in ascending order, to find the smallest attainable one.
+# Difference between neighbouring values of ``max_error`` that :meth:`ErrorCurve.smallest_error` tries.
 _STEP = 0.005
 
 

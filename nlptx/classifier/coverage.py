@@ -39,8 +39,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first 1, 2, ..., N texts. If several texts have the same confidence, the mean
-            accuracy of these texts is used for each of them, so that their order does not matter.
+        accuracy: (N,) accuracy on the first text, on the first two texts, and so on. If several texts have the same
+            confidence, the mean accuracy of these texts is used for each of them, so that their order does not matter.
     """
 
     confidence: NDArray[np.float64]
@@ -67,8 +67,8 @@ class CoverageCurve:
     def at(self, coverage: float) -> CoveragePoint:
         """Return the result of labelling only the texts with the highest confidence.
 
-        ``coverage`` is the fraction of the texts to label. All texts that tie with the lowest confidence in this
-        fraction are labelled too.
+        ``coverage`` is the fraction of the texts to label. If other texts have the same confidence as the last labelled
+        text, they are labelled too.
         """
         count = max(math.ceil(round(coverage * len(self.confidence), 6)), 1)
         confidence = float(self.confidence[count - 1])
@@ -76,7 +76,7 @@ class CoverageCurve:
         return CoveragePoint(texts / len(self.confidence), confidence, float(self.accuracy[texts - 1]), texts)
 
     def threshold(self, point: CoveragePoint) -> str:
-        """Return a confidence threshold, as a decimal number, that only the labelled texts of a point reach.
+        """Return, as a decimal number, a confidence threshold that selects exactly the texts labelled at ``point``.
 
         The threshold is the confidence of the point, rounded down to four digits after the decimal point, or to as many
         more as are needed to exclude the other texts.

@@ -16,8 +16,8 @@ from nlptx.nn import Layout
 from nlptx.runtime.workers import Workers
 from nlptx.text.arguments import check_text, check_type
 
-# If the number of negations multiplied by the number of words exceeds this value, all words keep their marks when a
-# negation is left out.
+# If the number of negations multiplied by the number of words exceeds this value, leaving out a negation does not
+# remove the marks of the words that it negates.
 _MAX_WORK = 1 << 18
 
 
@@ -132,7 +132,7 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 
 
 def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[np.float64]:
-    """Return how the probabilities change if leaving out a negation also removes the marks of the words after it.
+    """Return the change in the probabilities when the marks made by a left-out negation are removed too.
 
     Row t of the result (T, C) belongs to the text without word t, one of its first T = ``count`` known words. The row
     is 0 if word t is not a negation, or if there are too many negations.

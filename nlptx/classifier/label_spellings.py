@@ -51,8 +51,8 @@ def match_labels(written: Collection[str], known: Sequence[str]) -> dict[str, st
 def _form(label: str) -> str:
     """Return the form in which spellings are compared: lower case with composed characters (NFC); 1.0 becomes 1.
 
-    Labels in tables are composed when they are read, but labels that were passed in Python may not be. Numbers with
-    leading zeros may be codes, so they are compared as text.
+    Labels read from tables are in NFC already, but labels passed from Python may not be. Numbers with leading zeros may
+    be codes, so they are compared as text.
     """
     if _DECIMAL.fullmatch(label):
         return label.rstrip("0").rstrip(".")

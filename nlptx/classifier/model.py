@@ -38,7 +38,7 @@ KIND = "model"
 _MAX_LABELS, _MAX_CHARACTERS = 10, 50
 
 
-@dataclass(eq=False)  # arrays cannot be compared with ==
+@dataclass(eq=False)  # comparing two arrays with == gives an array, not a bool
 class Model(PickledWithoutCache):
     """A text classifier.
 

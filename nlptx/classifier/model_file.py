@@ -86,7 +86,7 @@ def _details_of_sets(label_sets: MultiLabelDecision) -> dict[str, Any]:
 
 
 def _read_sets(details: dict[str, Any], names: list[str]) -> MultiLabelDecision:
-    """Restore what :func:`_details_of_sets` stored. Raises CorruptError if a stored value is invalid."""
+    """Restore the decision rule of a multi-label model. Raises CorruptError if a stored value is invalid."""
     separator, thresholds = details["label_separator"], details.get("thresholds")
     if not isinstance(separator, str) or not separator or any(separator in name for name in names):
         raise CorruptError(f"its label separator is {separator!r}; expected a string that no label contains")
@@ -100,7 +100,7 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> MultiLabelDecision:
 
 
 def round_like_file(model: Model) -> None:
-    """Round the numbers of a compact model, in place, to values that its file can store.
+    """With the setting ``compact``, round word vectors and n-gram features, in place, to values that a file can store.
 
     Without rounding, the model in memory and the model that is read from the file would give different predictions.
     """

@@ -145,7 +145,7 @@ class Network(Layer):
 
 
 class _NoGenerator:
-    """Replaces a random generator if the weights come from a file. The arrays that it returns take no memory."""
+    """Replaces the random generator if the weights come from a file. To save memory, it returns views of a single 0."""
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))

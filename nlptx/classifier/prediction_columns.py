@@ -17,7 +17,7 @@ NO_LABEL = "?"
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
 ) -> dict[str, Any]:
-    """Return the value of each column, by name. A value belongs to one text, or is an array for several texts.
+    """Return the value of each column, by name. Each value is for one text, or is an array with one element per text.
 
     Args:
         label_names: names of the C labels.

@@ -51,7 +51,7 @@ def predict_frame(
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.
         DataError: there is no column ``text_column``.
-        InputTypeError: ``frame`` is not a DataFrame, ``text_column`` cannot be a name, or an element of the column is
+        InputTypeError: ``frame`` is not a DataFrame, ``text_column`` is not hashable, or an element of the column is
             neither missing nor a str.
         SettingsError: ``abstain`` is not a number from 0 to 1.
 
@@ -69,7 +69,7 @@ def predict_frame(
         raise InputTypeError(f"`frame` is {with_type(frame)}; expected a pandas DataFrame")
     try:
         has_column = text_column in frame.columns
-    except TypeError:  # for example a list
+    except TypeError:  # `text_column` is not hashable, for example a list
         raise InputTypeError(f"`text_column` is {with_type(text_column)}; expected the name of one column") from None
     if not has_column:
         raise DataError(

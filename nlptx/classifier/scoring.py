@@ -29,7 +29,7 @@ BATCH = 4096
 
 
 class Scored(NamedTuple):
-    """Prediction for one text. A named tuple takes half as long as a dataclass to create.
+    """Prediction for one text. Creating a named tuple takes half as long as creating a dataclass.
 
     Args:
         probabilities: probabilities of the C labels. For a single-label model, the probabilities sum to 1.
@@ -42,8 +42,8 @@ class Scored(NamedTuple):
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
         surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
-            standard deviation among texts of the same length. The surprise is None for a text without tokens, if the
-            model stores no word counts, or if it was not measured.
+            standard deviation among texts of the same length. The surprise is None if it was not measured, if the
+            text has no tokens, or if the model stores no word counts.
         unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
             known word. None if ``surprise`` is None.
     """

@@ -4,8 +4,9 @@ The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. Fo
 tokens, without immediate repetitions ("!!!" counts as one token). The surprise of the text is this average,
 standardised with the mean m and the variance a + b/T over the training texts: b is the variance between the words of a
 text, and a is the variance between texts with different subjects and styles. Training measures m, a and b on training
-texts and passages of several lengths, and sets the threshold so that 0.5 % of them exceed it. Before a training text is
-measured, its words are subtracted from the counts, so that it is as surprising as a new text.
+texts and on passages of several lengths from these texts. It sets a threshold that the surprise of 0.5 % of these texts
+and passages exceeds. Before a training text is measured, its words are subtracted from the counts, so that it is as
+surprising as a new text.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class TypicalSurprise:
         mean: m, in nats.
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
-        threshold: number of standard deviations above m that the mean of s exceeds in only 0.5 % of the texts.
+        threshold: number of standard deviations; in only 0.5 % of the texts, the mean of s exceeds m by more than this.
     """
 
     mean: float
@@ -72,7 +73,8 @@ class TypicalSurprise:
         counts = np.where(tokens.vocabulary_ids >= 0, surprise.counts[tokens.vocabulary_ids], 0)
         differs = tokens.differs_from_previous()
         numbers, sizes = tokens.indices[differs], tokens.sums(differs, np.int64)
-        pairs = np.repeat(np.arange(len(sizes)), sizes) * len(counts) + numbers  # of text and word
+        # Each pair of a text and one of its words is encoded as one number.
+        pairs = np.repeat(np.arange(len(sizes)), sizes) * len(counts) + numbers
         distinct, index, inside = np.unique(pairs, return_inverse=True, return_counts=True)
         words = distinct % len(counts)
         # The words of a text are subtracted from the counts. If the remaining count of a word is lower than the counts

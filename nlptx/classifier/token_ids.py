@@ -68,7 +68,7 @@ def encode_tokens(vocabulary: Vocabulary, texts: Sequence[str], scanner: Scanner
     chunk = words_to_ids(in_blocks(part for cut in parts for part in cut), scanner)
     text = np.repeat(np.arange(len(texts)), [len(cut) for cut in parts])
     lengths = np.bincount(text, chunk.lengths, len(texts)).astype(np.int64)
-    # Words are marked in whole texts, because a negation can act across the parts of a text.
+    # Negated words are marked only after the parts are joined, because a negation can mark words in the next part.
     chunk = marked(replace(chunk, lengths=lengths), scanner.tokenizer)
     vocabulary_ids = np.fromiter(map(vocabulary.ids_of_bytes.__getitem__, chunk.words), np.int32, len(chunk.words))
     return TokenIds(chunk.words, vocabulary_ids, chunk.ids, lengths)

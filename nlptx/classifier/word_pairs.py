@@ -57,7 +57,7 @@ class PairEffect(NamedTuple):
 
     @property
     def effect(self) -> float:
-        """The interaction: the difference between the two effects."""
+        """The interaction: ``with_first`` minus ``without_first``."""
         return self.with_first - self.without_first
 
 

@@ -157,8 +157,8 @@ class MultiHeadAttention(Layer):
             o_stack[...] = attend_only(q, k, v, layout.causal)
         return self.out.apply(o, layout)  # (N, D)
 
-    # This is forward in reverse order. Forward scales Q after the product with W_QKV, so backward scales dQ before the
-    # gradient passes through W_QKV.
+    # Backward reverses the steps of forward. Forward scales Q after the product with W_QKV, so backward scales dQ
+    # before the gradient passes through W_QKV.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         qkv, o, exponentials, layout, qkv_cache, out_cache = cache
         do = self.out.backward(dy, out_cache, grads)  # (N, H K)

@@ -110,7 +110,7 @@ def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool
         e[..., ~np.tri(tokens, dtype=bool)] = -np.inf
     if shifted is not None:
         e -= np.where(shifted[..., None, None], e.max(axis=-1, keepdims=True), 0)
-    with np.errstate(over="ignore"):  # the caller checks z
+    with np.errstate(over="ignore"):  # the caller detects overflow by checking z
         np.exp(e, out=e)
         return e, e @ np.ones(tokens, e.dtype)  # (n, H, T); the product is faster than a sum over the last axis
 
@@ -122,7 +122,7 @@ def _empty_weights(k: NDArray) -> NDArray:
 
 # As derived in attention.py, dV = P^T dO and ds = p (dp - sum_i p_i dp_i) with dp = V do. Here
 #   sum_i p_i dp_i = sum_i p_i (v_i . do) = o . do,
-# and P = E / z. Dividing dO by z instead of E, which is larger, gives the same result in less time:
+# and P = E / z. Dividing dO by z gives the same result as dividing E by z, and takes less time because dO is smaller:
 #   dV = E^T (dO / z)    and    ds = e (V (do / z) - o . (do / z)).
 def _attend_backward(
     do: NDArray, o: NDArray, q: NDArray, k: NDArray, v: NDArray, e: NDArray, z: NDArray

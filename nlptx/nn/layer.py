@@ -31,7 +31,7 @@ class Parameter:
 
 
 class Layer:
-    """Base class of all layers: y = f(x), with the derivatives of f.
+    """Base class of all layers. A layer computes y = f(x), and the gradients with respect to x and to its parameters.
 
     A subclass lists its parameters and the layers it is composed of, and implements ``forward`` and ``backward`` as
     mirror images of each other. The output has the dtype of the input.

@@ -1,4 +1,4 @@
-"""Losses: compute the class probabilities and the loss of each text from the network outputs, and the gradient."""
+"""Loss functions: each computes the class probabilities, the loss of each text, and the gradient of this loss."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions per text: C for independent classes, otherwise 1. Their losses are summed."""
+        """Number of decisions per text, whose losses are summed: C for independent classes, otherwise 1."""
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:

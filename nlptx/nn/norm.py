@@ -44,7 +44,7 @@ class LayerNorm(Layer):
         return y, (z, inverse)
 
     def apply(self, x: NDArray, layout: Layout | None = None) -> NDArray:
-        # Computed in place: without a backward pass, the standardised values are not needed again.
+        # y overwrites z, because z is not needed again without a backward pass.
         y, _ = _standardise(x)
         if self.gain is not None and self.bias is not None:
             y *= self.gain.value

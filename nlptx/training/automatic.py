@@ -13,21 +13,21 @@ from dataclasses import replace
 from nlptx.settings import AUTOMATIC, TrainSettings
 from nlptx.training.labelled_texts import LabelledTexts
 
-# Minimum number of labelled texts for region filters, and maximum number of labels.
+# Region filters are chosen automatically only if there are at least _MIN_TEXTS labelled texts and at most _MAX_LABELS
+# labels.
 _MIN_TEXTS, _MAX_LABELS = 2000, 20
 # Number of region filters, and number of distillation epochs, that are chosen automatically.
 _FILTERS, _EPOCHS = 64, 1
-# Number of words in a crop: with region filters and enough labelled texts, and in all other cases.
+# Number of words in a crop: _SHORT_CROP with region filters and enough labelled texts, otherwise _CROP.
 _SHORT_CROP, _CROP = 32, 64
 
 
 def choose_automatic(settings: TrainSettings, data: LabelledTexts, *, started: bool) -> TrainSettings:
     """Return the settings, with all automatic values replaced by actual ones.
 
-    Without n-gram features or without a network, there are no region filters unless the settings ask for them, because
-    the user then wants the network alone, or the linear models alone. Without held-out texts, there are none either,
-    because two weights are fitted on the held-out texts: one for the outputs of the network, and one for those of the
-    filters.
+    Region filters are chosen automatically only if the model has a network and n-gram features. (A user who disables
+    one of these two parts wants the other part alone.) This choice also requires held-out texts, on which two
+    weights are fitted: one for the outputs of the network, and one for the outputs of the region filters.
 
     Args:
         settings: training settings.

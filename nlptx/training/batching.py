@@ -134,11 +134,11 @@ def _count_microbatches(tokens: int) -> int:
     jobs.
     """
     if tokens < ACCUMULATORS * _MICROBATCH_TOKENS // 2:
-        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # not 3, because 2 workers could not share 3 equally
+        return 1 if tokens < _MIN_TOKENS_TO_CUT else 2  # 2 workers could not divide 3 microbatches equally
     return ACCUMULATORS * max(1, round(tokens / (ACCUMULATORS * _MICROBATCH_TOKENS)))
 
 
 def _kept_words(length: int, probability: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the positions of the words to keep, at least one, if each is dropped with the given probability."""
+    """Drop each word with the given probability, but not all words. Return the positions of the remaining words."""
     kept = np.flatnonzero(rng.random(length, np.float32) >= probability)
     return kept if len(kept) else np.zeros(1, np.intp)

@@ -134,7 +134,7 @@ class Checkpoint:
             )
 
     def save_if_due(self, state: Callable[[], State], epoch_done: bool = False) -> None:
-        """Write a checkpoint if one is due. Only then is the function ``state`` called."""
+        """If a checkpoint is due, call ``state`` and write the state that it returns."""
         if self.path is None:
             return
         since = time.monotonic() - self._written
@@ -215,7 +215,7 @@ def _fingerprint_of(artifact: Artifact) -> Fingerprint:
 
 @contextmanager
 def _named_with_advice(path: Path | None) -> Iterator[None]:
-    """Make an ArtifactError from the ``with`` block name the checkpoint file, and advise the user to start over."""
+    """If the ``with`` block raises ArtifactError, add the name of the checkpoint file and the advice to start over."""
     try:
         yield
     except ArtifactError as error:

@@ -19,8 +19,9 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy, Loss
 from nlptx.settings import TrainSettings
 from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
-# Scale of the inputs of the correction: factor of the old scores, and standard deviation of the pooled vectors (the
-# inputs of the head). The prior variance of their weights is 1, so smaller inputs have less influence.
+# The correction has two kinds of inputs: the old scores, multiplied by OUTPUT_SCALE, and the pooled vectors (the inputs
+# of the head), scaled to the standard deviation _POOLED_SCALE. All inputs have weights with a prior variance of 1, so
+# smaller inputs have less influence.
 OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 

@@ -81,8 +81,8 @@ class Distillation(UnsupervisedTrainer):
     def run(self) -> None:
         """Train, then halve the outputs of the network and of the linear models.
 
-        After training, both make about the same predictions, so their sum would otherwise be twice as large as it
-        should be.
+        After training, the network and the linear models have about the same outputs. Without halving, the sum of these
+        outputs would be about twice as large as it should be.
         """
         super().run()
         if not self.context.interrupted:

@@ -33,9 +33,9 @@ class EmbeddingBuilder:
     """Makes word vectors from the training texts and the texts without labels.
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
-    adjusted: there are at most as many components as words. If ``min_count`` has its default value, and no two words
-    that occur at least ``min_count`` times are near each other, all words are counted instead. If every text is a
-    single word, no two words are near each other, so there are no word vectors.
+    adjusted: there are at most as many components as words. If ``min_count`` has its default value, but no two words
+    that occur at least ``min_count`` times are near each other, the texts are counted again with ``min_count`` 1. If
+    every text is a single word, no two words are near each other, so there are no word vectors.
 
     Args:
         cooccur: settings for counting.
@@ -74,15 +74,15 @@ class EmbeddingBuilder:
     ) -> tuple[Embeddings, TrainSettings]:
         """Count the texts and fit the PCA. Return the word vectors, and the settings for training with them.
 
-        If every text is a single word, no word vectors can be made, and the returned settings train no network. Without
-        a network, the embeddings have no words, because training then adds all words of the texts itself. Except for
-        ``given``, which contains the texts, the arguments are those of :func:`nlptx.fit`.
+        If every text is a single word, no word vectors can be made, and the returned settings train no network. If no
+        network is trained, the returned embeddings have no words, because :func:`nlptx.fit` adds the words of the
+        texts. Except for ``given``, which contains the texts, the arguments are those of :func:`nlptx.fit`.
 
         Raises:
-            DataError: no word occurs ``min_count`` times, or there are no word vectors, and the settings leave nothing
-                else to train.
+            DataError: no word occurs ``min_count`` times; or no word vectors can be made, and ``ngrams`` is 0, so there
+                is nothing to train.
             OutputError: the temporary files cannot be written.
-            SettingsError: without word vectors, the settings leave no word to train on.
+            SettingsError: no network is trained, and ``new_word_min_count`` is 0, so there are no words to train on.
         """
         if settings.epochs:
             embeddings = self._vectors(given, seed, jobs, on_progress, on_note)
@@ -149,7 +149,7 @@ class EmbeddingBuilder:
         )
 
     def _no_words(self) -> Embeddings:
-        """Return embeddings without words, for training without a network, which adds the words of the texts itself."""
+        """Return embeddings without words. If no network is trained, :func:`nlptx.fit` adds the words of the texts."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
         return Embeddings(np.zeros((0, 1), np.float32), words, details={**self.record, "source": "none"})

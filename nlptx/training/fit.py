@@ -114,11 +114,11 @@ def fit(
 
     Raises:
         ArtifactError: the checkpoint to resume from belongs to another training run, or is damaged.
-        DataError: no text can be used, the weights are invalid, or there is not one label per text.
+        DataError: no text can be used, the weights are invalid, or the numbers of texts and labels differ.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
-        LabelError: a label is missing, cannot be read from files, or looks like another (1, "1"); or all labels are
-            equal.
+        LabelError: a label is missing or cannot be read from files, two labels look alike (1 and "1"), or all labels
+            are equal.
         OutputError: the temporary files cannot be written.
         SettingsError: the settings contradict the data or each other.
 
@@ -137,7 +137,7 @@ def fit(
     check_seed(seed)
     check_int(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
-    # Numbers too small for a float become 0, even if the caller wants an error.
+    # Numbers too small for a float become 0, even if the caller has told NumPy to raise an error for such numbers.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget:
         given = LabelledTexts.of(texts, labels, valid, unlabelled, sample_weight, lexicon, label_separator, budget)
         settings = resolve_loss(settings or TrainSettings(), given.separator, start)
@@ -198,7 +198,7 @@ def fit(
                     add_subwords(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
                 measure_held_out(model, data, context)
-        model.settings = settings_as_given  # so that `nlptx info` prints no automatically chosen values
+        model.settings = settings_as_given  # keeps automatically chosen values out of `nlptx info`
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
         model.made_from = origin.to_artifact().header
         return model

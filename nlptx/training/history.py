@@ -26,7 +26,7 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def has_epochs(history: dict[str, Any]) -> bool:
-    """Return whether a network was trained. If not, the only record of the history does not describe an epoch."""
+    """Return whether a network was trained. Without a network, the only record of the history describes no epoch."""
     return bool(history.get("curve") or history.get("steps"))
 
 

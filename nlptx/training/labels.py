@@ -25,9 +25,9 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
 # With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
 # measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
-# A number such as 4,5. In contrast to 4.5, it is read as a name.
+# A number with a decimal comma, such as 4,5. Unlike 4.5, such a number is read as a name.
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-# If most labels are numbers, but less than this fraction of the texts have other labels, a note is printed.
+# A note is printed if other labels than numbers occur, but in less than this fraction of the texts.
 _FEW_NAMES = 0.1
 # Maximum number of labels listed in a note.
 _MAX_LISTED = 5

@@ -4,17 +4,18 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
 
     z_nc = b_c + sum_m a_m x_nmc.
 
-The weights a_m >= 0 and the biases b_c minimise the loss of the training texts, whose n-gram features are fitted out of
-fold, plus half of the sum of (a_m - 1/M)^2 over the M linear models. This prior matters only in a small training set,
-where the features may, by chance, separate the classes perfectly or indicate the wrong class.
+The weights a_m >= 0 and the biases b_c minimise the sum of two terms. The first term is the loss of the training texts,
+with n-gram features fitted out of fold. The second term is a prior: half of the sum of (a_m - 1/M)^2 over the M linear
+models. The prior matters only in a small training set, where the features may, by chance, separate the classes
+perfectly or indicate the wrong class.
 
-Training without a network (``--epochs 0``) ends here. The classifier still has a network, so that it can be used like
-any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
+With ``--epochs 0``, this weighted sum is the complete classifier. The classifier still has a network, so that it can be
+used like any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are 0.
 
-With a network and few texts, training starts here: only the weights of the head start at 0, so before the first step,
-the outputs are those of the linear models. With a random head, these outputs would be worse, and few texts give the
-network only a few steps to improve them. With many texts, a_m = 1/M and a random head are a better start, because the
-network then has more to learn.
+If a network is trained on few texts, its training starts from the fitted a_m and b_c, with a head whose weights are 0.
+The first outputs are therefore those of the linear models. With a random head, the first outputs would be worse, and
+few texts give the network only a few steps to improve them. With many texts, training starts from a_m = 1/M and a
+random head. This is a better start for many texts, because it leaves more for the network to learn.
 """
 
 from __future__ import annotations

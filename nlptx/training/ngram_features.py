@@ -25,9 +25,9 @@ from nlptx.training.targets import count_labels
 
 # Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
-# If ``--ngram-min-texts`` is automatic, n-grams must occur in at least this number of texts. If a network is trained,
-# and the texts have few words in total, n-grams in a single text are used too, which lowers the log-loss. (The subword
-# model uses them without a network too.)
+# If ``--ngram-min-texts`` is automatic, n-grams must occur in at least MIN_TEXTS texts. If a network is trained, and
+# the texts have at most FEW_WORDS words in total, n-grams that occur in only one text are used too, because this lowers
+# the log-loss. (With so few words, the subword model uses such n-grams even if no network is trained.)
 MIN_TEXTS, FEW_WORDS = 2, 250_000
 
 
@@ -71,7 +71,7 @@ def add_ngram_features(
 
 
 def automatic_min_texts(words: int, settings: TrainSettings, labels: int) -> int:
-    """Return the minimum number of texts that ``ngram_min_texts=0`` stands for, given the total number of words."""
+    """Return the automatic value of ``ngram_min_texts`` for texts that have ``words`` words in total."""
     few = settings.epochs and labels <= MAX_LABELS and words <= FEW_WORDS
     return 1 if few else MIN_TEXTS
 
@@ -93,8 +93,8 @@ def _obstacle(texts: Examples, labels: int, words: int) -> str:
     """Return the reason why n-gram features cannot be computed, or an empty string."""
     if words > MAX_VOCABULARY:
         return f"{words:,} words are too many; at most {MAX_VOCABULARY:,} are supported"
-    # The features of a text come from models fitted on other texts. If a label has only one text, its models
-    # are fitted only on texts with other labels, so its features would always be evidence against this label.
+    # The features of a text come from models fitted on other texts. If a label has only one text, the models for this
+    # text are fitted only on texts with other labels, so the features would always be evidence against the label.
     with_label = count_labels(texts.targets, labels)
     if texts.targets.ndim == 2 and not ((with_label >= 2) & (len(texts) - with_label >= 2)).any():
         return "they require a label that at least two texts have and at least two texts do not have"

@@ -20,12 +20,14 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
     """Return the weights as an array (texts,), after checking each of them.
 
     Args:
-        weights: a list, array, Series or any other iterable of numbers; or of bool only, True for a weight of 1.
+        weights: a list, array, Series or any other iterable. Its elements are numbers, or all of them are bool: True
+            for a weight of 1, False for a weight of 0.
         texts: number of texts.
         texts_name: argument name of the texts, for messages.
 
     Raises:
-        DataError: a weight is negative, NaN or too large, all weights are 0, or there is not one weight per text.
+        DataError: a weight is negative, NaN or too large; all weights are 0; or the numbers of weights and texts
+            differ.
         InputTypeError: ``weights`` is not iterable, or a weight is not a number.
 
     >>> list_weights([1, -1], 2)

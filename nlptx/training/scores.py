@@ -1,4 +1,4 @@
-"""Converts the outputs of a network to scores, in which linear models can be added, and back.
+"""Converts the outputs of a network to scores, to which linear models can be added, and scores to outputs.
 
 In multi-label classification, the scores are the log-odds of the labels. If each text has one of two classes, the
 score is the log-odds z of the second class, and the two outputs of the network are -z/2 and z/2. If each text has one
@@ -34,11 +34,11 @@ def _has_one_score(loss: Loss) -> bool:
 def with_scores(
     features: NgramFeatures, projection: Linear | WeightedSum, change: NDArray[np.float64]
 ) -> NgramFeatures:
-    """Return n-gram features whose linear models compute the scores that they contribute to a network.
+    """Return a copy of n-gram features in which the linear models compute scores instead of text features.
 
     Args:
-        features: features whose linear models have the outputs of the network's text features.
-        projection: layer of the network that adds these text features to its outputs.
+        features: n-gram features, whose linear models compute the text features of a network.
+        projection: layer of this network that maps the text features to the outputs.
         change: (outputs, E) matrix that converts the outputs of the network to scores.
     """
     weight = projection.weight.value

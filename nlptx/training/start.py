@@ -2,10 +2,10 @@
 
 The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
 correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
-head and to the n-gram weights. Then the network is trained as usual, but not the region filters. If no correction
-helps, the network is not trained, and no words are added: the new texts are too few, or too similar to those that the
-old model was trained on. With ``--epochs 0``, only the correction is learned. The labels of the old model keep their
-output weights; the output weights of new labels start at 0.
+head and to the n-gram weights. Then the network is trained as usual; the region filters are not trained. If no
+correction helps, the network is not trained, and no words are added: the new texts are too few, or too similar to the
+training texts of the old model. With ``--epochs 0``, only the correction is learned. The labels of the old model keep
+their output weights; the output weights of new labels start at 0.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ from nlptx.training.start_settings import with_slower_network
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
 # n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text.
 _FEW_TEXTS = 10_000
-# Maximum number of new labels in multi-label classification, and of old labels if the n-gram features are sparse.
+# Maximum number of labels of the new texts in multi-label classification, and maximum number of labels of the old model
+# if its n-gram features are sparse.
 _MAX_LABELS = 100
 # Number of texts per pass through the network.
 _BATCH = 8
@@ -73,8 +74,8 @@ def start_from(
 
     If the correction improves the out-of-fold predictions, the new model has a lower learning rate
     (:func:`.with_slower_network`), and the training texts get n-gram features. Otherwise the weights are not corrected,
-    and the new model is trained for 0 epochs. The network is not trained with 0 epochs, so the training texts then get
-    no n-gram features.
+    and the new model is trained for 0 epochs. With 0 epochs, the network is not trained, and the training texts get no
+    n-gram features.
 
     Args:
         start: trained model to start from.
@@ -153,7 +154,7 @@ def start_from(
     if not settings.epochs:
         return model, data
     if model.regions is not None:
-        # The region filters are not trained further. In training, their scores are added to those of the n-grams.
+        # The region filters are not trained further, so their scores are added to the n-gram features in advance.
         region_outputs = model.regions.classifier.outputs(list(data.train.ids))
         contributions = contributions + (region_outputs @ to_scores(model.network.loss)).astype(np.float32)
     example_features = ExampleFeatures.collected(
@@ -165,7 +166,7 @@ def start_from(
 def _batches(features: NgramFeatures, texts: RaggedArray, contributions: NDArray[np.float32]) -> Iterator[FeatureBatch]:
     """Yield the n-gram features of the texts in groups.
 
-    The contributions (texts, E) are added to the first E text features, the outputs of the first linear model.
+    The ``contributions`` (texts, E) are added to the first E text features, the outputs of the first linear model.
     """
     for rows in groups_of(texts, np.arange(len(texts))):
         token_features, text_features = features.arrays_of(list(texts.take(rows)))

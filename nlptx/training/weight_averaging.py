@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.shared_memory import shared_copy
 
-# After the first 100 steps, the average is updated only after every tenth step, which gives equally good models.
-# Updating the average after every step would increase the time of a step by 1 to 4 % with one process, and by twice as
-# much with two processes, because only one of them computes the average.
+# After the first 100 steps, the average is updated only after every tenth step. Updating it after every step would not
+# give better models, but would increase the time of a step by 1 to 4 % with one process, and by twice as much with two
+# processes, because only one of them computes the average.
 _UPDATE_INTERVAL = 10
 _FIRST_STEPS = 100
 
