@@ -26,7 +26,7 @@ class Explanation:
     """Explanation of the prediction for one text.
 
     Args:
-        tokens: all tokens of the text, known or unknown, without marks of negated words.
+        tokens: all tokens of the text, known or unknown, without the marks that the tokenizer adds to negated words.
         words: the T known words among them that the model read.
         positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.

@@ -69,8 +69,8 @@ class Network(Layer):
             self.text_projection = WeightedSum(text_feature_width // classes, classes)  # W
         elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # If the network has two outputs, each linear model has a single output. Half of this value is added to the
-            # network's output for the second class, and half is subtracted from the output for the first class.
+            # If the network has two outputs, each linear model has a single output z. W adds z/2 to the network's
+            # output for the second class, and subtracts z/2 from the output for the first class.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models

@@ -23,8 +23,8 @@ class RemainingWords:
     Attributes:
         positions: index of each known word among the tokens.
         ids: (T,) int32 ids of the known words.
-        negations: indices, from 0 to T - 1, of the known words of negations; empty if the tokenizer does not mark
-            negated words.
+        negations: indices, from 0 to T - 1, of the known words that belong to negations; empty if the tokenizer does
+            not mark negated words.
     """
 
     def __init__(self, vocabulary: Vocabulary, tokens: Sequence[str]) -> None:

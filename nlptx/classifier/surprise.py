@@ -60,7 +60,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Return the distribution in the texts whose words were counted; None if there are no counts or no tokens.
+        """Return the distribution among texts whose words were counted; None if there are no counts or no tokens.
 
         Args:
             vocabulary: words and their counts.
@@ -121,7 +121,7 @@ class TypicalSurprise:
         return (means - self.mean) / np.sqrt(self.between + self.within / lengths)
 
     def to_dict(self) -> dict[str, float]:
-        """Return the numbers as JSON values."""
+        """Return the distribution as JSON values."""
         return asdict(self)
 
     @classmethod

@@ -1,9 +1,10 @@
 """Resolves the automatic settings: chooses region filters or distillation, and the length of random crops.
 
 Region filters (:mod:`nlptx.regions`) and distillation (:mod:`nlptx.training.distillation`) can both use texts without
-labels. With enough labelled texts, region filters improve the model more; with fewer, distillation improves it more and
-takes less time. Using both improves the model no more than using the better one. With region filters and enough
-labelled texts, the network can be trained on shorter crops without making the model worse.
+labels. With enough labelled texts, region filters improve the model more than distillation does. With fewer labelled
+texts, distillation improves the model more than region filters do, and takes less time. Region filters and distillation
+together improve the model no more than the better of the two. With region filters and enough labelled texts, the
+network can be trained on shorter crops of the texts without making the model worse.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
     """Count, for each threshold, the held-out texts that a calibrated model labels, and those that it labels wrongly.
 
-    Every text counts once, whatever its weight, because the guarantee of ``--max-error`` holds for independent texts.
+    Text weights are ignored, because the guarantee of ``--max-error`` requires counts of independent texts.
 
     Args:
         model: calibrated model.

@@ -34,7 +34,7 @@ class EmbeddingBuilder:
 
     The result is the same as with :func:`nlptx.count` and :func:`nlptx.fit_pca`. For a small corpus, the settings are
     adjusted: there are at most as many components as words. If ``min_count`` has its default value, but no two words
-    that occur at least ``min_count`` times are near each other, the texts are counted again with ``min_count`` 1. If
+    that occur at least ``min_count`` times are near each other, the texts are counted again with ``min_count=1``. If
     every text is a single word, no two words are near each other, so there are no word vectors.
 
     Args:

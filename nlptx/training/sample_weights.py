@@ -53,7 +53,7 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
 
 
 def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
-    """Yield a note if the weights do not look like numbers of texts."""
+    """Yield a note if the weights are probably not meant as numbers of texts, because their mean is unusual."""
     if weights is not None and not _USUAL_MEAN[0] <= weights.mean() <= _USUAL_MEAN[1]:
         yield (
             f"the mean weight is {weights.mean():.3g}, but a weight is a number of texts, and n-grams that occur in too"
