@@ -9,9 +9,9 @@ with n-gram features fitted out of fold. The second term is a prior: half of the
 models. The prior matters only in a small training set, where the features may, by chance, separate the classes
 perfectly or indicate the wrong class.
 
-With ``--epochs 0``, no network is trained, and the outputs are this weighted sum. The classifier still has a network, so
-that it can be used like any other classifier, but the encoder has no blocks, and all parameters except a_m and b_c are
-0.
+With ``--epochs 0``, no network is trained, and the outputs are this weighted sum. The classifier still has a network,
+so that it can be used like any other classifier, but the encoder has no blocks, and all parameters are 0, except a_m
+and b_c.
 
 If a network is trained on few texts, its training starts from the fitted a_m and b_c, with a head whose weights are 0.
 The first outputs are therefore the weighted sum. With a random head, the first outputs would be worse, and few texts
