@@ -6,7 +6,7 @@ Presets are the settings used in two articles:
   accompanied by the public repositories RustTransformer and WordEmbeddings.
 - ``bloem``: Peter Bloem, "Transformers from scratch", 18 August 2019.
 
-Efforts trade training time for accuracy. The effort ``fast`` trains only the linear models on n-grams; ``default`` also
+Efforts trade training time for accuracy. The effort ``fast`` trains only linear models on n-grams; ``default`` also
 trains the transformer and a small second classifier, a convolutional network (see :mod:`nlptx.regions`); ``best`` makes
 the second classifier larger.
 """

@@ -50,7 +50,7 @@ def ngram_rows(
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NgramRows:
-    """Return the n-grams in at least ``min_texts`` of the first ``num_counted`` texts, with rows for all texts.
+    """Return the words of the first ``num_counted`` texts, and their frequent n-grams, with rows for all texts.
 
     Args:
         texts: word ids (T,) of each text.
@@ -58,17 +58,19 @@ def ngram_rows(
             such as passages, get rows, but their n-grams are not counted.
         order: length of the longest n-gram; 0 for no n-grams.
         vocabulary: the V words.
-        min_texts: minimum number of texts in which an n-gram must occur.
+        min_texts: minimum number of texts in which an n-gram of two or more words must occur. Single words are always
+            included, because their character n-grams occur in other words too.
         text_weights: (num_counted,) weight of each counted text, or None. A text with the weight 2 counts as two texts.
     """
     words = len(vocabulary)
     first, more = ngrams_of_texts(texts[:num_counted], order, words), ngrams_of_texts(texts[num_counted:], order, words)
     known, text_counts = count_occurrences(first, text_weights)
-    known, text_counts = known[text_counts >= min_texts], text_counts[text_counts >= min_texts]
+    # The keys of single words are the word ids + 1; they are smaller than all other keys.
+    included = (text_counts >= min_texts) | (known <= words)
+    known, text_counts = known[included], text_counts[included]
     total = num_counted if text_weights is None else text_weights.sum()
     importance = _inverse_frequencies(text_counts, total)
     rows = divide_by_root(presence_matrix(first + more, known), words_of(texts))
-    # The keys of single words are the word ids + 1; they are smaller than all other keys.
     spelled = [vocabulary[key - 1] for key in known[: np.searchsorted(known, words, side="right")].tolist()]
     characters = _character_matrix(spelled, rows[:num_counted, : len(spelled)], text_weights, total)
     characters.resize(len(known), characters.shape[1])
@@ -101,8 +103,8 @@ def _character_matrix(
 
 
 def _spelling(word: str) -> list[str]:
-    """Return the character n-grams of a word, in a fixed order; those of negated words are marked."""
-    ngrams = sorted(character_ngrams(without_mark(word)))
+    """Return the distinct character n-grams of a word; those of negated words are marked."""
+    ngrams = character_ngrams(without_mark(word))
     return [MARK + ngram for ngram in ngrams] if is_marked(word) else ngrams
 
 

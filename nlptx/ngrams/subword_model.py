@@ -17,6 +17,7 @@ n-grams of a word. Here, a single number takes the place of each vector, and the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, text_losses, weighted
 from nlptx.ngrams.ngram_rows import NgramRows
 from nlptx.ngrams.span_lbfgs import minimise_in_span
+from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 # Prior variance of a parameter u, divided by that of a parameter w.
@@ -62,6 +64,7 @@ def fit_subword_model(
     fold: NDArray[np.intp],
     workers: Workers,
     text_weights: NDArray[np.float64] | None = None,
+    on_progress: Callable[[float], None] = lambda fraction: None,
 ) -> SubwordModel:
     """Fit a subword model with the prior variance that has the lowest out-of-fold log-loss.
 
@@ -72,6 +75,7 @@ def fit_subword_model(
         fold: (N,) fold of each text.
         workers: pool of threads or processes; its size does not change the result.
         text_weights: (N,) weight of the loss of each text, or None.
+        on_progress: called with the fraction of the work that is done.
     """
 
     def fit(variance: float, texts: NDArray[np.intp]) -> SubwordModel:
@@ -87,7 +91,8 @@ def fit_subword_model(
     sizes = np.bincount(fold)
     numbers = range(min(int(np.searchsorted(sizes.cumsum(), _TESTED)) + 1, len(sizes)))
     tasks = [(variance, number) for variance in _VARIANCES for number in numbers]
-    losses = np.reshape(list(workers.map(out_of_fold_loss, tasks)), (len(_VARIANCES), -1)).sum(axis=1)
+    done = counted(workers.map(out_of_fold_loss, tasks), lambda number: on_progress(number / (len(tasks) + 1)), every=1)
+    losses = np.reshape(list(done), (len(_VARIANCES), -1)).sum(axis=1)
     return fit(_VARIANCES[int(losses.argmin())], np.arange(len(targets)))
 
 

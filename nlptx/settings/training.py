@@ -90,7 +90,13 @@ class TrainSettings(NetworkSettings):
         "none", "balanced: all labels have equal total weight.", "Data", choices=("none", "balanced")
     )
     passages: int = setting(0, "Cut N extra training texts from each long text.", "Data", minimum=0, maximum=100)
-    new_word_min_count: int = setting(2, "Add new words that occur N times or more; 0: none.", "Start", minimum=0)
+    new_word_min_count: int = setting(
+        AUTOMATIC,
+        "Minimum count of new words; 0: none; -1: automatic.",
+        "Start",
+        minimum=AUTOMATIC,
+        legacy_value=2,
+    )
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Pretrain for N epochs of next-word prediction.", "Start", minimum=0)
     ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", minimum=0, maximum=3)

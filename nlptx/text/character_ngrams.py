@@ -5,11 +5,12 @@ from __future__ import annotations
 _LENGTHS = range(3, 7)
 
 
-def character_ngrams(word: str) -> set[str]:
-    """Return the character n-grams of 3 to 6 characters of a word whose start and end are marked by ``<`` and ``>``.
+def character_ngrams(word: str) -> list[str]:
+    """Return the distinct character n-grams of 3 to 6 characters of ``<word>``, where ``<`` and ``>`` mark its ends.
 
-    >>> sorted(character_ngrams("fun"))
-    ['<fu', '<fun', '<fun>', 'fun', 'fun>', 'un>']
+    >>> character_ngrams("fun")
+    ['<fu', 'fun', 'un>', '<fun', 'fun>', '<fun>']
     """
     marked = f"<{word}>"
-    return {marked[at : at + length] for length in _LENGTHS for at in range(len(marked) - length + 1)}
+    ngrams = [marked[at : at + length] for length in _LENGTHS for at in range(len(marked) - length + 1)]
+    return list(dict.fromkeys(ngrams))

@@ -122,8 +122,7 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
         valid = _with_known_words(ids.take(held_out), targets[held_out], _chosen(weights, held_out))
     texts = _with_known_words(ids.take(rows), targets[rows], _chosen(weights, rows))
     if not len(texts):
-        minimum = settings.new_word_min_count
-        hint = f"Use more texts, or set `new_word_min_count=1` (now {minimum}, so words must occur {minimum} times)."
+        hint = "Use more texts, or set `new_word_min_count=1`, with which every word of the texts is known."
         if encoded.vectors.any():
             hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
         raise DataError("no training text contains a known word", hint=hint)

@@ -14,7 +14,7 @@ from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 from nlptx.ngrams.lexicon import LexiconPrior, lexicon_words
 from nlptx.runtime.progress import counted
-from nlptx.settings import DEFAULT_MEMORY, TrainSettings
+from nlptx.settings import AUTOMATIC, DEFAULT_MEMORY, TrainSettings
 from nlptx.text.blocks import in_blocks
 from nlptx.text.scripts import lack_spaces
 from nlptx.text.token_stream import TokenStream
@@ -25,6 +25,12 @@ from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
+# With at most this number of words in total, the training texts are so few that rare words and n-grams are used too.
+FEW_WORDS = 250_000
+# If ``new_word_min_count`` is automatic, words must occur at least this number of times in the training texts; if both
+# the training texts and the texts of the word vectors are few, once is enough. With few texts, rare words lower the
+# log-loss, but not if the vectors come from a large corpus, which knows the useful words already.
+_MIN_COUNT = 2
 # Number of words that are looked up in the vocabulary at a time.
 _WORDS_AT_A_TIME = 1 << 20
 # Maximum number of bytes for the distinct words of the texts. This value does not depend on the memory limit that the
@@ -166,6 +172,21 @@ def _in_groups(lengths: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int6
         yield from np.split(part, np.flatnonzero(np.diff(number)) + 1)
 
 
+def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, int]) -> int:
+    """Return how often a new word must occur in the training texts; 0 if no words are added.
+
+    Args:
+        settings: training settings.
+        known: vocabulary of the word vectors.
+        counts: number of occurrences of each word in the training texts.
+    """
+    if settings.new_word_min_count != AUTOMATIC:
+        return settings.new_word_min_count
+    total = known.counts.sum()
+    is_counted = total > 0 or len(known) == 0  # vectors from other programs come without counts
+    return 1 if is_counted and max(total, sum(counts.values())) <= FEW_WORDS else _MIN_COUNT
+
+
 def _extend(
     embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings, lexicon: Mapping[str, float]
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
@@ -186,8 +207,8 @@ def _extend(
     vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
     unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
     # Without n-gram features, a zero vector that is not trained would be of no use.
-    useful = settings.new_word_min_count and (settings.ngrams or not settings.freeze)
-    new = rank_words(unknown, settings.new_word_min_count, len(unknown)) if useful else []
+    min_count = _min_count(settings, known, counts) if settings.ngrams or not settings.freeze else 0
+    new = rank_words(unknown, min_count, len(unknown)) if min_count else []
     added = set(new)
     new += [word for word in lexicon_words(lexicon, known, settings.ngrams) if word not in added]
     if not new:

@@ -19,16 +19,15 @@ from nlptx.settings import TrainSettings
 from nlptx.training import linear_combination
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
-from nlptx.training.encoding import EncodedTexts
+from nlptx.training.encoding import FEW_WORDS, EncodedTexts
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.targets import count_labels
 
 # Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
-# If ``--ngram-min-texts`` is automatic, n-grams must occur in at least MIN_TEXTS texts. If a network is trained, and
-# the texts have at most FEW_WORDS words in total, n-grams that occur in only one text are used too, because this lowers
-# the log-loss. (With so few words, the subword model uses such n-grams even if no network is trained.)
-MIN_TEXTS, FEW_WORDS = 2, 250_000
+# If ``--ngram-min-texts`` is automatic, n-grams must occur in at least this number of texts. If a network is trained,
+# and the texts have few words, n-grams that occur in only one text are used too, because this lowers the log-loss.
+_MIN_TEXTS = 2
 
 
 def add_ngram_features(
@@ -73,7 +72,7 @@ def add_ngram_features(
 def automatic_min_texts(words: int, settings: TrainSettings, labels: int) -> int:
     """Return the automatic value of ``ngram_min_texts`` for texts that have ``words`` words in total."""
     few = settings.epochs and labels <= MAX_LABELS and words <= FEW_WORDS
-    return 1 if few else MIN_TEXTS
+    return 1 if few else _MIN_TEXTS
 
 
 def check_lexicon_use(given: LabelledTexts, settings: TrainSettings, start: Model | None) -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.classifier.model_file import round_like_file
 from nlptx.ngrams import NgramFeatures
+from nlptx.ngrams.cross_fit import MANY_TEXTS
 from nlptx.ngrams.extension import with_ngrams
 from nlptx.ngrams.ngram_rows import ngram_rows
 from nlptx.ngrams.sparse_features import SparseNgramFeatures
@@ -29,10 +30,11 @@ from nlptx.sampling.copies import first_copies
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import FOLDS, assign_folds
 from nlptx.training.context import TrainingContext
-from nlptx.training.dataset import Dataset
+from nlptx.training.dataset import Dataset, Examples
+from nlptx.training.encoding import FEW_WORDS
 from nlptx.training.fusion import fuse
 from nlptx.training.loss import loss_weights, outputs_of
-from nlptx.training.ngram_features import FEW_WORDS, MIN_TEXTS
+from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
 # Prior means of the weights a and c, and their standard deviation.
@@ -44,31 +46,31 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
 
     If training was stopped, no subword model is added.
     """
-    features, setting = model.ngram_features, model.settings.subwords
-    if features is None or setting == "off" or context.interrupted:
+    if not _is_wanted(model, data, context):
         return
-    if isinstance(features, SparseNgramFeatures):
-        if setting == "on":
-            context.on_note(f"no subword model: {len(model.labels):,} labels are too many")
-        return
-    train, valid, loss = data.train.texts(), data.valid, model.network.loss
-    few = train.ids.lengths.sum(dtype=np.int64) <= FEW_WORDS
-    if setting == "auto" and not (few and len(valid)):
-        return
-    context.report("subword model", 0)
+    features, train, valid, loss = model.ngram_features, data.train.texts(), data.valid, model.network.loss
+    assert isinstance(features, NgramFeatures)
     ngrams = ngram_rows(
         [*train.ids, *valid.ids],
         len(train),
         model.settings.ngrams,
         model.vocabulary.words,
-        model.settings.ngram_min_texts or (1 if few else MIN_TEXTS),
+        model.settings.ngram_min_texts or automatic_min_texts(_num_words(train), model.settings, len(model.labels)),
         train.weights,
     )
     fold = assign_folds(
         train.targets, min(FOLDS, len(train)), generator(context.seed, Stream.FOLDS), first_copies(train.ids)
     )
     width = to_scores(loss).shape[1]
-    subwords = fit_subword_model(ngrams, train.targets, width, fold, context.workers, loss_weights(model, train))
+    subwords = fit_subword_model(
+        ngrams,
+        train.targets,
+        width,
+        fold,
+        context.workers,
+        loss_weights(model, train),
+        lambda fraction: context.report("subword model", fraction),
+    )
     members = {}
     if len(valid):
         of_subwords = subwords.scores(ngrams.rows[len(train) :]) @ to_outputs(loss)
@@ -76,13 +78,39 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
     (of_others, of_subword_model), record = fuse(model, members, valid, _PRIOR, _DEVIATION)
     _merge(model, features, ngrams.keys, subwords, of_others, of_subword_model)
     round_like_file(model)  # the weights of the n-grams have changed
-    model.history["subwords"] = {
-        "weight": of_subword_model,
-        "weight_of_others": of_others,
-        "prior_variance": subwords.variance,
-        **record,
-    }
+    # With region filters, this weight is part of model.regions.weights.
+    weights = {"weight": of_subword_model} | ({} if model.regions else {"weight_of_others": of_others})
+    model.history["subwords"] = {**weights, "prior_variance": subwords.variance, **record}
     context.report("subword model", 1)
+
+
+def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
+    """Return whether to fit a subword model. If the user asked for one, a remark gives the reason for the opposite."""
+    setting, texts = model.settings.subwords, len(data.train.texts())
+    if model.ngram_features is None or setting == "off" or context.interrupted:
+        return False
+    obstacle = ""
+    if isinstance(model.ngram_features, SparseNgramFeatures):
+        obstacle = f"{len(model.labels):,} labels are too many; at most {MAX_LABELS} are supported"
+    elif texts >= MANY_TEXTS:
+        obstacle = f"{texts:,} texts are too many to be kept in memory; fewer than {MANY_TEXTS:,} are supported"
+    if setting == "auto":
+        wanted = not obstacle and len(data.valid) > 0 and _num_words(data.train.texts()) <= FEW_WORDS
+    else:
+        wanted = not obstacle
+        if obstacle:
+            context.on_note(f"no subword model: {obstacle}")
+        elif not len(data.valid):
+            context.on_note(f"the weight of the subword model is {_PRIOR[1]}: without held-out texts, it is not fitted")
+    if wanted and context.stop_requested():
+        context.on_note("no subword model, because training was stopped before it was trained")
+        model.history["interrupted"] = True
+        return False
+    return wanted
+
+
+def _num_words(texts: Examples) -> int:
+    return int(texts.ids.lengths.sum(dtype=np.int64))
 
 
 def _merge(

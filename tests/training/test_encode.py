@@ -9,11 +9,13 @@ from reviews import make_reviews, small_fit
 
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
+from nlptx.settings import TrainSettings
 from nlptx.text import blocks, token_stream
 from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text
+from nlptx.training import encoding
 from nlptx.training.encoding import _known_ids
 
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
@@ -58,3 +60,33 @@ def test_words_without_a_vector_are_added_for_their_ngrams_even_if_the_vectors_a
     texts = [f"{text} unheardof" for text in texts]
     model = small_fit(texts, labels, freeze=True, ngrams=ngrams, epochs=1)
     assert ("unheardof" in model.vocabulary.index) == added
+
+
+@pytest.mark.parametrize(
+    ("counted", "read", "settings", "expected"),
+    [
+        (0, 9, {}, 1),
+        (9, 9, {}, 1),
+        (10, 9, {}, 2),
+        (9, 10, {}, 2),
+        (10, 10, {"new_word_min_count": 1}, 1),
+        (9, 9, {"new_word_min_count": 3}, 3),
+        (9, 9, {"new_word_min_count": 0}, 0),
+        (None, 9, {}, 2),
+    ],
+    ids=["no vectors", "few", "many counted", "many read", "one", "three", "none", "vectors without counts"],
+)
+def test_with_few_words_in_all_texts_a_new_word_needs_to_occur_only_once(
+    counted, read, settings, expected, monkeypatch
+):
+    monkeypatch.setattr(encoding, "FEW_WORDS", 9)
+    words, counts = (["known"], [counted or 0]) if counted != 0 else ([], [])
+    known = Vocabulary(words, np.array(counts, np.int64))
+    assert encoding._min_count(TrainSettings(**settings), known, {b"a": read - 1, b"b": 1}) == expected
+
+
+def test_words_that_occur_once_are_added_to_a_small_vocabulary():
+    texts, labels = make_reviews(30)
+    texts[0] += " unheardof"
+    assert "unheardof" in small_fit(texts, labels, epochs=1).vocabulary.index
+    assert "unheardof" not in small_fit(texts, labels, epochs=1, new_word_min_count=2).vocabulary.index

@@ -113,7 +113,7 @@ def test_words_and_vectors_are_kept():
     start = trained()
     kinds = [("a", "b")[number % 2] for number in range(len(NEW[0]))]
     new = [f"{kind * 3} {text} once{number}" for number, (text, kind) in enumerate(zip(NEW[0], kinds, strict=True))]
-    model = go_on(start, (new, kinds))
+    model = go_on(start, (new, kinds), replace(STILL, new_word_min_count=2))
     words = len(start.vocabulary)
     assert list(model.vocabulary.words) == [*start.vocabulary.words, "aaa", "bbb"]
     assert_array_equal(model.table[:words], start.table)
@@ -309,6 +309,6 @@ def test_arguments_that_do_not_fit_are_refused():
     with pytest.raises(InputTypeError, match="`start` is"):
         nlptx.fit(*NEW, start="bundled")
     with pytest.raises(DataError, match="no training text contains a known word"):
-        go_on(trained(), (["unheard", "unseen"], ["neg", "pos"]))
+        go_on(trained(), (["unheard", "unseen"], ["neg", "pos"]), replace(STILL, new_word_min_count=2))
     with pytest.raises(SettingsError, match="the model to start from, squared-error, is for 2 labels; the data has 3"):
         go_on(trained("one output"), (NEW[0], in_three(NEW[1])))

@@ -43,10 +43,13 @@ def test_the_outputs_are_added_with_the_weights(epochs, filters):
     settings = {"epochs": epochs, "region_filters": filters, "valid_share": 0.0}
     model, without = fit_once(subwords="on", **settings), fit_once(subwords="off", **settings)
     variance = model.history["subwords"]["prior_variance"]
-    assert model.history["subwords"] == {"weight_of_others": 0.5, "weight": 0.5, "prior_variance": variance}
+    of_others = {} if filters else {"weight_of_others": 0.5}
+    assert model.history["subwords"] == {"weight": 0.5, "prior_variance": variance} | of_others
+    if filters:
+        assert_allclose(model.regions.weights, 0.5 * np.array(without.regions.weights), atol=1e-4)
     words = model.vocabulary
     ids = [words.encode(text) for text in [*TEXTS, *NEW]]
-    rows = ngram_rows(ids, len(TEXTS), 3, words.words, 1)
+    rows = ngram_rows(ids, len(TEXTS), 3, words.words, 1 if epochs else 2)
     targets = np.array([model.label_names.index(label) for label in LABELS])
     alone = subword_model._fit(rows.of_texts(np.arange(len(TEXTS))), targets, 1, variance, None)
     scores = alone.scores(rows.rows[len(TEXTS) :])[:, 0]
@@ -94,6 +97,20 @@ def test_the_number_of_workers_does_not_change_the_result():
     assert_array_equal(fit(jobs=2).predict_proba(NEW), fit_once().predict_proba(NEW))
 
 
+def test_without_a_network_the_model_file_has_words_of_single_texts_but_no_other_ngrams_of_single_texts():
+    texts = [*TEXTS, "adamantly unwatchable"]
+    settings = TrainSettings(**SHAPE | {"epochs": 0})
+    model = nlptx.fit(texts, [*LABELS, "neg"], settings=settings, jobs=1)
+    words, features = model.vocabulary, model.ngram_features
+    ids = words.encode("adamantly unwatchable")
+    assert len(ids) == 2
+    known = features.find(ids, [2]) < len(features.keys)
+    assert known[:, 0].all()
+    assert not known[1, 1]
+    ids = words.encode(TEXTS[0])
+    assert (features.find(ids, [len(ids)])[:, 1] < len(features.keys)).any()
+
+
 def test_many_words_need_no_subword_model_unless_the_user_asks_for_it(monkeypatch):
     words = sum(len(fit_once().vocabulary.encode(text)) for text in TEXTS)
     monkeypatch.setattr(subwords, "FEW_WORDS", words // 2)
@@ -101,19 +118,51 @@ def test_many_words_need_no_subword_model_unless_the_user_asks_for_it(monkeypatc
     assert "subwords" in fit(subwords="on").history
 
 
+def test_too_many_texts_exclude_a_subword_model(monkeypatch):
+    monkeypatch.setattr(subwords, "MANY_TEXTS", len(TEXTS) // 2)
+    notes = []
+    assert "subwords" not in fit(more={"on_note": notes.append}).history
+    assert not any("subword" in note for note in notes)
+    assert "subwords" not in fit(subwords="on", more={"on_note": notes.append}).history
+    assert any("no subword model" in note and "too many to be kept in memory" in note for note in notes)
+
+
 def test_without_held_out_texts_there_is_no_subword_model_unless_the_user_asks_for_it():
-    assert "subwords" not in fit(valid_share=0.0).history
-    assert "subwords" in fit(valid_share=0.0, subwords="on").history
+    notes = []
+    assert "subwords" not in fit(valid_share=0.0, more={"on_note": notes.append}).history
+    assert not any("subword" in note for note in notes)
+    assert "subwords" in fit(valid_share=0.0, subwords="on", more={"on_note": notes.append}).history
+    assert "the weight of the subword model is 0.5: without held-out texts, it is not fitted" in notes
+
+
+def test_a_stopped_run_has_no_subword_model():
+    steps, notes = fit_once().history["steps"], []
+    calls = iter(range(10**9))
+    model = fit(more={"stop": lambda: next(calls) >= steps, "on_note": notes.append})
+    assert model.history["steps"] == steps
+    assert model.history["interrupted"]
+    assert "subwords" not in model.history
+    assert "no subword model, because training was stopped before it was trained" in notes
+
+
+def test_progress_is_reported_for_every_fit():
+    reports = []
+    fit(more={"on_progress": reports.append})
+    fractions = [report.fraction for report in reports if report.title == "subword model"]
+    assert len(fractions) > 3
+    assert fractions == sorted(set(fractions))
+    assert (fractions[0], fractions[-1]) == (0, 1)
 
 
 def test_without_dense_ngram_features_there_is_no_subword_model(monkeypatch):
     assert "subwords" not in fit(ngrams=0).history
     monkeypatch.setattr(ngram_features, "MAX_LABELS", 1)
+    monkeypatch.setattr(subwords, "MAX_LABELS", 1)
     notes = []
     assert "subwords" not in fit(more={"on_note": notes.append}).history
     assert not any("subword" in note for note in notes)
     assert "subwords" not in fit(subwords="on", more={"on_note": notes.append}).history
-    assert "no subword model: 2 labels are too many" in notes
+    assert "no subword model: 2 labels are too many; at most 1 are supported" in notes
 
 
 def test_training_that_starts_from_a_model_adds_no_subword_model():

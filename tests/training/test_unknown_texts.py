@@ -48,5 +48,7 @@ def test_outputs_for_is_the_inverse_of_probabilities(loss):
 
 def test_the_message_for_texts_without_a_known_word_does_not_blame_word_vectors_that_were_not_given():
     with pytest.raises(nlptx.errors.DataError, match="no training text contains a known word") as caught:
-        nlptx.fit(["good", "bad"], ["pos", "neg"], settings=TrainSettings(epochs=0))
-    assert "Use more texts, or set `new_word_min_count=1` (now 2" in str(caught.value)
+        nlptx.fit(["good", "bad"], ["pos", "neg"], settings=TrainSettings(epochs=0, new_word_min_count=2))
+    assert "Use more texts, or set `new_word_min_count=1`, with which every word of the texts is known." in str(
+        caught.value
+    )
