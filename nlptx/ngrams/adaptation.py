@@ -1,17 +1,18 @@
-"""Corrects the outputs of a trained model by a logistic regression whose weights have a prior with mean 0.
+"""Corrects the outputs of a trained model with a logistic regression whose weights have a prior with mean 0.
 
 Let z0 be the outputs that a model, trained on other texts, computes for a new text. The corrected outputs are
 
     z = z0 + b + f B + (sum of v_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
-    v_g = i_g w_g + (sum of j_c u_c over the distinct character n-grams c of g, if g is a single word and z a number)
+    v_g = i_g w_g + (sum of j_c u_c over the distinct character n-grams c of g)
 
 Here f is a vector that the network computes from the text, and i_g is the inverse document frequency of the n-gram g,
-divided by the mean inverse document frequency of all n-grams; j_c is the same for character n-grams. The parameters b,
-B, w and u have normal priors with mean 0, that is, their squares are penalised. With few new texts, the priors keep the
-corrected outputs close to z0. The more new texts there are, the further the outputs can move away from z0. Words with
-common character n-grams, such as "disappoint" and "disappointing", share the parameters u, so the texts that contain
-one of them also inform the number v of the other. Axis letters: see :mod:`nlptx.ngrams`.
+divided by the mean inverse document frequency of all n-grams; j_c is the corresponding number for the character n-gram
+c. The sum in v_g is 0 if g has several words, or if the model has several outputs. The parameters b, B, w and u have
+normal priors with mean 0, that is, their squares are penalised. With few new texts, the priors keep the corrected
+outputs close to z0. The more new texts there are, the further the outputs can move away from z0. Words that share
+character n-grams, such as "disappoint" and "disappointing", also share the parameters u of these n-grams. A text with
+one of the words therefore changes v_g for the other word too. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on its
-# scale. With several outputs, u is 0 and w has another variance, because character n-grams lower the log-loss on some
-# data sets with three or more classes and raise it on others.
+# scale. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL. In that case, u is 0, because character
+# n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 _MAX_ITERATIONS = 100
-# A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because the standard
-# error of few texts is itself inaccurate, and a wrong correction from few texts does much harm.
+# A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because a standard
+# error estimated from few texts is itself inaccurate, and a wrong correction from few texts does much harm.
 _FEW_TEXTS = 50
 # Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20
@@ -76,7 +77,7 @@ def cross_fit_correction(
     text_weights: NDArray[np.float64] | None = None,
     first: NDArray[np.int64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute out of fold how its n-grams change the outputs for each text.
+    """Fit a correction; and compute, out of fold, how its n-grams change the outputs for each text.
 
     Args:
         ngrams: n-grams of the N texts and of passages of these texts.
@@ -88,7 +89,7 @@ def cross_fit_correction(
         workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (N,) weight of the loss of each text, or None.
-        first: (N,) index of the first text that is equal to each text; None if all texts are different.
+        first: (N,) for each text, the index of the first text equal to it; None if all texts are different.
 
     Returns:
         The correction fitted on all texts; and, for each row of ``ngrams``, the contribution of its n-grams to the
@@ -145,7 +146,10 @@ def _best_factor(
 
 
 def _helps(gains: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
-    """Return whether the weighted mean of the gains (N,) clearly exceeds its standard error; see _FEW_TEXTS."""
+    """Return whether the weighted mean of ``gains`` clearly exceeds its standard error; see _FEW_TEXTS.
+
+    ``gains`` contains the decrease in the log-loss of each text, (N,).
+    """
     mean = np.average(gains, weights=weights)
     variance = np.average((gains - mean) ** 2, weights=weights)
     total = weights.sum()
@@ -167,7 +171,7 @@ def _fit(
     characters, ngram_variance = ngrams.characters, _NGRAM_VARIANCE
     if width > 1:
         characters, ngram_variance = characters[:, :0], _NGRAM_VARIANCE_OF_SEVERAL
-    # The parameters w and u, one below the other, are multiplied by this matrix, (G, G + C), to get the numbers v.
+    # Multiplying the parameters w, followed by u, by this matrix, (G, G + C), gives the numbers v.
     to_ngrams = sp.hstack([sp.diags(ngrams.importance), characters], format="csr", dtype=np.float32)
     presence_transposed, to_ngrams_transposed = presence.T.tocsr(), to_ngrams.T.tocsr()
     dense = np.hstack([inputs, np.ones((len(inputs), 1))])

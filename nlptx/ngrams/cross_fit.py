@@ -1,7 +1,7 @@
 """N-gram features fitted out of fold, so that the features of a training text do not depend on its label.
 
-The training texts are assigned to folds. The features of a training text come from models that were fitted on the other
-folds; the features of any other text come from models that were fitted on all training texts. Texts without a label are
+The training texts are assigned to folds. The features of a training text come from models that were fitted without its
+fold; the features of any other text come from models that were fitted on all training texts. Texts without a label are
 used only to find the LSA components. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
@@ -73,7 +73,7 @@ def fit_ngram_features(
             weights are 1.
         lexicon: prior of the first linear model, or None.
         budget: memory limit; None for no limit. The limit does not change the result. The features of the training
-            texts can be read until the budget is closed.
+            texts can be read until the ``with`` block of the budget ends.
 
     Returns:
         The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
@@ -170,9 +170,9 @@ class _Fitted(NamedTuple):
     Args:
         features: the n-gram features.
         self_outputs: (texts, M E) contribution of each training text to its own outputs.
-        outputs: (others, M E) outputs of the linear models for the training texts on which they were not fitted. They
-            are computed from the matrix of all training texts, so the n-grams of these texts need not be looked up
-            again.
+        outputs: (others, M E) outputs of the linear models for the training texts on which they were not fitted. These
+            outputs are computed from the matrix of all training texts, so that the n-grams of the texts need not be
+            looked up again.
     """
 
     features: NgramFeatures

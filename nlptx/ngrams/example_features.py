@@ -22,8 +22,8 @@ class FeatureBatch(NamedTuple):
     Args:
         rows: (B,) indices of the examples.
         words: (B,) number of words of each example.
-        token_features: (N, W) float32 token features, one example after another. W is 0 if the network does not need
-            them.
+        token_features: (N, W) float32 token features, one example after another. W is 0 if the network needs no token
+            features.
         text_features: (B, M E) float32 outputs of the linear models.
     """
 
@@ -47,8 +47,8 @@ def batch_of(
         features: fitted n-gram features, which compute the features of each example.
         rows: (B,) indices of the examples.
         ids: word ids (T,) of each example.
-        self_outputs: (B, M E) contribution of each example to its own text features, which is subtracted from them; 0
-            to subtract nothing.
+        self_outputs: (B, M E) contribution of each example to its own text features. This contribution is subtracted
+            from the text features; 0 to subtract nothing.
         needs_token_features: whether the network needs token features.
     """
     token_features, text_features = features.arrays_of(ids, needs_token_features=needs_token_features)
@@ -69,7 +69,9 @@ class ExampleFeatures(Sequence[TextFeatures]):
 
     @classmethod
     def collected(cls, batches: Iterable[FeatureBatch], examples: int, budget: MemoryBudget) -> Self:
-        """Store batches of features, which may arrive in any order. They remain readable until ``budget`` is closed.
+        """Store batches of features, which may arrive in any order.
+
+        The features can be read until the ``with`` block of ``budget`` ends.
 
         Raises:
             OutputError: the temporary file cannot be written.

@@ -1,4 +1,4 @@
-"""Extends the n-gram features of a trained model by words and n-grams, and converts their outputs to other labels.
+"""Adds words and n-grams to the n-gram features of a trained model, and converts the outputs to other labels.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """

@@ -28,7 +28,7 @@ _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 @dataclass(frozen=True)
 class FeatureSettings:
-    """Settings that determine the number of n-gram features, and how they are fitted.
+    """Settings that determine how many n-gram features there are, and how they are fitted.
 
     Args:
         classes: number of classes C.
@@ -36,7 +36,7 @@ class FeatureSettings:
         words: vocabulary size V.
         min_texts: minimum number of labelled texts in which an n-gram must occur.
         components: maximum number of LSA components; 0 for none.
-        folds: number of folds. The features of a training text come from models that were fitted on the other folds.
+        folds: number of folds. The features of a training text come from models that were fitted without its fold.
         needs_token_features: whether the network needs the token features.
         may_drop: whether ``min_texts`` may be raised, so that rare n-grams are dropped, if there are too many n-grams.
     """
@@ -52,7 +52,7 @@ class FeatureSettings:
 
 
 def min_texts_of_components(texts: float) -> int:
-    """Return the minimum number of texts, out of ``texts``, that must contain an n-gram used for the LSA components."""
+    """Return in how many texts, out of ``texts``, an n-gram must occur to be used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 

@@ -32,7 +32,7 @@ def has_keys(artifact: Artifact, name: str = NGRAMS) -> bool:
 
 
 def read_keys(artifact: Artifact, name: str = NGRAMS) -> NDArray[np.int64]:
-    """Return the keys (G,) stored by :func:`key_arrays`. Raises CorruptError if they are damaged."""
+    """Return the keys (G,) stored by :func:`key_arrays`. Raises CorruptError if the arrays are damaged."""
     if name in artifact.arrays:
         keys = require_array(artifact, name, "int64", (None,))
     else:

@@ -85,8 +85,8 @@ def _changes(
     words, ngrams, steps = [], [], []
     for distance in range(features.order):
         for size in range(distance + 1, features.order + 1):
-            # The n-gram of `size` words that ends `distance` words after the left-out word includes that word, so the
-            # n-gram disappears too.
+            # The n-gram of `size` words that ends `distance` words after the left-out word includes that word. Leaving
+            # out the word therefore removes this occurrence of the n-gram.
             words.append(np.arange(length - distance))
             ngrams.append(ngram_indices[distance:, size - 1].astype(np.int64))
             steps.append(np.full(length - distance, -1))

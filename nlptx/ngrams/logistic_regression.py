@@ -26,8 +26,8 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
 # L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE of its
-# value. With at least _MANY_TEXTS texts, the tolerance is larger for the model on the ratios. This saves 40 % of the
-# iterations and hardly changes the model.
+# value. For the model on the ratios, the tolerance is larger if there are at least _MANY_TEXTS texts. The larger
+# tolerance saves 40 % of the iterations and hardly changes the model.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
 
@@ -115,7 +115,7 @@ def _minimise(
     loss_of = weighted(text_losses(width, targets), targets, text_weights)
 
     # For a matrix of 5 columns, an OpenBLAS kernel for AVX-512 also computes with uninitialised numbers, and discards
-    # the results. If one of these operations is invalid, NumPy would warn, so this warning is turned off.
+    # the results. NumPy's warning about invalid operations on such numbers is therefore turned off.
     @np.errstate(invalid="ignore")
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)

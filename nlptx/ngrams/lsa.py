@@ -40,9 +40,9 @@ TEXTS_PER_COMPONENT = 4
 # A result smaller than this fraction of its inputs may be only a float32 rounding error.
 ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These
-# most frequent n-grams make up a quarter of the entries of X, but leaving them out hardly changes the rows. In long
-# texts, even more n-grams can be left out, so the second fraction is larger. With few texts, no n-grams are left out,
-# because almost all of them may be frequent.
+# n-grams, the most frequent ones, account for a quarter of the entries of X, but leaving them out hardly changes the
+# rows. If the texts are long, even more n-grams can be left out, so the fraction for long texts is larger. With few
+# texts, no n-grams are left out, because almost all of them may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, this number is also the block width of the power
 # iteration: blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.

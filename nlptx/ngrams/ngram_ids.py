@@ -83,7 +83,9 @@ def encode_ngrams(
 def count_encoded(
     sets: Sequence[NgramIdSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the listed n-grams and those in ``min_texts`` or more texts, sorted, and the number of texts with each.
+    """Return all listed n-grams and all other frequent ones, sorted, and the number of texts that contain each n-gram.
+
+    An n-gram that is not listed is frequent if at least ``min_texts`` texts contain it.
 
     Args:
         sets: encoded n-grams of the texts.

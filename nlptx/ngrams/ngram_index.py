@@ -23,7 +23,7 @@ class NgramIndex:
         words: vocabulary size V.
 
     Attributes:
-        single: number of known n-grams of one word, whose keys come first.
+        single: number of known n-grams of one word. Their keys come before all others.
     """
 
     def __init__(self, keys: NDArray[np.int64], order: int, words: int) -> None:
@@ -33,12 +33,12 @@ class NgramIndex:
         self._longer = KeyIndex(keys[self.single :])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the arguments. The state also contains tables that are built when n-grams are looked up."""
+        """Pickle only the arguments of the constructor, not the tables that are built when n-grams are looked up."""
         return NgramIndex, (self._keys, self._order, self._words)
 
     @cached_property
     def _index_of_word(self) -> NDArray[np.int32]:
-        """For each word of the vocabulary, its index among the known n-grams; G for words that are not among them."""
+        """The index of each word of the vocabulary among the known n-grams; G for unknown words."""
         index_of_word = np.full(self._words + 2, len(self._keys), np.int32)
         index_of_word[self._keys[: self.single]] = np.arange(self.single)
         return index_of_word[1:]

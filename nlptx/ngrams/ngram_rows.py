@@ -54,8 +54,8 @@ def ngram_rows(
 
     Args:
         texts: word ids (T,) of each text.
-        num_counted: n-grams are counted only in this many texts, from the start of ``texts``. The texts after them,
-            such as passages, get rows, but their n-grams are not counted.
+        num_counted: number of texts, from the start of ``texts``, whose n-grams are counted. The other texts, such as
+            passages, have rows, but their n-grams are not counted.
         order: length of the longest n-gram; 0 for no n-grams.
         vocabulary: the V words.
         min_texts: minimum number of texts in which an n-gram of two or more words must occur. Single words are always
@@ -103,12 +103,12 @@ def _character_matrix(
 
 
 def _spelling(word: str) -> list[str]:
-    """Return the distinct character n-grams of a word; those of negated words are marked."""
+    """Return the distinct character n-grams of a word. If the word is marked as negated, each of them is marked too."""
     ngrams = character_ngrams(without_mark(word))
     return [MARK + ngram for ngram in ngrams] if is_marked(word) else ngrams
 
 
 def _inverse_frequencies(text_counts: NDArray, total: float) -> NDArray[np.float32]:
-    """Return the inverse document frequencies for these numbers of texts out of ``total``, divided by their mean."""
+    """Return inverse document frequencies, divided by their mean, given document frequencies out of ``total`` texts."""
     frequencies = np.log((total + 1) / (text_counts + 1)) + 1
     return (frequencies / frequencies.mean() if len(frequencies) else frequencies).astype(np.float32)

@@ -1,9 +1,9 @@
-"""Stores which texts contain which n-grams in a sparse matrix of zeros and ones, whose blocks of rows may be in a file.
+"""A sparse matrix of zeros and ones that shows which texts contain which n-grams. It is stored in blocks of rows.
 
 Let N be this matrix, (texts, G). All matrices with one row per text and one column per n-gram have the form S N W with
-diagonal matrices S and W, so only the column indices of the ones in N are stored. Sums over the texts are computed
-block by block, in an order that does not depend on the workers. The blocks do not depend on the memory limit. Axis
-letters: see :mod:`nlptx.ngrams`.
+diagonal matrices S and W, so it is enough to store the column indices of the entries of N that are 1. Sums over the
+texts are computed block by block, in an order that does not depend on the workers. The blocks may be in a file, but
+they do not depend on the memory limit. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class OccurrenceBlocks:
         sets: distinct n-grams of the texts.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: pool of threads or processes; its size does not change the result.
-        budget: memory limit. The blocks can be read until the budget is closed.
+        budget: memory limit. The blocks can be read until the ``with`` block of the budget ends.
 
     Raises:
         OutputError: the temporary file for the blocks cannot be written.
@@ -138,7 +138,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, rows_of: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' a, (G, columns), for a matrix a (texts, columns); ``rows_of`` returns the rows of a in a slice."""
+        """Return N' A, (G, columns), for a matrix A (texts, columns). The function ``rows_of`` returns a slice of A."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ rows_of(rows)):
             total += part
@@ -146,7 +146,7 @@ class OccurrenceBlocks:
 
 
 class _Group(NamedTuple):
-    """Consecutive blocks, with the number of columns of N, and the maximum number of entries of a block."""
+    """Consecutive blocks; ``grams`` is the number of columns, ``largest`` the maximum number of entries of a block."""
 
     grams: int
     largest: int

@@ -94,7 +94,7 @@ def _distinct_ngrams(
     """Return the distinct n-grams of each text, and their number in each text; see :class:`NgramSets`."""
     lengths = [len(ids) for ids in texts]
     keys = ngram_keys(np.concatenate(texts), order, words, lengths)
-    # The number of the text is added to the keys as another digit, so that a single sort handles all texts.
+    # The index of the text becomes the first digit of each key, so that a single sort handles all texts.
     numbered = (keys + np.repeat(np.arange(len(texts)) * base, lengths)[:, None])[keys >= 0]
     numbered.sort()
     numbered = numbered[np.diff(numbered, prepend=-1) > 0]
@@ -204,12 +204,12 @@ def matrix_from_columns(
     workers: Workers = SERIAL,
     values: Values | None = None,
 ) -> sp.csr_matrix:
-    """Like :func:`presence_matrix`, for groups of texts of any type, given a function that finds the columns.
+    """Return the same matrix as :func:`presence_matrix`, given a function that finds the columns of the entries.
 
     Args:
-        groups: groups of consecutive texts.
-        find: function that returns the column of each n-gram of a group, (N,), which is ``columns`` for ignored
-            n-grams; and the number of n-grams of each text.
+        groups: groups of consecutive texts, of any type that ``find`` accepts.
+        find: function that returns the column of each n-gram of a group, (N,), and the number of n-grams of each text.
+            N-grams with the column ``columns`` are ignored.
         columns: number of columns.
         workers: pool of threads or processes; its size does not change the result.
         values: function that returns the entries; see :func:`presence_matrix`.

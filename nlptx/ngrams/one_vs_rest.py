@@ -1,8 +1,8 @@
 """Fits one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
-These models are used if there are many labels. The model of a label is the one on the ratios in
-:mod:`nlptx.ngrams.logistic_regression`, with ratios that compare the label with all other labels. However, the model
-uses only the n-grams that occur with the label more often than expected. The number of these n-grams grows at most in
+These models are used if there are many labels. The model of a label is a logistic regression on log-count ratios, as in
+:mod:`nlptx.ngrams.logistic_regression`. The ratios compare the label with all other labels. However, the model uses
+only the n-grams that occur with the label more often than expected. The number of these n-grams grows at most in
 proportion to the number of texts with the label, so the memory for all weights grows at most in proportion to the total
 number of labels of all texts. The output for every text without any of these n-grams is the bias. The total loss of
 these texts is therefore computed from only two numbers: how many there are, and how many of them have the label. The

@@ -1,10 +1,10 @@
 """N-gram features of many texts, fitted out of fold as in :mod:`nlptx.ngrams.cross_fit`, with little memory per text.
 
-The features mean the same in both modules. However, the LSA components are computed in the space of the n-grams
-(:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per weight instead of one per
-text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds are processed one after another, and the texts
-are divided among the workers. On a cluster, the folds are divided among the workers. Only the number of texts
-determines whether this module is used, so the memory limit does not change the result.
+The features have the same meaning as those of :mod:`nlptx.ngrams.cross_fit`. However, the LSA components are computed
+in the space of the n-grams (:mod:`nlptx.ngrams.out_of_core_components`), and the vectors in L-BFGS have one entry per
+weight instead of one per text (:mod:`nlptx.ngrams.out_of_core_models`). On one machine, the folds are processed one
+after another, and the texts are divided among the workers. On a cluster, the folds are divided among the workers. Only
+the number of texts determines whether this module is used, so the memory limit does not change the result.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def fit_out_of_core(
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
         for number, fold_models in zip(range(folds), fitted, strict=False):
             yield from _features_of_fold(fold_models, texts, fold == number, settings, workers)
-            # A text contributes to the outputs for its own passages. This contribution is not subtracted, because it is
-            # negligible with so many texts.
+            # Every text helps to determine the LSA components, so it contributes to the outputs for its own passages.
+            # This contribution is not subtracted, because it is negligible with so many texts.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
                     yield batch_of(

@@ -6,8 +6,8 @@ module finds the eigenvectors V of X' X instead. Only products with X are needed
 F = X V are never stored, because a linear model F b + c on the components has the n-gram weights V b.
 
 Let D be the diagonal matrix of the text weights, and let X' D X V = V L, where the diagonal matrix L contains the
-eigenvalues. Then the weights of the n-grams are also X' D (X V L^-1 b). So text t contributes d_t (x_t V L^-1 b) to its
-own output, because x_t has unit norm. Axis letters: see :mod:`nlptx.ngrams`.
+eigenvalues. Then the weights V b are equal to X' D (X V L^-1 b). The row x_t of text t has unit norm, so text t
+contributes d_t (x_t V L^-1 b) to its own output, where d_t is its weight. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class WeightedRows:
         kept: NDArray[np.bool_],
         text_weights: NDArray[np.float64] | None,
     ) -> WeightedRows:
-        """Return the matrix with all texts left out except those selected by the mask ``kept``, (texts,)."""
+        """Return the matrix that leaves out the texts for which the mask ``kept``, (texts,), is False."""
         squares = blocks.forward((importance * importance)[:, None])[:, 0]
         kept = kept & (squares > 0)
         lengths = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)
@@ -85,11 +85,11 @@ def _moments_of(
 
 @dataclass(frozen=True)
 class OutOfCoreComponents:
-    """Components of many texts, minus their mean, and divided by one scale so that their mean square is 1.
+    """Components of many texts, minus their mean, and divided by a common scale so that their mean square is 1.
 
     Args:
-        directions: (G, K) float32 matrix V, divided by the scale.
-        mean: (K,) float32 mean of X V, divided by the scale.
+        directions: (G, K) float32 matrix V, divided by the scale of the components.
+        mean: (K,) float32 mean of X V, divided by the scale of the components.
         inverse_values: (K,) float32 inverses of the eigenvalues of X' D X.
     """
 

@@ -39,7 +39,7 @@ class KnownNgrams:
         keys: (G,) sorted keys.
         text_counts: (G,) number of texts, with and without labels, that contain each n-gram, or the sum of their
             weights.
-        min_texts: minimum number of labelled texts that must contain an n-gram, after it was raised if necessary.
+        min_texts: minimum number of labelled texts that must contain an n-gram; it may be larger than ``min_labelled``.
     """
 
     keys: NDArray[np.int64]

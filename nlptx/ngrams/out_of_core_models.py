@@ -52,7 +52,7 @@ class TextLoss:
     width: int
 
     def of_rows(self, rows: slice, z: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the summed loss of the texts in the slice ``rows``, given their outputs z, and its gradient."""
+        """Return the summed loss of the texts in the slice ``rows``, and its gradient with respect to the outputs."""
         losses, error = text_losses(self.width, self.targets[rows])(z, self.targets[rows])
         weights = self.weights[rows]
         return float(losses @ weights), error * weights[:, None]
@@ -171,7 +171,7 @@ def fit_ratios(
 
 
 def _curvature(blocks: OccurrenceBlocks, root: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
-    """Return an upper bound on the second derivative of the loss with respect to each weight, for ratios of 1, (G,)."""
+    """Return an upper bound on the second derivative of the loss for each weight, (G,), if all ratios are 1."""
     text_curvature = _MAX_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
     return blocks.transposed(lambda rows: text_curvature[rows, None].astype(np.float32), 1)[:, 0]
 

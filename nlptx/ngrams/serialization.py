@@ -42,7 +42,7 @@ def rounded_features(features: NgramFeatures) -> NgramFeatures:
 
 
 def read_ngram_features(artifact: Artifact, settings: TrainSettings, words: int, classes: int) -> NgramFeatures | None:
-    """Return the n-gram features of an artifact, or None if it has none. Raises CorruptError if they are damaged."""
+    """Return the n-gram features of an artifact; None if it has none. Raises CorruptError if its arrays are damaged."""
     if not has_keys(artifact):
         return None
     if settings.ngrams == 0:

@@ -41,8 +41,8 @@ from nlptx.runtime.slices import slices_up_to
 
 # Number added to the squared norm of the vector of a region. This norm is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
-# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another number
-# may change the last bits of the scores of longer texts.
+# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. If this number is
+# changed, the last bits of the scores of longer texts may change.
 _CHUNK = 1 << 9
 # Maximum number of positions of several texts whose vectors are computed at a time.
 _TOGETHER = 1 << 11
@@ -118,7 +118,7 @@ class RegionClassifier:
         return Regions(self.ngrams.bags(ngram_indices, lengths), self._unit_vectors(ngram_indices, lengths), lengths)
 
     def forward(self, regions: Regions, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Responses:
-        """Compute the outputs for texts, given their regions, and what ``backward`` needs."""
+        """Compute the outputs for texts, given their regions, and the other values that :meth:`backward` needs."""
         t = regions.vectors @ self.vector_weights
         for words in regions.bags.T:
             t += rows_of(self.word_weights, words)
@@ -147,7 +147,7 @@ class RegionClassifier:
         return self.outputs_of(maxima)
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
-        """Return the outputs (B, outputs), given the largest responses to each text, (B, F), without the bias."""
+        """Return the outputs (B, outputs), given the largest responses before the bias is added, (B, F)."""
         directions, _ = self._directions(maxima + self.bias)
         layout = Layout(np.ones(len(directions), np.int64), separate_windows=True)
         return layout.product(directions, self.output_weights) + self.output_bias
@@ -203,7 +203,7 @@ class RegionClassifier:
         return {name: getattr(self, name) for name in names if name not in ("ngrams", "groups")}
 
     def _directions(self, maxima: NDArray) -> tuple[NDArray, NDArray]:
-        """Return n and 1 / sqrt(1 + |h|^2), computed from the largest responses m. All three arrays are (B, F)."""
+        """Return n and 1 / sqrt(1 + |h|^2), computed from the largest responses m. Each array is (B, F)."""
         h = np.maximum(maxima, 0)
         scale = 1 / np.sqrt(1 + self._inner(h, h))
         return h * scale, scale

@@ -5,9 +5,10 @@ the weight
 
     s f^-0.25,    where s = max(|r| - e, 0) and r = log p(word | class) - log p(word | other classes).
 
-p is the fraction of the training texts that contain the word, and e the standard error of r. As a result, n-grams have
-similar vectors if the same opinions are expressed near them. All other differences between n-grams have little effect
-on the vectors. The formula gives one value of s per class; the weight contains the root mean square of these values.
+p is the fraction of the training texts that contain the word, and e is the standard error of r. As a result, n-grams
+have similar vectors if the same opinions are expressed near them. All other differences between n-grams have little
+effect on the vectors. There is one value of s per class, and the weight is computed from the root mean square of these
+values.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ def fit_region_classifier(
         table: (G, R) vectors of the n-grams.
         filters: number of filters in each group.
         rngs: source of randomness for each group. The groups differ only in their random numbers.
-        workers: pool of threads or processes. All of them compute regions; at most one per group trains filters. The
-            size of the pool does not change the result.
+        workers: pool of threads or processes. All workers compute regions, but at most one worker per group trains
+            filters. The size of the pool does not change the result.
         should_continue: callback that receives the completed fraction, before the first step and between steps. If it
             returns False, training stops.
 
@@ -128,7 +128,7 @@ class _GroupTrainers:
 
 
 def _joined(classifiers: Sequence[RegionClassifier]) -> RegionClassifier:
-    """Return a classifier with the mean outputs of several classifiers. The filters of each one become a group."""
+    """Return a classifier with the mean outputs of several classifiers. Each classifier becomes a group of filters."""
     first, count = classifiers[0], len(classifiers)
     return RegionClassifier(
         first.ngrams,
@@ -154,7 +154,7 @@ def _initial(
 
 
 def _sample_regions(counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose the regions to train on (N,), given the number of regions of each text (B,).
+    """Return a mask of the regions to train on, (N,), given the number of regions of each text, (B,).
 
     All regions of a text are chosen, or about _MAX_REGIONS of them if there are more. The probability that no region
     of a text is chosen is negligible.

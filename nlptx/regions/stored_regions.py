@@ -16,7 +16,8 @@ from nlptx.regions.spacing import in_groups
 from nlptx.runtime.slices import ranges
 from nlptx.runtime.workers import Workers
 
-# Maximum memory of the stored regions, in bytes. The regions of the other texts are computed whenever they are needed.
+# Maximum memory of the stored regions, in bytes. If the regions of all texts would need more memory, those of the last
+# texts are not stored but computed whenever they are needed.
 MAX_BYTES = 1 << 29
 # Approximate number of words in the texts whose regions are computed at a time.
 _WORDS_PER_GROUP = 1 << 14
@@ -26,7 +27,7 @@ class StoredRegions:
     """The regions of texts; their vectors are stored in float16.
 
     Args:
-        classifier: any classifier with the same n-grams and the same table of vectors.
+        classifier: any classifier with the n-grams and the vectors that training uses.
         texts: word ids of each text; every text has at least one.
         workers: pool of threads or processes.
 
@@ -52,11 +53,11 @@ class StoredRegions:
             row += len(bags)
 
     def take(self, texts: NDArray[np.int64], kept: NDArray[np.bool_]) -> Regions:
-        """Return some of the regions of some texts; the arrays are new ones, which the caller may change.
+        """Return the chosen regions of the given texts, in new arrays, which the caller may change.
 
         Args:
             texts: (B,) sorted indices of texts.
-            kept: (N,) mask of the regions of these texts to return, which selects at least one region of each text.
+            kept: (N,) mask of the regions of these texts; it selects at least one region of each text.
         """
         lengths = self.lengths[texts]
         stored = texts < self._stored

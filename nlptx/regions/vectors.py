@@ -6,9 +6,9 @@ the diagonal matrix of the weights of the context words (:mod:`nlptx.regions.con
 
     x_g = D c_g.
 
-The components are the leading eigenvectors U of X' N X. The rows of X are the x_g of the frequent words, and N is the
-diagonal matrix of the number of words in the contexts of each frequent word. If L are the eigenvalues, the vector of
-n-gram g is
+The components are the leading eigenvectors U of X' N X. The rows of X are the x_g of the frequent words. N is a
+diagonal matrix, which contains the number of words in the contexts of each frequent word. With the diagonal matrix L of
+the eigenvalues, the vector of n-gram g is
 
     n_g / (n_g + n_0) x_g U L^(-1/4),
 
@@ -197,9 +197,10 @@ def _window_sums(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _grouped(indices: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
-    """Return the distinct ``indices`` (N,) below ``known``, and a matrix that sums the rows with each of these indices.
+    """Return the distinct values in ``indices`` (N,) below ``known``, and a matrix that sums rows with equal indices.
 
-    The matrix is (distinct, N); its product with an array of N rows is the sum of the rows for each distinct index.
+    The matrix has the shape (distinct values, N). Its product with an array of N rows contains, for each distinct
+    value, the sum of the rows whose index has this value.
     """
     order = np.argsort(indices, kind="stable")
     order = order[: int(np.searchsorted(indices[order], known))]

@@ -38,14 +38,14 @@ def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArra
         responses = t[start : start + length]
         responses.max(axis=0, out=maxima[text])
         row, column = np.divmod(np.flatnonzero(responses == maxima[text]), t.shape[1])
-        # If several rows have the maximum, the first of them is assigned last, so it is the one that is kept.
+        # If several rows have the maximum, the first of them is assigned last, so that it is the winner.
         winners[text, column[::-1]] = start + row[::-1]
         start += length
     return maxima, winners
 
 
 def _strongest_of_short(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
-    """Return the same as :func:`strongest`."""
+    """Return the same as :func:`strongest`, computed without a loop over the texts."""
     starts = np.cumsum(lengths) - lengths
     maxima = np.maximum.reduceat(t, starts, axis=0)
     row = np.arange(len(t), dtype=np.int32)[:, None]

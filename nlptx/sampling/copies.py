@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 # A text occurs very often if its copies make up more than the fraction _OFTEN of all texts. A small corpus may contain
-# a file several times. Up to _FEW_COPIES copies therefore do not count as very often, unless they make up more than the
-# fraction _OFTEN_IF_FEW of all texts.
+# a file several times. A text with up to _FEW_COPIES copies is therefore not considered to occur very often, unless the
+# copies make up more than the fraction _OFTEN_IF_FEW of all texts.
 _OFTEN, _FEW_COPIES, _OFTEN_IF_FEW = 0.001, 10, 0.1
 
 
 def first_copies(texts: Iterable[bytes | NDArray]) -> NDArray[np.int64]:
-    """Return the index of the first text that is equal to each text, (texts,), given the bytes or the words of each.
+    """Return, for each text, the index of the first text equal to it, (texts,).
+
+    Each text is given as bytes or as word ids.
 
     Empty texts, and texts that occur very often, are not treated as copies: each of them gets its own index.
 

@@ -17,7 +17,8 @@ from nlptx.sampling.copies import folds_with_copies
 # Maximum length of a stretch, and minimum number of stretches in a part (unless the part has fewer texts).
 _MAX_STRETCH = 100
 _STRETCHES_PER_PART = 10
-# Number of folds for features that are computed out of fold, that is, by models fitted on the other folds.
+# Number of folds for features that are computed out of fold, that is, for each text, by models that were fitted without
+# its fold.
 FOLDS = 5
 # If a fold has more than this multiple of its fair share of the texts of a label, the texts of this label are divided
 # evenly among the folds.
@@ -35,7 +36,7 @@ def stratified_split(
         targets: (texts,) class of each text.
         share: fraction to hold out, from 0 to 1.
         rng: source of randomness.
-        first: (texts,) index of the first text that is equal to each text; None if all texts are different.
+        first: (texts,) for each text, the index of the first text equal to it; None if all texts are different.
     """
     held_out = np.zeros(len(targets), bool)
     first = np.arange(len(targets)) if first is None else first
@@ -46,7 +47,8 @@ def stratified_split(
         order = np.argsort(shuffled_stretches(len(indices), share, rng), kind="stable")
         held_out[indices[order[:count]]] = True
     held_out = held_out[first]
-    for label in np.setdiff1d(targets, targets[~held_out]):  # its only texts are copies of texts with other labels
+    # A label may have only texts that are copies of texts with other labels.
+    for label in np.setdiff1d(targets, targets[~held_out]):
         held_out[first == first[np.flatnonzero(targets == label)[0]]] = False
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
@@ -57,17 +59,17 @@ def assign_folds(
     """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
     Stretches are shuffled, and the stretches with the same most frequent label are assigned to the folds in turn. If
-    the proportions of the labels differed between the folds, a model fitted without a fold would predict too low
-    probabilities for exactly those labels that are frequent in the fold, and features computed out of fold would be
+    the proportions of the labels differed between the folds, a model fitted without a fold would underestimate the
+    probabilities of exactly those labels that are frequent in the fold. Features computed out of fold would then be
     misleading. This effect would be largest for texts that are sorted by label. All texts of a rare label may then be
     in one or two stretches; if so, they are divided evenly among the folds instead.
 
     Args:
-        targets: (texts,) class of each text; for multi-label texts, (texts, C) bool: whether each text has each class.
+        targets: (texts,) class of each text; for multi-label texts, (texts, C) bool, True where a text has a class.
         parts: number of folds.
         rng: source of randomness.
-        first: (texts,) index of the first text that is equal to each text; None if all texts are different. Equal texts
-            are in the same fold; see :func:`.copies.folds_with_copies`.
+        first: (texts,) for each text, the index of the first text equal to it; None if all texts are different. Equal
+            texts are in the same fold; see :func:`.copies.folds_with_copies`.
     """
     if first is not None:
         return folds_with_copies(first, parts, lambda rows: assign_folds(targets[rows], parts, rng))

@@ -35,8 +35,8 @@ def stratified_folds(
         folds: number of folds.
         rng: source of randomness.
         shuffle: whether to assign single texts to folds, instead of stretches of neighbouring texts.
-        first: (texts,) index of the first text that is equal to each text; None if all texts are different. Equal texts
-            are in the same fold; see :func:`.copies.folds_with_copies`.
+        first: (texts,) for each text, the index of the first text equal to it; None if all texts are different. Equal
+            texts are in the same fold; see :func:`.copies.folds_with_copies`.
 
     Raises:
         DataError: there are fewer texts than folds.
