@@ -24,8 +24,8 @@ from nlptx.regions.stored_regions import StoredRegions
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts and for more texts. Few texts need
-# more steps.
+# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts and for more texts. With few
+# texts, more steps per text are needed.
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50
@@ -33,11 +33,11 @@ _STEPS_PER_REPORT = 50
 _RESULT = -1
 # Fractions of the filters and of the words in the bags that are left out of a training step.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
-# Approximate maximum number of regions of a text that are used in a training step, to save time. They are chosen at
-# random, so that other regions are used in the next epoch.
+# Approximate maximum number of regions of a text that are used in a training step, to save time. The regions are
+# chosen at random, so that other regions are used in the next epoch.
 _MAX_REGIONS = 128
+# Learning rates of Adagrad, which updates the word weights, and of Adam.
 _WORD_RATE = 0.1
-# Learning rates of Adam.
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 # Standard deviations of the initial weights. The initial word weights are 0, except if the vectors of all n-grams are
