@@ -99,7 +99,7 @@ def test_invalid_utf_8_can_be_replaced(model):
 )
 def test_data_that_cannot_be_trained_on(name, content, says, work, tmp_path):
     (tmp_path / name).write_text(content)
-    words = ("train", name, "-e", work / "embeddings.npz", *TRAIN, "-o", "out.npz")
+    words = ("train", name, "-e", work / "embeddings.npz", *TRAIN, "--new-word-min-count", "2", "-o", "out.npz")
     refused(*words, code=3, says=says, cwd=tmp_path, untouched=tmp_path)
 
 
