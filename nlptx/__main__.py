@@ -25,7 +25,7 @@ def main() -> None:
     try:
         run()
     finally:
-        gc.freeze()  # otherwise, the interpreter would search all objects for garbage when it exits
+        gc.freeze()  # keeps the interpreter from searching all objects for garbage at exit
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ from nlptx.estimator.parameters import to_plain
 from nlptx.text.arguments import check_iterable, check_one_label_each, list_texts, with_type
 from nlptx.training.sample_weights import list_weights
 
-# NumPy's types for str, bool, int and float. A label of one of these types can become a Python object, because both
-# have the same name. In contrast, np.float32(0.1) and float(np.float32(0.1)) have different names.
+# NumPy's types for str, bool, int and float. Labels of these types can be converted to Python objects, because the
+# conversion does not change the name of a label. In contrast, np.float32(0.1) and float(np.float32(0.1)) have different
+# names.
 _USUAL = (np.str_, np.bool_, np.int64, np.float64)
 
 
@@ -98,7 +99,7 @@ class FitArguments:
 def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
     """Check the labels with :func:`list_labels`, and convert scalars of NumPy's usual types to Python objects.
 
-    Other NumPy scalars, such as float32, are kept: as Python objects, they could have another name.
+    Other NumPy scalars, such as float32, are not converted, because a conversion could change the name of the label.
     """
     return [to_plain(label) if type(label) in _USUAL else label for label in list_labels(y, name)]
 
@@ -113,8 +114,8 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
 
     Raises:
         InputTypeError: ``y`` is not iterable, or a label has an unsupported type.
-        LabelError: a label is missing or invalid, a label is a str although the labels of the model are not, or the
-            reverse; or an indicator matrix does not have C columns.
+        LabelError: a label is missing or invalid, either the labels in ``y`` or the labels of the model are str but not
+            both, or an indicator matrix does not have C columns.
     """
     if model.label_sets is not None:
         return list_sets(y, model.label_sets.separator, "y", classes.tolist())

@@ -59,10 +59,10 @@ def indicated_labels(matrix: NDArray[np.int64], classes: Sequence[Any]) -> list[
 
 
 def choose_separator(sets: Iterable[Any]) -> str:
-    """Return the first separator that no label contains: one sign, or ``;|``, ``;||`` and so on.
+    """Return the first separator that no label contains: a single character, or ``;|``, ``;||`` and so on.
 
-    A separator of the second kind contains only one ``;``. Therefore, when a cell is split at the separator, no match
-    includes characters of a label.
+    A separator such as ``;||`` contains only one ``;``, so splitting a cell at this separator always restores the
+    labels.
     """
     labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
     separators = chain(_SEPARATORS, (f";{'|' * number}" for number in count(1)))
@@ -70,7 +70,7 @@ def choose_separator(sets: Iterable[Any]) -> str:
 
 
 def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any]) -> list[tuple[str, ...]]:
-    """Return the labels of each text, given as an indicator matrix or as labels for each text.
+    """Return the labels of each text, read from an indicator matrix or from a list of labels for each text.
 
     Args:
         y: the matrix, or the labels of each text.

@@ -112,8 +112,8 @@ class Parameters:
     def _defaults(cls) -> dict[str, Any]:
         """Return the parameters and their defaults.
 
-        If a subclass defines ``__init__``, its named parameters are included. Those of the base classes are included
-        only if ``__init__`` also accepts other keywords (``**parameters``).
+        If a subclass defines ``__init__``, its named parameters are included. The parameters of the base classes are
+        included only if ``__init__`` also accepts other keywords (``**parameters``).
         """
         defaults: dict[str, Any] = {}
         for kind in cls.__mro__:

@@ -33,10 +33,10 @@ class TextClassifier(MetadataRequests, Parameters):
     """Text classifier with the interface of a scikit-learn estimator. scikit-learn need not be installed.
 
     ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
-    the model is byte-identical to that of ``nlptx train`` if the labels are str. The types of other labels are stored.
-    The classifier works with ``clone``, pipelines, ``cross_val_score``, ``GridSearchCV``, metadata routing and pickle.
-    To share a model with other people, use ``model_.save``: unlike a pickle, the saved file cannot run code when it is
-    loaded.
+    the model is byte-identical to that of ``nlptx train`` if the labels are str. If the labels are not str, the model
+    also stores their type. The classifier works with ``clone``, pipelines, ``cross_val_score``, ``GridSearchCV``,
+    metadata routing and pickle. To share a model with other people, use ``model_.save``: unlike a pickle, the saved
+    file cannot run code when it is loaded.
 
     Args:
         cooccur: settings for counting, a :class:`nlptx.CountSettings`; None for the defaults.
@@ -180,8 +180,8 @@ class TextClassifier(MetadataRequests, Parameters):
         Raises:
             DataError: there are no texts, or the numbers of texts, labels and weights differ.
             InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`. LabelError is also
-                raised if the labels are str and those of the model are not, or the reverse, and if an indicator matrix
-                does not have one column for each of ``classes_``.
+                raised if either ``y`` or the model has labels of type str but not both, and if an indicator matrix does
+                not have one column for each of ``classes_``.
         """
         texts = list_texts(X, "X")
         labels = list_true_labels(y, self._fitted(), self.classes_)

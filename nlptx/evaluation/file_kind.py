@@ -14,7 +14,7 @@ from nlptx.corpus.opening import STDIN
 from nlptx.corpus.source import format_by_name
 from nlptx.evaluation.table_columns import find_column, named_predictions, predicted_column, probability_columns
 
-# Number of rows in which columns are looked for.
+# Maximum number of rows whose columns are examined.
 _ROWS = 1000
 _PARQUET = b"PAR1"
 _ARTIFACT = b"PK\x03\x04"
@@ -49,7 +49,8 @@ def has_predictions(path: str, reading: ReadOptions, *, after_models: bool = Fal
         path: path of the file.
         reading: options for reading the table.
         after_models: whether the file follows two or more models, and may therefore contain only the labelled texts. If
-            there are true labels, a column ``label`` beside a column ``confidence`` is then not taken for predictions.
+            True, a column ``label`` beside a column ``confidence`` is not taken for predictions in a table with true
+            labels.
     """
     rows = _first_rows(path, reading) if is_table(path) else []
     if probability_columns(rows) or named_predictions(rows, reading.label_column):

@@ -121,7 +121,7 @@ def rows_of_one_seed(documents: Sequence[Document]) -> list[Document]:
 
 
 def _seeds(documents: Sequence[Document]) -> list[str]:
-    """Return the seed of each row; an empty string if it has none."""
+    """Return the seed of each row, or an empty string for a row without a seed."""
     return [_as_text((document.fields or {}).get(SEED_COLUMN)) for document in documents]
 
 

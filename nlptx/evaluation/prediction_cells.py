@@ -37,10 +37,11 @@ def read_predicted(documents: Sequence[Document], column: str, separator: str | 
 
 
 def is_answered(document: Document, column: str) -> bool:
-    """Return whether there is an answer in the column with the predicted labels of multi-label data.
+    """Return whether a row of a multi-label table has an answer in the column with the predicted labels.
 
     ``?``, alone or in a list, means no answer, and so does a missing value in JSON lines, where ``nlptx predict``
-    writes null. An empty cell of another table, or an empty list, means that no label is predicted.
+    writes null. In other formats, an empty cell means that no label is predicted, and so does an empty list in JSON
+    lines.
     """
     value = (document.fields or {}).get(column)
     if value is None and document.format == "jsonl":

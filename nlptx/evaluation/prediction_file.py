@@ -51,8 +51,8 @@ def read_predictions(
     Args:
         path: path of the table.
         reading: names of the columns, replacements for labels, and the label separator for multi-label data. If None,
-            the defaults are used. Predicted labels are not replaced if all of them are true labels already, after the
-            true labels have been replaced: nlptx writes predictions in this form.
+            the defaults are used. Predicted labels are replaced too, unless all of them are among the true labels after
+            replacement, as in tables that nlptx writes.
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. In a table without a column ``predicted``, the
@@ -61,9 +61,9 @@ def read_predictions(
         complete: whether the table must have a row for each text of ``data``. If False, texts without a row are left
             out, and a note gives their number.
         needs_labels: whether multi-label data needs a column with the predicted labels. If False and there is none, the
-            labels with a probability of at least 0.5 are the predicted ones.
-        found_labels: set to which the labels in the table are added, before the label map is applied. The caller
-            is then responsible for the check that the label map applies to any label.
+            predicted labels are those with a probability of at least 0.5.
+        found_labels: set to which the labels in the table are added, before the label map is applied. The caller must
+            then check that the label map applies to at least one label.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
@@ -139,8 +139,8 @@ def _labels_to_match(
 ) -> tuple[list[tuple[str, ...]], ...] | None:
     """Return the true labels in the table and in the data, mapped and in lower case, so that they can be compared.
 
-    Return None if they cannot be compared: because the label column of the table may contain predictions, or because
-    the label map may already have been applied to its labels.
+    Return None if the labels cannot be compared, because the label column of the table may contain predictions, or
+    because the label map may already have been applied to the table.
     """
     column = predicted_column(documents, reading.label_column, labels_known=True)
     if column is None or matching_columns(reading.label_column, [column]):

@@ -32,7 +32,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     0.0654296875
     """
     count, fewer = only_first + only_second, min(only_first, only_second)
-    # Numbers of ways to choose exactly 0 of the texts, and at most 0; then 1, 2, ..., ``fewer``.
+    # The numbers of ways to choose exactly k (``term``) and at most k (``total``) of ``count`` texts, for k = 0 to
+    # ``fewer``.
     term = total = 1
     for size in range(fewer):
         term = term * (count - size) // (size + 1)

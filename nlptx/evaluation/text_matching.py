@@ -85,7 +85,7 @@ def _unmatched(
 
 
 def without_left_out(documents: list[Document], data: LabelledData) -> list[Document]:
-    """Return the rows of a table without those for texts that were left out of the data.
+    """Return the rows of a table, except the rows for texts that were left out of the data.
 
     A row is dropped only if its text occurs less often in the data than in the table. The table may have several rows
     per text, one for each seed.
@@ -119,13 +119,13 @@ def repeated_for_seeds(data: LabelledData, rows: int) -> LabelledData:
 
 
 def without_missing(data: LabelledData, documents: Sequence[Document], on_note: Callable[[str], None]) -> LabelledData:
-    """Return the data without those texts that have no row in a table; all data if no text has a row.
+    """Return the texts of the data that have a row in a table, or all texts if none of them has a row.
 
     If a text occurs more often in the data than in the table, its first occurrences are kept.
 
     Args:
         data: the labelled texts.
-        documents: the rows of the table. It may have several rows per text, one for each seed.
+        documents: the rows of the table, which may contain several rows per text, one for each seed.
         on_note: called with a note about the number of texts without a row.
     """
     keys = [_key(document) for document in data.documents]

@@ -12,7 +12,7 @@ from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import LabelError
 
-# Maximum number of labels of the data in a message.
+# Maximum number of labels from the data in an error message.
 _MAX_LISTED = 10
 # Maximum number of model labels in an error message.
 _MAX_NAMED = 20
@@ -77,8 +77,8 @@ def find_targets(
 def _unknown(labels: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the labels to name in an error.
 
-    These are the labels that match no model label. If each label matches a model label on its own, but not all labels
-    do so together, these are the labels that the model spells differently.
+    They are the labels that match no model label. If there is no such label, they are the labels that the model spells
+    differently.
     """
     unmatched = [label for label in labels if match_labels([label], known) is None]
     return unmatched or [label for label in labels if label not in known]

@@ -58,7 +58,7 @@ def examples(predictions: Sequence[LabelledPredictions], count: int) -> Iterator
 
     Args:
         predictions: aligned predictions of two or more models.
-        count: maximum number of texts for each of the two models. If it is 0, nothing is yielded.
+        count: maximum number of texts for each model of a pair. If ``count`` is 0, nothing is yielded.
 
     Yields:
         The source of the predictions that are correct, the source of those that are wrong, and the texts: position,

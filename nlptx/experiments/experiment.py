@@ -93,7 +93,7 @@ class Experiment:
 
     @cached_property
     def label_names(self) -> list[str]:
-        """Names of the C labels: in the order of their scale if they form one, otherwise in code-point order."""
+        """Names of the C labels, in ascending order if they form a scale, such as numbers, else in code-point order."""
         distinct = {label for labels in self._sets for label in labels}
         check_usable(distinct)
         return order_labels(distinct)[0]

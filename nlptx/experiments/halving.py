@@ -216,7 +216,7 @@ class Search:
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:
-        """Return how much worse the mean of ``trial`` is than the mean of ``other``, on the same folds."""
+        """Return by how much the mean measure of ``trial`` is worse than that of ``other``, on the same folds."""
         difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
         return -difference if MEASURES[self.measure] else difference
 

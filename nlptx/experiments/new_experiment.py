@@ -54,7 +54,7 @@ def write_experiment(
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(text, encoding="utf-8")
         except BaseException:
-            # Otherwise, the folder would not be empty the next time.
+            # Remove the files, because another attempt requires an empty folder.
             (folder / "Makefile").unlink(missing_ok=True)
             shutil.rmtree(folder / "settings", ignore_errors=True)
             raise
@@ -77,8 +77,9 @@ def _relative(path: str | Path, folder: Path) -> str:
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
     target = os.path.normpath(os.path.join(resolved, name))
     if not is_same_file(target, path):
-        # The name leads elsewhere because one of the folders is a symbolic link, so the links in folders are resolved.
-        # A link to the file itself is kept: the name of its target may contain characters that are not allowed here.
+        # The relative path leads to another file, because a folder is a symbolic link. So the links in folders are
+        # resolved. A link to the file itself is kept: the name of its target may contain characters that are not
+        # allowed here.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):

@@ -1,4 +1,4 @@
-"""Values of settings that have the same effect on the texts of an experiment, so that ``tune`` tests only one of them.
+"""Finds values of a setting that have the same effect in an experiment, so that ``tune`` tests only one of them.
 
 For example, word vectors have at most as many components as there are words. With 100 words, 128 and 256 components
 therefore have the same effect.
@@ -28,7 +28,7 @@ Effects = dict[str, Callable[[Any], Any]]
 def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
     """Return functions that tell which values of a setting are equivalent for the texts of an experiment.
 
-    Settings all of whose values have different effects are left out.
+    Settings without equivalent values are left out.
     """
     vectors = recipe.vectors
     if vectors is None:
@@ -48,7 +48,7 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
 
 
 def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Tokenizer) -> int | None:
-    """Return what ``ngram_min_texts=0`` means, or None if this may differ between folds."""
+    """Return the minimum that ``ngram_min_texts=0`` (automatic) stands for, or None if it may differ between folds."""
     if len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
         return None  # the automatic setting also drops rare n-grams if they need too much memory
     labels = len(experiment.label_names)

@@ -16,7 +16,7 @@ from nlptx.settings.without_network import UNUSED
 from nlptx.training.embedding_builder import EmbeddingBuilder
 
 # Settings, as stage.setting -> values to try. Settings in one tuple change together, because some of their combinations
-# are useful and others are not. For example, whitening (weight 0) works best with standardised rows.
+# are useful and others are not. For example, whitening (``eigenvalue_weight`` 0) works best with standardised rows.
 _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("cooccur.window",): ((3,), (5,), (10,), (20,)),
     ("pca.components",): ((64,), (128,), (256,)),
@@ -64,8 +64,8 @@ class SearchSpace(NamedTuple):
 
     Args:
         groups: names of the settings -> possible values.
-        replacements: for settings with values that have the same effect: name -> value -> value with the same
-            effect that is tested instead. The starting value is preferred, so that every change has an effect.
+        replacements: name of a setting -> value -> value with the same effect, which is tested instead. Values with the
+            same effect as the starting value are replaced by the starting value, so every change has an effect.
     """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
@@ -80,7 +80,7 @@ class SearchSpace(NamedTuple):
                 training starts from an existing model, the network shape and the n-gram settings stay fixed. If there
                 is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
-            effects: functions that give the same result for values of a setting with the same effect; none by default.
+            effects: setting -> function that returns the same result for values with the same effect; none by default.
         """
         excluded = set(fixed)
         if not isinstance(recipe.vectors, EmbeddingBuilder) or not recipe.train.epochs:

@@ -47,7 +47,7 @@ def run_step(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Perform a step. Return its measures, its failure (empty if it succeeded) and its time in seconds, as JSON values.
+    """Perform a step. Return the measures, the error message (empty if none) and the time in seconds, as JSON values.
 
     Args:
         experiment: texts and folds.
