@@ -198,7 +198,7 @@ def _validation(
 
 
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the labels as cells of a table, for which ``nlptx train`` would record the same digest.
+    """Return the labels as cells of a table. For this table, ``nlptx train`` would record the same digest as ``fit``.
 
     For multi-label data, a cell contains the joined labels, or is None for a text without labels. If the labels
     of a text have an order in ``y``, this order is kept.

@@ -48,9 +48,9 @@ def has_predictions(path: str, reading: ReadOptions, *, after_models: bool = Fal
     Args:
         path: path of the file.
         reading: options for reading the table.
-        after_models: whether the file follows two or more models, and may therefore contain only the labelled texts. If
-            True, a column ``label`` beside a column ``confidence`` is not taken for predictions in a table with true
-            labels.
+        after_models: whether the file follows two or more models on the command line, and may therefore contain only
+            the labelled texts. If True, a column ``label`` beside a column ``confidence`` is not taken for predictions
+            in a table with true labels.
     """
     rows = _first_rows(path, reading) if is_table(path) else []
     if probability_columns(rows) or named_predictions(rows, reading.label_column):

@@ -107,7 +107,7 @@ def group_values(column: str, documents: Sequence[Document], on_note: Callable[[
 
 
 def texts_of_seeds(documents: Sequence[Document]) -> list[str] | None:
-    """Return the text of each row if texts are repeated, because there are predictions for several seeds; else None."""
+    """Return the text of each row if texts are repeated (once for each of several seeds); else None."""
     texts = [document.text for document in documents]
     seeds = set(_seeds(documents))
     are_repeated = len(seeds) > 1 and len(set(texts)) < len(texts)

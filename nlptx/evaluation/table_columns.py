@@ -118,7 +118,7 @@ def read_cells(
         labels_known: whether the true labels are known from another file. If the table has neither predicted labels nor
             probabilities, its label column is then read as the prediction.
         needs_labels: whether multi-label data needs a column with the predicted labels.
-        on_note: called with a note if a column with another name than ``predicted`` is read as the prediction.
+        on_note: called with a note if a column with a name other than ``predicted`` is read as the prediction.
 
     Raises:
         DataError: the table has no predictions, or a cell does not contain a label.

@@ -63,7 +63,7 @@ class FoldResult:
             fold: expected number of the fold, from 0.
 
         Raises:
-            KeyError, TypeError, ValueError: the record does not fit this fold of the experiment.
+            KeyError, TypeError, ValueError: the record is not a result for this fold of the experiment.
         """
         targets, classes = experiment.targets, len(experiment.label_names)
         rows = np.flatnonzero(experiment.fold_of_each(seed) == fold)

@@ -14,7 +14,7 @@ from nlptx.plots.style import BLUE, GREY, ORANGE, percent_axis, picture
 if TYPE_CHECKING:
     from nlptx.classifier.coverage import CoverageCurve
 
-# If the accuracy is the same at every coverage, this number of percentage points above and below it is shown.
+# If the accuracy is the same at every coverage, the axis extends this many percentage points above and below it.
 _MARGIN = 10
 
 

@@ -29,7 +29,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Width of a picture in inches, which is the text width on A4 or US letter paper.
 WIDTH = 6.5
 _DPI = 200
-_STYLE: Any = {  # Any, because matplotlib declares a type that enumerates all keys
+_STYLE: Any = {  # the type is Any, because the type in matplotlib enumerates all keys
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -48,8 +48,8 @@ _STYLE: Any = {  # Any, because matplotlib declares a type that enumerates all k
     "lines.markersize": 5,
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
-    "svg.hashsalt": "nlptx",  # Otherwise, the ids in an SVG file are random.
-    "pdf.fonttype": 42,  # Text in a PDF file can then be searched and copied.
+    "svg.hashsalt": "nlptx",  # prevents random ids in SVG files
+    "pdf.fonttype": 42,  # makes text in PDF files searchable
 }
 
 
