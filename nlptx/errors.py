@@ -32,7 +32,8 @@ class NlptxError(Exception):
     """
 
     exit_code = 1
-    # Maximum number of characters per line. Longer lines are truncated, because a message may quote long input.
+    # Maximum number of characters per line of a message. Longer lines are truncated, because a message may quote long
+    # input.
     _MAX_LENGTH = 1000
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
@@ -95,7 +96,7 @@ class ArtifactError(NlptxError):
 
 
 class WrongKindError(ArtifactError):
-    """A file is an artifact of another stage than expected."""
+    """A file is an artifact of the wrong stage."""
 
 
 class CorruptError(ArtifactError):

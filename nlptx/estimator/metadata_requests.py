@@ -11,10 +11,11 @@ _ARGUMENTS = {"fit": ("sample_weight", "unlabelled", "valid"), "score": ("sample
 
 
 class MetadataRequests:
-    """Base class that stores which arguments the methods of the estimator request. Its methods import scikit-learn.
+    """Base class that stores which arguments the methods of the estimator request.
 
-    scikit-learn uses the requests only after ``sklearn.set_config(enable_metadata_routing=True)``. If an argument that
-    is neither requested nor refused is passed to a meta-estimator, scikit-learn raises an error.
+    The methods of this class import scikit-learn. scikit-learn uses the requests only after
+    ``sklearn.set_config(enable_metadata_routing=True)``. If an argument that is neither requested nor refused is passed
+    to a meta-estimator, scikit-learn raises an error.
     """
 
     def get_metadata_routing(self) -> Any:
@@ -40,7 +41,7 @@ class MetadataRequests:
             The estimator itself.
 
         Raises:
-            InputTypeError: ``fit`` has no such argument.
+            InputTypeError: a name is not the name of an argument that ``fit`` accepts.
         """
         return self._set_requests("fit", requests)
 

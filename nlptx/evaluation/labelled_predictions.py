@@ -184,7 +184,7 @@ def read_labelled(
 
 
 def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
-    """Return a function that predicts labels on the given workers. It raises the same errors as ``scoring.score``."""
+    """Return a function that predicts labels on the given workers. Its errors are those of ``scoring.score``."""
     return lambda texts: chain.from_iterable(score_texts(model, texts, workers, surprise=True))
 
 

@@ -79,7 +79,7 @@ def read_probabilities(
         documents: the rows of the table.
         columns: names of the columns.
         sums_to_one: whether the probabilities of a text must sum to 1. If the sum differs slightly from 1, for example
-            because of rounding, the probabilities are divided by it.
+            because of rounding, the probabilities are divided by the sum.
         on_note: called with a note about such texts.
 
     Raises:

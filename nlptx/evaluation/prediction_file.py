@@ -9,7 +9,7 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
   the true labels are in another column and there are columns ``prob_LABEL`` or ``confidence``. If there is no column
   with predicted labels at all, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label. These columns may be left out;
-- ``confidence``, the probability of the predicted label. It is ignored if there are columns ``prob_LABEL``.
+- ``confidence``, the probability of the predicted label. ``confidence`` is ignored if there are columns ``prob_LABEL``.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def find_column(documents: Sequence[Document], *names: str) -> str | None:
 
 
 def column_names(documents: Sequence[Document]) -> list[str]:
-    """Return the names of all columns. All rows are read, because each row of JSON lines may have other columns."""
+    """Return the names of all columns. All rows are read, because the rows of JSON lines may have different columns."""
     return list(dict.fromkeys(name for document in documents for name in document.fields or ()))
 
 
@@ -69,8 +69,8 @@ def named_predictions(documents: Sequence[Document], label_column: str) -> str |
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
     """Return the column with this name, possibly after one or more prefixes ``predicted_``; None if there is none.
 
-    If there are several, the one with the longest name is returned. This is the newest one: nlptx adds a prefix to the
-    name of a new column if the table already has a column with this name.
+    If there are several, the one with the longest name is returned. The longest name is that of the newest column:
+    nlptx adds a prefix to the name of a new column if the table already has a column with this name.
     """
     fields = {field.strip().casefold(): field for field in column_names(documents)}
     matches = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
@@ -81,7 +81,7 @@ def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
     """Return label -> name of the column with its probability, for each label that has such a column."""
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
     matches = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
-    # Of several columns for a label, the one with the longest name is used, because it was written last.
+    # If a label has several columns, the one with the longest name is used, because it was written last.
     return {normalize_label(match[2]): name for match, name in sorted(matches, key=lambda each: each[0].start(2))}
 
 

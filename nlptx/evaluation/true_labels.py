@@ -33,7 +33,7 @@ def find_targets(
         labels: label of each text; for a multi-label model, all labels of each text.
         model: the classifier.
         positions: position of each text in the input.
-        on_note: called with the note.
+        on_note: called with a note about labels that the model spells differently.
         label_map: label map that was applied to the labels.
 
     Raises:
@@ -75,17 +75,13 @@ def find_targets(
 
 
 def _unknown(labels: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the labels to name in an error.
-
-    They are the labels that match no model label. If there is no such label, they are the labels that the model spells
-    differently.
-    """
+    """Return the labels that match no model label or, if there are none, those that the model spells differently."""
     unmatched = [label for label in labels if match_labels([label], known) is None]
     return unmatched or [label for label in labels if label not in known]
 
 
 def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) -> LabelError:
-    """Return the error for labels that the model does not have. ``where`` is the position of the first one."""
+    """Return the error for labels that the model does not have. ``where`` is the position of the first label."""
     named = _listed([repr(label) for label in unknown], _MAX_LISTED)
     what = f"label {named} is not one of" if len(unknown) == 1 else f"labels {named} are not among"
     which = "it" if len(unknown) == 1 else "each of them"

@@ -21,8 +21,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import SEED
 from nlptx.training.progress import Progress
 
-# Function that trains and tests models. Its argument is a list of (seed, fold) pairs. For each pair, in order, it
-# yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks from the training run.
+# Function that trains and tests models. The argument of the function is a list of (seed, fold) pairs. For each pair, in
+# order, it yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks from the training run.
 RunFolds = Callable[[Sequence[tuple[int, int]]], Generator[tuple[dict[str, Any], list[str]]]]
 
 
@@ -39,7 +39,7 @@ class CrossValidation:
     results: list[FoldResult]
 
     def spread(self) -> dict[str, Spread]:
-        """Return the mean, the standard deviation and the 95 % interval of each measure, by name."""
+        """Return name of a measure -> its mean, its standard deviation and the 95 % interval of the mean."""
         result = {}
         for name in Measures._fields:
             values = [getattr(fold.measures, name) for fold in self.results]
@@ -73,7 +73,7 @@ def cross_validate(
             some of the workers, because this is faster than using all workers for one fold. If there is too little
             memory, fewer folds are processed at the same time. The number of workers does not change the result.
         run_folds: function that trains and tests the models elsewhere, such as on a cluster; None to use ``workers``.
-        journal: an open journal (see :class:`.Journal`), or None. The folds that it contains are not computed again.
+        journal: an open journal (see :class:`.Journal`), or None. The folds in the journal are not computed again.
         on_fold: called with the result of each fold, even if the result was read from the journal.
         on_progress: callback for the progress of each training step; not called if folds are processed in parallel.
         on_note: callback for remarks; equal remarks of several folds are reported once.

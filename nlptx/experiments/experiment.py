@@ -41,7 +41,7 @@ class Recipe:
     start: Model | None = None
 
     def fingerprint(self) -> Fingerprint:
-        """Return the fingerprint of the recipe. It includes neither the seed nor the texts."""
+        """Return the fingerprint of the recipe. The fingerprint includes neither the seed nor the texts."""
         settings = self.train.to_dict()
         digests = {"embeddings": "", "model to start from": ""}
         if isinstance(self.vectors, EmbeddingBuilder):
@@ -137,7 +137,7 @@ class Experiment:
         stratum = strata(self.targets, share)
         if self.groups is None:
             rows = stratified_split(stratum, share, rng)[1]
-            while len(rows) > count:  # because the number of texts is rounded for each label
+            while len(rows) > count:  # the number of texts is rounded for each label
                 most_frequent = np.bincount(stratum[rows]).argmax()
                 rows = np.delete(rows, np.flatnonzero(stratum[rows] == most_frequent)[-1])
             kept = rows.tolist()

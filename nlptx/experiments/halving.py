@@ -25,9 +25,9 @@ from nlptx.training.progress import Progress
 _CANDIDATES = 6
 # Measures that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
-# Function that performs steps, each of which trains and tests one model. Its arguments are an iterator over the steps
-# and the maximum number of steps. It must take the steps one at a time, because their number depends on the remaining
-# time. For each step, in order, it yields a record, or None if there was no time for the step.
+# Function that performs steps, each of which trains and tests one model. The arguments of the function are an iterator
+# over the steps and the maximum number of steps. The function must take the steps one at a time, because their number
+# depends on the remaining time. For each step, in order, it yields a record, or None if there was no time for the step.
 RunSteps = Callable[[Iterator[Step], int], Generator[dict[str, Any] | None]]
 
 

@@ -79,7 +79,7 @@ def _relative(path: str | Path, folder: Path) -> str:
     if not is_same_file(target, path):
         # The relative path leads to another file, because a folder is a symbolic link. So the links in folders are
         # resolved. A link to the file itself is kept: the name of its target may contain characters that are not
-        # allowed here.
+        # allowed in a Makefile.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):

@@ -69,6 +69,6 @@ def _components(parts: Iterable[Iterable[str]], tokenizer: Tokenizer, settings: 
             frequent += counts[word] == settings.min_count
         if frequent >= components:
             break
-    # With fewer than two frequent words, all words are counted (see EmbeddingBuilder).
+    # If fewer than two words reach ``min_count``, all words are counted (see EmbeddingBuilder).
     words = frequent if frequent >= 2 else len(counts)
     return min(components, words, settings.max_words)

@@ -32,7 +32,7 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.dropout",): ((0.0,), (0.1,), (0.2,), (0.3,)),
     ("train.valid_share",): ((0.0,), (0.1,)),
 }
-# Combinations of changes that often help. They are tried first. With few texts, it helps to train for more epochs than
+# Combinations of changes that often help, which are tried first. With few texts, it helps to train for more epochs than
 # by default, to drop more words, and to hold out no texts. A higher learning rate may help, because there are few
 # steps. Rare n-grams help if the texts are few and short. If all texts are short, LSA finds few topics. Narrow windows
 # and whitening make the word vectors describe how words are used rather than what texts are about. With many or long
@@ -76,9 +76,9 @@ class SearchSpace(NamedTuple):
         """Return the settings that may change.
 
         Args:
-            recipe: recipe to start from. If it does not make word vectors, the counting and PCA settings stay fixed. If
-                training starts from an existing model, the network shape and the n-gram settings stay fixed. If there
-                is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
+            recipe: recipe to start from. If the recipe does not make word vectors, the counting and PCA settings stay
+                fixed. If training starts from an existing model, the network shape and the n-gram settings stay fixed.
+                If there is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
             effects: setting -> function that returns the same result for values with the same effect; none by default.
         """

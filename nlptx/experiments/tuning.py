@@ -12,7 +12,7 @@ candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCach
 
 In each later round, the first candidate is a random change, and an additive model of the results so far selects the
 others from many random changes; see :class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested
-does not depend on this model.
+does not depend on the additive model.
 
 Source for successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.
@@ -91,8 +91,8 @@ def tune(
     Args:
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
-        seconds: time limit. The search may exceed it, but by less than the time of one step, which trains and tests one
-            model.
+        seconds: time limit. The search may exceed this limit, but by less than the time of one step, which trains and
+            tests one model.
         rounds: maximum number of rounds; None for no maximum.
         measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.

@@ -1,4 +1,4 @@
-"""Defines the style of all pictures, and writes them.
+"""Defines the style of all pictures, and writes picture files.
 
 The colours are from Okabe & Ito (2008), "Color universal design"; colour-blind people can tell them apart too.
 Because pictures may be printed in grey, lines and points of different colours also differ in line style, marker or
@@ -48,8 +48,8 @@ _STYLE: Any = {  # the type is Any, because the type in matplotlib enumerates al
     "lines.markersize": 5,
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
-    "svg.hashsalt": "nlptx",  # prevents random ids in SVG files
-    "pdf.fonttype": 42,  # makes text in PDF files searchable
+    "svg.hashsalt": "nlptx",  # Prevents random ids in SVG files.
+    "pdf.fonttype": 42,  # Makes the text in PDF files searchable.
 }
 
 

@@ -84,7 +84,7 @@ def write_crossvalidation_page(
 
 
 def out_of_fold(result: CrossValidation, documents: Sequence[Document], seed: int) -> LabelledPredictions:
-    """Return the prediction for each text by the model of this seed that was trained without the text."""
+    """Return the prediction for each text, made by the model that was trained with this seed and without the text."""
     experiment = result.experiment
     folds = [fold for fold in result.results if fold.seed == seed]
     order = np.argsort(np.concatenate([fold.rows for fold in folds]))
