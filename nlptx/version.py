@@ -1,3 +1,6 @@
-"""The version of nlptx. Modules import it from this file: an import from ``nlptx`` itself would be circular."""
+"""The version of nlptx.
+
+Modules import the version from this file, because an import from ``nlptx`` itself would be circular.
+"""
 
 __version__ = "0.1.0"

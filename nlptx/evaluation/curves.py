@@ -111,7 +111,7 @@ def without_temperature(
     Args:
         model: the classifier.
         probabilities: (texts, C) probabilities that the model predicted.
-        known: (texts,) whether each text has a known word. The temperature is not applied to other texts.
+        known: (texts,) whether each text has a known word. The temperature applies only to texts with a known word.
     """
     loss = model.network.loss
     if loss.independent:

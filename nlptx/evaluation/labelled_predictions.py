@@ -184,7 +184,10 @@ def read_labelled(
 
 
 def scorer(model: Model, workers: Workers) -> Callable[[list[str]], Iterator[Scored]]:
-    """Return a function that predicts labels on the given workers. Its errors are those of ``scoring.score``."""
+    """Return a function that predicts labels on the given workers.
+
+    The function raises the same errors as ``scoring.score``.
+    """
     return lambda texts: chain.from_iterable(score_texts(model, texts, workers, surprise=True))
 
 

@@ -92,7 +92,10 @@ class Journal:
         return self.path is not None and self.path.exists() and bool(self.records or self.resume)
 
     def remove(self) -> None:
-        """Remove the file. If this fails, report it only in a note, because the experiment itself has succeeded."""
+        """Remove the file.
+
+        If the file cannot be removed, only a note says so, because the experiment itself has succeeded.
+        """
         if self.path is not None:
             try:
                 self.path.unlink(missing_ok=True)

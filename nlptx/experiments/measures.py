@@ -56,7 +56,10 @@ class Measures(NamedTuple):
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Measures:
-        """Return the measures in a record. Raise TypeError or ValueError if it does not contain four numbers."""
+        """Return the measures in a record.
+
+        Raise TypeError or ValueError if the record does not contain four numbers.
+        """
         return cls(**{name: float(value) for name, value in record.items()})
 
 
