@@ -84,7 +84,7 @@ def init(
 
 
 def _check_first_row(path: str, reading: ReadOptions) -> None:
-    """Read the first labelled text, so that wrong column names are found now. Raises the same errors as training."""
+    """Read the first labelled text, to find wrong column names early. Raises the same errors as training."""
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.labelled import LabelledDocuments
 

@@ -58,7 +58,8 @@ def ignored(ctx: click.Context) -> set[str]:
 def chosen_defaults(ctx: click.Context) -> dict[str, str]:
     """Return the options that choose other defaults, ``preset`` or ``effort``, with their values.
 
-    The result can be changed. Click does not pass these values to commands, because their effect is on other options.
+    Callers may change the dictionary. Click does not pass these values to commands, because their effect is on other
+    options.
     """
     return ctx.meta.setdefault(f"{_CHOSEN}.{ctx.info_name}", {})
 

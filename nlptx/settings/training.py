@@ -99,7 +99,7 @@ class TrainSettings(NetworkSettings):
     )
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Pretrain for N epochs of next-word prediction.", "Start", minimum=0)
-    ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", minimum=0, maximum=3)
+    ngrams: int = setting(3, "Maximum number of words in an n-gram; 0: no n-grams.", "N-grams", minimum=0, maximum=3)
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", minimum=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", minimum=0)
     distill: int = setting(
@@ -111,7 +111,7 @@ class TrainSettings(NetworkSettings):
     )
     region_filters: int = setting(
         AUTOMATIC,
-        "Filters in each of two groups; 0: none; -1: automatic.",
+        "Region filters in each of 2 groups; 0: none; -1: automatic.",
         "N-grams",
         minimum=AUTOMATIC,
         maximum=4096,
@@ -119,7 +119,7 @@ class TrainSettings(NetworkSettings):
     )
     subwords: str = setting(
         "auto",
-        "auto, on, off: words with similar spelling share weights.",
+        "Linear model on character n-grams: auto, on, off.",
         "N-grams",
         choices=("auto", "on", "off"),
         metavar="MODE",
