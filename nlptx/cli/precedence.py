@@ -45,7 +45,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:
-    """Ignore the values of these options in the file and in environment variables when the command is parsed again."""
+    """Ignore the file and the environment variables for the named options when the command is parsed again."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
     chosen_defaults(ctx).clear()
 
