@@ -41,7 +41,7 @@ _PRIOR_AND_MAX_ERROR = (
     FORMATS,
     format_of_name,
     "File for the scores; its suffix selects the format.",
-    "Format of the scores; auto: chosen by the suffix of the output or, if it has none, by the format of the input.",
+    "Format of the scores; auto: chosen by the suffix of the output or, failing that, by the format of the input.",
 )
 @abstention_options
 @option(

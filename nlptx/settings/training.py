@@ -111,7 +111,7 @@ class TrainSettings(NetworkSettings):
     )
     region_filters: int = setting(
         AUTOMATIC,
-        "Region filters in each of 2 groups; 0: none; -1: automatic.",
+        "Number of region filters per group; 0: none; -1: automatic.",
         "N-grams",
         minimum=AUTOMATIC,
         maximum=4096,
