@@ -95,7 +95,7 @@ class Command(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return a context with the values of the options, except those that a conflicting option overrides."""
+        """Return a context with the values of the options, ignoring each option that a conflicting option overrides."""
         ctx = super().make_context(info_name, [*args], parent, **extra)
         names = set() if ctx.resilient_parsing else overridden(ctx)
         if not names:

@@ -92,7 +92,7 @@ class TrainSettings(NetworkSettings):
     passages: int = setting(0, "Cut N extra training texts from each long text.", "Data", minimum=0, maximum=100)
     new_word_min_count: int = setting(
         AUTOMATIC,
-        "Minimum count of new words; 0: none; -1: automatic.",
+        "Minimum count to add a word; 0: never; -1: automatic.",
         "Start",
         minimum=AUTOMATIC,
         legacy_value=2,
@@ -104,7 +104,7 @@ class TrainSettings(NetworkSettings):
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", minimum=0)
     distill: int = setting(
         AUTOMATIC,
-        "Distil on unlabelled texts for N epochs; -1: automatic.",
+        "N epochs of distillation on unlabelled texts; -1: automatic.",
         "N-grams",
         minimum=AUTOMATIC,
         legacy_value=1,
