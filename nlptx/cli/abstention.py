@@ -88,8 +88,8 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
-    The first pair is for the smallest attainable rate. Pairs for larger rates follow, until a rate at which all texts
-    are labelled. If no rate is attainable, a single pair gives the reason.
+    The first pair is for the smallest error rate that can be guaranteed. Pairs for larger error rates follow, up to the
+    first at which all texts are labelled. If no error rate can be guaranteed, a single pair gives the reason.
     """
     smallest = curve.smallest_error()
     if smallest is None:

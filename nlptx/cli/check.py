@@ -46,14 +46,17 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
-@option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data that must not overlap with DATA.")
+@option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data; texts also in DATA are reported.")
 @option("--bad-rows", type=PATH, metavar="FILE", help="Write a table of rows to leave out, for nlptx train --exclude.")
 @option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
 @option(
     "--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, from which --suggest chooses."
 )
 @option(
-    "--to-label", type=PATH, metavar="FILE", help="Write the N suggested texts to a table with an empty label column."
+    "--to-label",
+    type=PATH,
+    metavar="FILE",
+    help="Write the texts that --suggest lists to a table with an empty label column.",
 )
 @option(
     "--predictions",
@@ -83,8 +86,8 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: every kind except those that"
-    " may list correct rows.",
+    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: all kinds that list only"
+    " faulty rows.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, exclude=True, separator=True)
@@ -216,7 +219,7 @@ def check(
 
 
 def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
-    """Return the options for reading ``--against``. The delimiter is kept only if a file is CSV or TSV by its name."""
+    """Return the options for reading ``--against``, with the delimiter only if a file is named as a table."""
     has_delimiter = any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = reading.delimiter if has_delimiter else None
     return replace(reading, splits=("test",), delimiter=delimiter, exclude=None)

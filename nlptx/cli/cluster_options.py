@@ -125,7 +125,7 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
         "--cluster",
         metavar="ADDRESS",
         group=group,
-        help="Run on local:N (N processes) or tcp://HOST:PORT (dask scheduler).",
+        help="Use a cluster: local:N (N processes) or tcp://HOST:PORT (dask).",
     )
     @option("--dry-run", is_flag=True, group=group, help="With --cluster, only print what would be done.")
     @functools.wraps(function)

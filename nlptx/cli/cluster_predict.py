@@ -151,13 +151,12 @@ def score_partition(job: ScoreJob, task: PartitionTask) -> ScoredPartition:
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
     """Append the rows of each partition to the output, remove the partition's file, and yield the result.
 
-    Only one header is kept: that of the first partition with a text or, if no partition has a text, that of the last
-    partition.
+    Only the header of the first partition with a text is kept. If no partition has a text, the last header is kept.
 
     Raises:
         DataError: the partitions have different columns.
     """
-    first: ScoredPartition | None = None  # the first partition with a text
+    first: ScoredPartition | None = None  # the first partition with a text, if already reached
     header_alone = b""
     for part in parts:
         has_texts = part.texts.texts > 0

@@ -29,8 +29,8 @@ class Option(click.Option):
 
     Args:
         group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
-        excludes: Python name of another option or argument -> conflict with it. If the two can never be combined, the
-            error message alone can stand for the conflict. Only one of the two needs to exclude the other.
+        excludes: Python name of another option or argument -> conflict with it. If the two can never be combined, an
+            error message can be given instead of the conflict. Declare the conflict in only one of the two options.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Command(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return a context with the values of the options, except those that a conflicting option overrides."""
+        """Return a context with the values of the options, ignoring each option that a conflicting option overrides."""
         ctx = super().make_context(info_name, [*args], parent, **extra)
         names = set() if ctx.resilient_parsing else overridden(ctx)
         if not names:
@@ -118,7 +118,7 @@ class Command(click.Command):
         return parser
 
     def invoke(self, ctx: click.Context) -> Any:
-        refuse_conflicts(ctx)  # not while parsing, because `train` also parses options of other commands
+        refuse_conflicts(ctx)  # checked only here, because `train` parses options of commands that it does not run
         if not ctx.params.get("quiet"):
             note_unknown_variables(ctx)
         return super().invoke(ctx)

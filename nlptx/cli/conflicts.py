@@ -21,8 +21,8 @@ class Conflict(NamedTuple):
         message: error message. The placeholders ``{}`` stand for the two options.
         applies: function that returns whether a value of the option and a value of the other option contradict each
             other; None if the two cannot be combined at all.
-        never_ignored: whether to refuse the command rather than ignore the option. This is set for options without
-            which the command would do something else.
+        never_ignored: whether to refuse the command instead of ignoring the option, because the command would do
+            something else without the option.
     """
 
     message: str
@@ -31,10 +31,10 @@ class Conflict(NamedTuple):
 
 
 def overridden(ctx: click.Context) -> set[str]:
-    """Return the names of the options to ignore, because an option with a higher precedence contradicts them.
+    """Return the names of the options that are contradicted by an option with a higher precedence, and are ignored.
 
-    An option that is ignored still counts as set here: if it contradicted a third option of still lower precedence,
-    that option would be ignored too. Therefore, do not declare conflicts that can form such a chain.
+    Do not declare conflicts in a chain. If option A overrides option B, and B overrides option C, then C is ignored
+    although B has no effect.
     """
 
     def rank(name: str) -> int:
@@ -67,7 +67,7 @@ def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:
 
 
 def _is_set(ctx: click.Context, name: str) -> bool:
-    value = ctx.params.get(name, True)  # no entry, as for --preset: only the source tells whether it is set
+    value = ctx.params.get(name, True)  # --preset has no value here, only a source
     return ctx.get_parameter_source(name) in PRECEDENCE and value is not None and value is not False and value != ()
 
 

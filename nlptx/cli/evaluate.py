@@ -95,8 +95,8 @@ def evaluate(
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
     loads nothing from the internet. --report needs the report extra: pip install 'nlptx[report]'.
 
-    For a multi-label model, accuracy is the fraction of the texts whose labels are all correct (subset accuracy), and
-    --min-accuracy refers to it. The report then also contains micro-F1 and the threshold of each label.
+    For a multi-label model, accuracy (also for --min-accuracy) is subset accuracy: the fraction of the texts whose
+    labels are all correct. The report on a multi-label model also contains micro-F1 and the threshold of each label.
 
     Instead of a model, -m also accepts a table with the predictions of any program. The columns of this table are text,
     label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no

@@ -35,7 +35,7 @@ def _is_default(option: str) -> bool:
 
 
 def _has_numeric_order(predictions: LabelledPredictions) -> bool:
-    """Return whether there are at least three labels and they are ordered numbers, so that errors have a size."""
+    """Return whether the labels are three or more ordered numbers, so that the size of an error can be measured."""
     from nlptx.classifier.label_types import as_number
 
     names = predictions.label_names

@@ -67,7 +67,7 @@ def experiment_options(function: Function) -> Function:
         is_flag=True,
         group="Data",
         excludes={"group": "{1} keeps rows together, and {0} separates them; use only one of them."},
-        help="Assign each text to a fold at random, not in stretches of neighbours.",
+        help="Assign the texts to folds one by one at random, not in stretches of consecutive texts.",
     )
     @option(
         "-e",
@@ -75,7 +75,7 @@ def experiment_options(function: Function) -> Function:
         type=PATH,
         show_default="made from the training folds",
         metavar="FILE",
-        help="Word vectors from nlptx pca or word2vec, or a model to take them from.",
+        help="File with word vectors from nlptx pca or word2vec, or a model file.",
     )
     @start_option
     @option("--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Unlabelled texts to learn from.")

@@ -85,11 +85,11 @@ def explain(
     nlptx explain --input reviews.tsv -m model.npz -o reviews.html
 
     The column "worth" shows the effect of each word: the decrease in the label's probability when the text is scored
-    without the word. If a negation is left out, the words after it are no longer negated. The columns b1h1, b1h2, ...
-    (block, head) show the fraction of attention that the word gets, averaged over all query words. Attention shows
-    which words the network combines; the effect shows how much a word changes the probability. Words that the model
-    does not know are marked "unknown", or "unknown when negated". If the model reads only the first part of a text, the
-    words after this part are marked "not read".
+    without the word. If this word is a negation, the words after it are then read as not negated. The columns b1h1,
+    b1h2, ... (block, head) show the fraction of attention that the word gets, averaged over all query words. Attention
+    shows which words the network combines; the effect shows how much a word changes the probability. Words that the
+    model does not know are marked "unknown", or "unknown when negated". If the model reads only the first part of a
+    text, the words after this part are marked "not read".
 
     The second table shows pairs of words that depend on each other, such as "not good". The table gives the effect of
     the second word twice: with the first word in the text, and without it. In this table, an effect is the decrease in

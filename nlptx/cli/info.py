@@ -186,7 +186,7 @@ def _details_as_json(artifact: Artifact) -> dict[str, Any]:
 
 
 def _calibration(artifact: Artifact) -> dict[str, Any]:
-    """Return the results of the calibration. If no network was trained, there was no epoch to choose."""
+    """Return the results of the calibration. If no network was trained, they do not mention a choice of the epoch."""
     entries = _recorded(artifact, "calibration")
     if "measured_on" in entries and not has_epochs(artifact.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}
@@ -194,7 +194,7 @@ def _calibration(artifact: Artifact) -> dict[str, Any]:
 
 
 def _fusion_weights(artifact: Artifact) -> dict[str, str]:
-    """Return the weights with which the outputs of the network and of the region filters are added."""
+    """Return the weights of the network and of the region filters in the sum of their outputs."""
     names = ("weight_of_the_network", "weight_of_the_filters")
     return {
         name: f"{weight:.4f}" for name, weight in zip(names, artifact.details.get("region_fusion", ()), strict=False)

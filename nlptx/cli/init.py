@@ -46,9 +46,9 @@ def init(
     make -C experiment
 
     The command writes a Makefile and two settings files into FOLDER. For each settings file, the Makefile runs
-    a cross-validation on TRAIN and trains a model with each of three seeds. Then it compares the results and tests all
-    models on TEST. Edit the settings, or add more settings files; make repeats only the steps that depend on changed
-    files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
+    a cross-validation on TRAIN and trains a model with each of three seeds. The Makefile then compares the results, and
+    tests all models on TEST. Edit the settings, or add more settings files; make repeats only the steps that depend on
+    changed files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.reporter import print_json
     from nlptx.corpus.document import ReadOptions
@@ -84,7 +84,7 @@ def init(
 
 
 def _check_first_row(path: str, reading: ReadOptions) -> None:
-    """Read the first labelled text, so that wrong column names are found now. Raises the same errors as training."""
+    """Read the first labelled text, to find wrong column names early. Raises the same errors as training."""
     from nlptx.corpus.corpus import Corpus
     from nlptx.corpus.labelled import LabelledDocuments
 

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 # Maximum number of texts that a note lists.
 _NAMED = 3
 # If the fraction of known words is smaller than this number, a note is printed. A large vocabulary covers at least 80 %
-# of the words in texts of its own language, and 40 to 60 % of the words in texts of other Western languages, which
-# share names, punctuation and short words with it.
+# of the words in texts of its own language, and 40 to 60 % of the words in texts of another Western language, mainly
+# names, punctuation and short words that the two languages share.
 _MIN_KNOWN_SHARE = 0.6
-# A note is printed if at least this number, and more than this fraction, of all texts are unlike the training texts.
+# A note is printed if at least _MIN_UNLIKE texts, and a fraction of more than _MIN_UNLIKE_SHARE of all texts, are
+# unlike the training texts.
 _MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
 
 

@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return a context whose help texts, and those of its commands, fit the screen."""
+        """Return a context in which the help texts of all commands fit the screen."""
         return super().make_context(info_name, args, parent, terminal_width=_help_width(), **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -123,7 +123,7 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         drop_stdout()
-        # If the code is not 0, an error was already printed, and the failure to flush may have the same cause.
+        # If the exit code is not 0, an error was already printed, and the failure to flush may have the same cause.
         if code == 0:
             where = name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")

@@ -54,8 +54,8 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
     The vector of an unknown word is estimated from known words with a similar spelling, and a note names the known
     words. In JSON, the neighbours of an unknown word have the key "estimated". If no known word has a similar spelling,
-    the command fails; for a word from standard input, it only prints a note and an empty list of neighbours. With
-    --analogy, all three words must be known.
+    the command fails. If the unknown word is from standard input, however, the command prints a note and an empty list
+    of neighbours, and continues. With --analogy, all three words must be known.
     """
     if model is None and (_is_file(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
         model, *rest = words

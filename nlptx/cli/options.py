@@ -98,7 +98,7 @@ def unless_given(name: str, value: str, default: str) -> str:
 
 
 def model_option(function: Function, excludes: Mapping[str, Conflict] | None = None) -> Function:
-    """Add ``-m/--model``. Its value is None for the bundled model, which is used by default."""
+    """Add ``-m/--model``. The default is the bundled model, for which the option has the value None."""
     return option(
         "-m",
         "--model",
@@ -211,7 +211,7 @@ def preset_option(function: Function) -> Function:
 
 def effort_option(function: Function) -> Function:
     """Add ``--effort``, which replaces the default settings according to the time that training may take."""
-    help_text = "fast: only n-gram models; best: a larger second classifier."
+    help_text = "fast: only n-gram models; best: more region filters."
     excludes = {"preset": "{1} and {0} both choose the settings; use only one of them."}
     return _defaults_option("--effort", EFFORTS, MAIN, help_text, excludes)(function)
 
@@ -226,8 +226,8 @@ def _defaults_option(
     """Return a decorator that adds an option whose value selects other default settings.
 
     A setting from the command line, a file or an environment variable takes precedence over these defaults. However,
-    ``--effort`` on the command line takes precedence over files and environment variables, for all settings that any
-    effort changes.
+    ``--effort`` on the command line takes precedence over files and environment variables, for every setting that one
+    of the efforts changes.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

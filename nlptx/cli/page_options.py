@@ -73,7 +73,7 @@ def this_command(report: str) -> str:
             words += value if isinstance(value, tuple) else [str(value)]
     left_out = [ParameterSource.DEFAULT, None]
     if not _file_precedes_effort(context):
-        left_out.append(ParameterSource.DEFAULT_MAP)  # set by --config, --preset or --effort, which is shown
+        left_out.append(ParameterSource.DEFAULT_MAP)  # --config, --preset or --effort is shown instead of it
     for parameter in context.command.params:
         name = str(parameter.name)
         given = context.get_parameter_source(name) not in left_out
@@ -83,7 +83,7 @@ def this_command(report: str) -> str:
 
 
 def _file_precedes_effort(context: click.Context) -> bool:
-    """Return whether a ``--config`` file takes precedence over ``--effort``, because a variable sets the effort."""
+    """Return whether a variable sets the effort, and a ``--config`` file therefore takes precedence over it."""
     return CONFIG_FILE in context.meta and context.get_parameter_source("effort") is ParameterSource.ENVIRONMENT
 
 

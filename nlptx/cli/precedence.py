@@ -45,7 +45,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:
-    """Ignore the values of these options in the file and in environment variables when the command is parsed again."""
+    """Ignore the file and the environment variables for the named options when the command is parsed again."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
     chosen_defaults(ctx).clear()
 
@@ -58,7 +58,8 @@ def ignored(ctx: click.Context) -> set[str]:
 def chosen_defaults(ctx: click.Context) -> dict[str, str]:
     """Return the options that choose other defaults, ``preset`` or ``effort``, with their values.
 
-    The result can be changed. Click does not pass these values to commands, because their effect is on other options.
+    Callers may change the dictionary. Click does not pass these values to commands, because their effect is on other
+    options.
     """
     return ctx.meta.setdefault(f"{_CHOSEN}.{ctx.info_name}", {})
 

@@ -41,7 +41,7 @@ _PRIOR_AND_MAX_ERROR = (
     FORMATS,
     format_of_name,
     "File for the scores; its suffix selects the format.",
-    "Format of the scores; auto: by the suffix of the output, or else the format of the input.",
+    "Format of the scores; auto: chosen by the suffix of the output or, failing that, by the format of the input.",
 )
 @abstention_options
 @option(
@@ -86,17 +86,18 @@ def predict(
     .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz compresses it.
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
-    last column. The surprise measures how rare the words of a text are, compared with the training texts, and is
-    given in standard deviations among texts of the same length. A text is marked as unlike if its surprise is larger
-    than that of 99.5 % of the training texts, or if it has no known word. Such a text is probably in another language
-    or about another subject. A note is printed if many texts are marked as unlike.
+    last column. The surprise measures how rare the words of a text are in the training texts; its unit is the standard
+    deviation among texts of the same length. A text is marked as unlike if its surprise is larger than that of 99.5 %
+    of the training texts, or if it has no known word. Such a text is probably in another language or about another
+    subject. A note is printed if many texts are marked as unlike.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the label frequencies in the training data. With --prior, such a text gets the most frequent
     label, with the frequency of this label as the confidence. With --abstain P, texts with a confidence below P get the
     label ? too; their probabilities and scores are unchanged. --max-error E chooses P from the errors on the held-out
-    texts of the model: with 95 % confidence, at most a fraction E of the labels of similar texts is wrong. Every input
-    row has an output row, unless --skip-bad leaves out empty texts and rows that cannot be read.
+    texts of the model. On texts of the same kind as these, at most a fraction E of the labels is then wrong, with 95 %
+    confidence. Every input row has an output row, unless --skip-bad leaves out empty texts and rows that cannot be
+    read.
 
     For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label
     reaches its threshold, plain text contains -, and a table contains an empty cell. The confidence is the probability

@@ -103,13 +103,13 @@ def reading_options(
     Args:
         splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows that cannot be used.
-        labelled: whether the command needs labels; if so, ``--map`` is added. If not, faulty labels are not errors.
+        labelled: whether the command needs labels. If so, ``--map`` is added; otherwise, faulty labels are not errors.
         training: whether to add ``--weight-column`` and ``--label-separator``.
         separator: whether to add ``--label-separator``. A command that only uses models does not need this option,
             because a model stores the separator of its labels.
         exclude: whether to add ``--exclude``.
     """
-    label_help = "Table column that contains the label" + ("." if labelled else "; it is not read as text.")
+    label_help = "Table column that contains the label" + ("." if labelled else ", which is never read as the text.")
 
     def decorate(function: Function) -> Function:
         @option(
@@ -133,7 +133,7 @@ def reading_options(
             metavar="CHAR",
             group="Data",
             show_default="from the header",
-            help="CSV delimiter; tab: a tab character.",
+            help="CSV delimiter, or the word tab.",
         )
         @option(
             "--split",
@@ -151,7 +151,7 @@ def reading_options(
             show_default=True,
             metavar="MODE",
             group="Data",
-            help="How to treat invalid UTF-8: strict, replace.",
+            help="Refuse (strict) or replace invalid UTF-8.",
         )
         @functools.wraps(function)
         def wrapped(

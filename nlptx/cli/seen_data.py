@@ -24,7 +24,8 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
     """Return "training" or "validation" if the model was trained or validated on the data.
 
     Otherwise, return None. If the training started from another model, the training texts of that model count too. If
-    the data repeats all texts for several seeds, with a column ``seed``, the texts of one seed are looked up too.
+    the data is a table with a column ``seed`` that repeats all texts for each seed, the texts of one seed are looked up
+    too.
     """
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import rows_of_one_seed

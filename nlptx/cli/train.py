@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     type=PATH,
     show_default="from DATA",
     metavar="FILE",
-    help="Word vectors, or a model to take them from.",
+    help="File with word vectors, or a model file.",
 )
 @start_option
 @artifact_option("model.npz", "File for the model; - for standard output.")
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     type=PATH,
     metavar="FILE",
     group="N-grams",
-    help="Prior weights: a word or phrase, a tab and a number on each line.",
+    help="File of prior weights: a word or phrase, a tab and a number per line.",
 )
 @option("--resume", is_flag=True, help="Continue from the checkpoint that Ctrl-C or a crash left behind.")
 @option(

@@ -48,6 +48,7 @@ def what_is_kept(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
 def resume_hint(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     path = checkpoint.path
-    # The checkpoint is read after the data, so at this point its file may exist although it has not been read yet.
+    # The file of the checkpoint may exist although the checkpoint has not been read yet, because the data is read
+    # first.
     exists = path and (checkpoint.can_resume or (checkpoint.resume and path.exists()))
     return f"--resume continues from {path.name}" if path and exists else ""

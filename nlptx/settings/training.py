@@ -92,26 +92,26 @@ class TrainSettings(NetworkSettings):
     passages: int = setting(0, "Cut N extra training texts from each long text.", "Data", minimum=0, maximum=100)
     new_word_min_count: int = setting(
         AUTOMATIC,
-        "Minimum count of new words; 0: none; -1: automatic.",
+        "Minimum count to add a word; 0: never; -1: automatic.",
         "Start",
         minimum=AUTOMATIC,
         legacy_value=2,
     )
     freeze: bool = setting(False, "Do not train the word vectors.", "Start")
     pretrain: int = setting(0, "Pretrain for N epochs of next-word prediction.", "Start", minimum=0)
-    ngrams: int = setting(3, "Maximum length of the word n-gram features; 0: none.", "N-grams", minimum=0, maximum=3)
+    ngrams: int = setting(3, "Maximum number of words in an n-gram; 0: no n-grams.", "N-grams", minimum=0, maximum=3)
     ngram_min_texts: int = setting(0, "Drop n-grams found in fewer than N texts; 0: automatic.", "N-grams", minimum=0)
     lsa_components: int = setting(300, "Number of LSA components of the n-grams; 0: none.", "N-grams", minimum=0)
     distill: int = setting(
         AUTOMATIC,
-        "Distil on unlabelled texts for N epochs; -1: automatic.",
+        "N epochs of distillation on unlabelled texts; -1: automatic.",
         "N-grams",
         minimum=AUTOMATIC,
         legacy_value=1,
     )
     region_filters: int = setting(
         AUTOMATIC,
-        "Filters in each of two groups; 0: none; -1: automatic.",
+        "Number of region filters per group; 0: none; -1: automatic.",
         "N-grams",
         minimum=AUTOMATIC,
         maximum=4096,
@@ -119,7 +119,7 @@ class TrainSettings(NetworkSettings):
     )
     subwords: str = setting(
         "auto",
-        "auto, on, off: words with similar spelling share weights.",
+        "Linear model on character n-grams: auto, on, off.",
         "N-grams",
         choices=("auto", "on", "off"),
         metavar="MODE",

@@ -24,7 +24,7 @@ class CountSettings(Settings):
     tokenizer: str = setting(
         "negation",
         "words: words only; expressive: also emoji, emoticons, ratings; negation: like expressive, and negated words"
-        " are marked; spaces: for text already tokenized.",
+        " are marked; spaces: split only at white space.",
         "Counting",
         choices=("negation", "expressive", "words", "spaces"),
     )
