@@ -19,6 +19,7 @@ from nlptx.experiments.search_space import AdditiveModel, SearchSpace, name_of, 
 from nlptx.experiments.settings_file import non_default, write_settings
 from nlptx.experiments.tuning import tune
 from nlptx.runtime.workers import Workers
+from nlptx.training import ngram_features
 from nlptx.training.embedding_builder import EmbeddingBuilder
 
 FOLDS = 4
@@ -307,10 +308,18 @@ def test_changes_without_effect_are_not_tried(world, min_texts, transform):
     assert found["pca.components"] == {128}  # because there are fewer than 64 words
     assert found["pca.smoothing"] == ({1.0, 0.75} if transform == "ppmi" else {1.0})
     assert found["train.width"] == {32, 64, 128}
-    # With many words, the automatic value is 2.
+
+
+def test_with_many_words_the_automatic_minimum_of_ngrams_is_two_texts(world, monkeypatch):
+    assert trials_of_min_texts(world) == {0, 3}
+    monkeypatch.setattr(ngram_features, "FEW_WORDS", 10)
+    assert trials_of_min_texts(world) == {0, 1, 3}
+
+
+def trials_of_min_texts(world):
     world.now = 0.0
-    many = replace(EXPERIMENT, texts=[" ".join([text] * 1000) for text in EXPERIMENT.texts])
-    assert len(tune(many, rounds=1, clock=lambda: world.now).trials) == 7
+    fixed = set(values_of(Recipe())) - {"train.ngram_min_texts"}
+    return {trial.values["train.ngram_min_texts"] for trial in search(world, fixed=fixed).trials}
 
 
 def test_values_with_the_same_effect():

@@ -1,15 +1,18 @@
 """Negated words: which words are marked, in single texts and in large blocks of texts."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricky_texts import tricky_texts
 
+from nlptx.classifier import token_ids
 from nlptx.classifier.token_ids import encode_tokens
 from nlptx.io.spill import MemoryBudget
 from nlptx.runtime.workers import Workers
-from nlptx.text.blocks import BLOCK, in_blocks
+from nlptx.text.blocks import in_blocks
 from nlptx.text.scanner import Scanner
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
@@ -120,8 +123,11 @@ def test_blocks_of_texts_have_the_tokens_of_the_single_texts(texts, lowercase, m
 
 
 @pytest.mark.parametrize("negation", ["not", "far from"])
-def test_a_negation_acts_across_the_parts_of_a_huge_text(negation):
-    text = "a " * (BLOCK // 2 - 1) + f"{negation} good bad, fine" + " b" * 10
+def test_a_negation_acts_across_the_parts_of_a_huge_text(negation, monkeypatch):
+    size = 64
+    monkeypatch.setattr(token_ids, "BLOCK", size)
+    monkeypatch.setattr(token_ids, "pieces", partial(token_ids.pieces, size=size))
+    text = "a " * (size // 2 - 1) + f"{negation} good bad, fine" + " b" * 10
     vocabulary = Vocabulary(["¬good", "¬bad", "good"], np.ones(3, np.int64), NEGATION)
     for shift in range(16):
         shifted = "a" * shift + text
