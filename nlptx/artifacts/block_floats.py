@@ -1,9 +1,9 @@
 """Arrays of 8-bit numbers with a common exponent for each block of 32 numbers (block floating point).
 
 An array of any shape is cut into blocks of consecutive numbers, in C order. A block is stored as integers q_k from -127
-to 127 and an exponent e; its values are approximately q_k 2^e. The exponent is the smallest one for which no absolute
-value exceeds 127 2^e, so the error is at most 2^(e - 1), less than a hundredth of the largest absolute value in the
-block. Converting the restored numbers again does not change them.
+to 127 and an exponent e; its values are approximately q_k * 2^e. The exponent is the smallest one for which no absolute
+value exceeds 127 * 2^e, so the error is at most 2^(e - 1), less than a hundredth of the largest absolute value in the
+block. Converting an array to block floats and back a second time does not change it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from nlptx.errors import CorruptError
 
 _BLOCK = 32
 _MAX_INTEGER = 127
-# Minimum and maximum exponent. Values that are too large for this range are clipped, and values that are too small
-# become 0.
+# Minimum and maximum exponent. Numbers that are too large for the maximum exponent are clipped, and numbers that are
+# too small for the minimum exponent become 0.
 _EXPONENTS = (-100, 100)
 
 
 def to_block_floats(array: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return the integers, in the shape of the array, and the exponents, one per block."""
+    """Return the integers, with the shape of the array, and the exponents, one per block."""
     blocks = _in_blocks(array)
     largest = np.abs(blocks).max(axis=1, initial=0)
     mantissa, power = np.frexp(largest)
@@ -35,7 +35,7 @@ def to_block_floats(array: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArr
 
 
 def from_block_floats(integers: NDArray[np.int8], exponents: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Return the array that these integers and exponents represent, in the shape of the integers."""
+    """Return the array that the integers and exponents represent, with the shape of the integers."""
     powers = np.ldexp(np.float32(1), exponents.astype(np.int32)).astype(np.float32)
     return (_in_blocks(integers) * powers[:, None]).reshape(-1)[: integers.size].reshape(integers.shape)
 

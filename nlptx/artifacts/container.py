@@ -123,9 +123,8 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         kinds: kinds of artifacts that are accepted.
         large: names of one-dimensional arrays that stay in the file. Each of these arrays becomes a
             :class:`StoredArray`.
-        budget: memory budget that keeps the file open; required if ``large`` is given. If the path is a pipe, its
-            content is copied to a temporary file. The temporary file and the artifact file are closed when the budget's
-            ``with`` block ends.
+        budget: memory budget, required if ``large`` is given. If the path is a pipe, its content is copied to a
+            temporary file. The temporary file and the artifact file are closed when the budget's ``with`` block ends.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.

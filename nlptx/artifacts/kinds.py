@@ -8,7 +8,7 @@ from nlptx.errors import WrongKindError
 
 # Kinds of the artifacts that `nlptx merge` combines into a co-occurrence matrix.
 PARTS = ("tokens", "pairs")
-# Kind of artifact -> the command that makes it, without the options that do not change the kind.
+# Kind of artifact -> the command that makes it, with only the options that determine the kind.
 KINDS = {
     "cooccurrence": "cooccur",
     "tokens": "cooccur --shard I/N",

@@ -38,7 +38,7 @@ _LABEL_FIELDS = ("skip_bad", "label_map", "weight_column", "label_separator")
 
 
 def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the headers of all stages, from the first stage to this artifact, and the commands that make it.
+    """Return the headers of all stages up to this artifact, in order, and the commands that make the artifact.
 
     There is one command for each stage that was run by nlptx. The commands contain placeholders for the input files.
     Options that depend on the format of the input files, such as ``--delimiter``, are omitted. If ``nlptx train``
@@ -74,8 +74,8 @@ def _start_file(header: dict[str, Any]) -> str:
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    Training of a model without word vectors does not start from a file. The result is then empty or, if the tokenizer
-    is not the default one, the option for the configuration file that set it.
+    Training without a network starts from no file. In this case, return an empty list or, if the tokenizer is not the
+    default one, the option for the configuration file that set the tokenizer.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -204,7 +204,7 @@ def command(
         if value == item.default or (header["settings"].get("epochs") == 0 and value == EMPTY_ENCODER.get(item.name)):
             continue
         if item.name == "loss" and ("label_separator" in header["details"] or value == NetworkSettings.loss):
-            continue  # this loss is chosen automatically
+            continue  # without the option, training chooses the same loss
         option = item.name.replace("_", "-")
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]

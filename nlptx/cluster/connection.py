@@ -40,7 +40,7 @@ def connected(address: str, on_note: Callable[[str], None]) -> Iterator[Any]:
         NlptxError: no scheduler answers, or the local workers do not start.
     """
     try:
-        # of type Any, because the functions of the module have no type annotations
+        # The type is Any, because the functions of the module have no type annotations.
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise SettingsError("a cluster needs dask.distributed", hint="pip install 'nlptx[cluster]'") from None

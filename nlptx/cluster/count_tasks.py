@@ -29,9 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Number of input bytes per word range, and maximum number of matrix entries in a block of rows, not counting the first
-# row of the block. These sizes determine how much memory a summing task needs, and how many such tasks can run at the
-# same time.
+# Number of input bytes per range of words, and maximum number of matrix entries in a block of rows. The entries of the
+# first row of a block are not counted. These sizes determine how much memory a summing task needs, and how many such
+# tasks can run at the same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
@@ -45,7 +45,7 @@ class CountJob:
         folder: absolute path of a folder that all workers can access, for intermediate results.
         memory: memory limit of a task, in bytes.
         partitions: number of input partitions.
-        ranges: number of word ranges. The hash value of a word determines its range.
+        ranges: number of ranges into which the words are divided. The hash value of a word determines its range.
     """
 
     settings: CountSettings
@@ -61,7 +61,7 @@ class CountJob:
     ) -> CountJob:
         """Return the data that the tasks for the given partitions share.
 
-        The number of word ranges depends only on the size of the input.
+        The number of ranges into which the words are divided depends only on the size of the input.
         """
         ranges = -(-sum(partition.size for partition in partitions) // _RANGE_BYTES)
         return cls(settings, reading, os.path.abspath(folder), memory, len(partitions), max(1, ranges))
@@ -78,7 +78,10 @@ class CountJob:
 
 @dataclass(frozen=True)
 class EncodeTask:
-    """The task of encoding a partition as word ids. Task -1 only reads the whole corpus, to compute its digest."""
+    """The task of encoding a partition as word ids.
+
+    A task with the number -1 instead computes the digest of the whole corpus.
+    """
 
     number: int
     inputs: tuple[Partition, ...]
@@ -141,7 +144,10 @@ def row_blocks(counts: NDArray[np.int64], window: int) -> list[slice]:
 
 
 def encode_partition(job: CountJob, task: EncodeTask) -> EncodeResult:
-    """Encode a partition as word ids, and count its words by range. Task -1 only reads the whole corpus."""
+    """Encode a partition as word ids, and write its word counts, one file per range of hash values.
+
+    If the task has the number -1, compute the digest of the whole corpus instead.
+    """
     notes: list[str] = []
     corpus = Corpus(task.inputs, job.reading, notes.append)
     if task.number < 0:

@@ -1,7 +1,7 @@
 """Counts co-occurrences on the workers of a cluster. The result has the same bytes as on one machine.
 
-1. Each partition is encoded as word ids. The counts of its words are written to a few files, one for each range of
-  hash values.
+1. Each partition is encoded as word ids. The word counts of a partition are written to a few files, one for each range
+  of hash values.
 2. For each range, the counts of all partitions are summed. The most frequent words of all ranges form the vocabulary.
 3. The word pairs of each partition are counted, as integer multiples of a unit such as 1/2520. The results are written
   in blocks of matrix rows.

@@ -32,7 +32,7 @@ class FoldTask:
 
 
 def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) -> RunFolds:
-    """Return the function with which :func:`.cross_validate` trains and tests its models on a cluster.
+    """Return a function that trains and tests the models of :func:`.cross_validate` on a cluster.
 
     Args:
         workers: workers of the cluster.
@@ -48,7 +48,7 @@ def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) ->
 
 
 def steps_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, seed: int) -> RunSteps:
-    """Return the function with which :func:`nlptx.experiments.tuning.tune` performs its steps on a cluster.
+    """Return a function that performs the steps of :func:`nlptx.experiments.tuning.tune` on a cluster.
 
     Args:
         workers: workers of the cluster.
@@ -74,7 +74,7 @@ def _portable(recipe: Recipe) -> Recipe:
 
 
 def _ignore(result: StoredCooccurrence | Embeddings) -> None:
-    """Ignore the counts and the word vectors of a fold."""
+    """Do nothing with the counts or the word vectors of a fold; this is a callback that can be pickled."""
 
 
 def _fold(shared: tuple[Experiment, Recipe], task: FoldTask) -> tuple[dict[str, Any], list[str]]:

@@ -73,7 +73,7 @@ class Stored(Generic[T]):
         return self._load(lambda file: mmap(file.fileno(), 0, access=ACCESS_READ))
 
     def _load(self, read: Callable[[BufferedReader], bytes | bytearray | mmap]) -> T:
-        """Return the object that is stored in the file, whose content ``read`` returns."""
+        """Return the object in the file. The function ``read`` returns the content of an open file."""
         try:
             with open(self.path, "rb") as file:
                 content = memoryview(read(file))

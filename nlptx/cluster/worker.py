@@ -21,7 +21,7 @@ _HEAD = 1 << 16
 
 
 class UnsuitableWorkerError(NlptxError):
-    """A worker cannot be used, because it has other software versions or cannot access the files."""
+    """A worker cannot be used: its software versions differ from those of the caller, or it cannot access the files."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def blas() -> str:
-    """Return the BLAS of NumPy and of SciPy, and the processor types that they detect.
+    """Return the BLAS libraries of NumPy and SciPy, and the processor type that each library detects.
 
     The BLAS and the processor type determine the last digits of products.
     """
-    # threadpool_info() lists only loaded libraries. Load the BLAS of NumPy and of SciPy, so that the answer does not
-    # depend on what this process has done before.
+    # threadpool_info() lists only loaded libraries. NumPy and SciPy are imported to load both, so that the answer does
+    # not depend on what this process has done before.
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info

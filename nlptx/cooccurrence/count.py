@@ -28,7 +28,7 @@ _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # one start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit,
 # because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices that are summed in one pass. The number is limited because each of them has
+# Maximum number of partial matrices that are summed in one pass. The number is limited because each partial matrix has
 # two open files.
 _FAN_IN = 16
 
@@ -153,7 +153,7 @@ def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
-    # This module imports SciPy, which takes as long as counting a small corpus, so it is imported only here.
+    # The module `merge` imports SciPy, which takes as long as counting a small corpus, so it is not imported earlier.
     from nlptx.cooccurrence.merge import merge
 
     return merge(partials, budget, workers, units_per_count)

@@ -26,7 +26,7 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True, eq=False)  # matrices cannot be compared with ==
+@dataclass(frozen=True, eq=False)  # == would compare matrices element by element
 class Cooccurrence:
     """The co-occurrence counts of a corpus.
 
@@ -128,7 +128,7 @@ def count(
     check_settings(settings, CountSettings)
     check_int(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
-    # Numbers too small for a float become 0, even if the caller wants an error.
+    # Numbers too small for a float become 0, even if the caller has told NumPy to raise an error for underflow.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs, long=True) as workers:
         counts = count_corpus(in_blocks(iterate_texts(texts)), settings or CountSettings(), budget, workers)
         stored, size = counts.matrix, len(counts.vocabulary)

@@ -15,7 +15,7 @@ from nlptx.cooccurrence.window_pairs import PairCounter, SparseRows, Task
 from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.runtime.workers import Workers
 
-# Maximum total number of entries in all buffers; exceeded only if a single task needs more.
+# Maximum total number of entries in all buffers. The total is higher only if a single task needs a larger buffer.
 _ENTRIES = 1 << 21
 # Approximate number of pairs in a group of tasks. Counting a group takes a few hundredths of a second.
 _PAIRS = 1 << 21
@@ -28,8 +28,9 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
         counter: counter for the documents of one block, which also defines the tasks.
         workers: pool of threads or processes; the number of workers does not change the counts.
     """
-    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)  # at most about one worker per group
-    size = workers.jobs + 1  # a buffer for each group in progress, and one for the group that the caller is using
+    # There are at most about as many workers as groups.
+    workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)
+    size = workers.jobs + 1  # one buffer per group in progress, and one for the group that the caller is using
     ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)
 
     def work(numbered: tuple[int, list[Task]]) -> tuple[int, int]:

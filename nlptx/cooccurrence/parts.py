@@ -131,7 +131,7 @@ def corpus_details(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part. Raises CorruptError or SettingsError if the shard or the corpus is not known."""
+    """Return the details of a part. Raises CorruptError or SettingsError if its shard or corpus is not recorded."""
     integers = all(type(details.get(name)) is int for name in ("shard", "shards", "documents"))
     if not integers or not isinstance(details.get("sha256"), str):
         raise CorruptError("the shard or the corpus of this part is not recorded")

@@ -25,7 +25,7 @@ _FIXED_POINT = 1 << 26
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Adding up the pairs of a row in a dense vector of V words takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS
-# pairs. Therefore, the pairs of a row are sorted if there are fewer of them than this number.
+# pairs. Therefore, the pairs of a row are sorted if there are fewer pairs than that.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -72,7 +72,7 @@ class PairCounter:
     matrix is therefore symmetric.
 
     Args:
-        index: index of the documents, built with a reach of ``len(units)``.
+        index: index of the documents, built with ``reach=len(units)``.
         units: (window,) int64 weights, in units, of pairs at distances 1, 2, ...
 
     Attributes:
@@ -85,7 +85,8 @@ class PairCounter:
         self.words = len(index.starts) - 1
         self.weights = np.concatenate([units[::-1], [0], units]).astype(np.float64)
         self.window = len(self.weights)
-        # Element i is the window that begins at position i, as a single item, so that one operation copies a window.
+        # Element i of `self.windows` is the window that begins at position i. NumPy treats a window as a single item,
+        # so copying a window takes one operation.
         windows = len(text) - self.window + 1
         self.windows = np.ndarray((max(windows, 0),), f"V{4 * self.window}", text.data, 0, (4,))
         self.step = max(1, _PAIRS // self.window)

@@ -1,6 +1,6 @@
 """Converts inputs of every format to one stream of documents, each of which records its position in the input.
 
-The names in the arrows are those of the modules:
+Each arrow contains the names of the modules that do the conversion:
 
 files, folders, archives, stdin  --sources-->  byte streams  --formats, tables-->  Document
 """

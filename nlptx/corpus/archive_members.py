@@ -20,7 +20,7 @@ _METADATA_TYPES = (
 
 
 class _Member(tarfile.TarInfo):
-    """The header of an archive member. A damaged header raises ReadError; tarfile would stop there without an error."""
+    """The header of an archive member. A damaged header raises ReadError; tarfile alone would end the archive there."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:

@@ -61,7 +61,7 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
     if is_missing(value):
         return None
     if isinstance(value, float):
-        return repr(float(value)).removesuffix(".0")  # keeps all digits, because rounding could make two labels equal
+        return repr(float(value)).removesuffix(".0")  # all digits are kept, because rounding could make two labels equal
     if isinstance(value, bool):
         return "true" if value else "false"  # as in JSON
     return normalize_label(str(value)) or None

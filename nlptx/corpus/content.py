@@ -66,9 +66,8 @@ _ZIP_ENTRIES = (
     (b"header.npy", NotText("an nlptx artifact", "Text is expected here; nlptx info FILE describes the artifact.")),
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
-# Inputs with fewer bytes than this number are not examined for NUL bytes. An input that contains NUL bytes and is
-# neither UTF-8 nor UTF-16 is a binary file if the number of its control characters exceeds this number plus 5 % of the
-# examined bytes.
+# Inputs of fewer than _MIN_BYTES bytes are not examined for NUL bytes. An input that contains NUL bytes and is neither
+# UTF-8 nor UTF-16 is a binary file if it has more control characters than _MIN_BYTES plus 5 % of the examined bytes.
 _MIN_BYTES = 16
 # Control characters that are very rare in text.
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
@@ -101,7 +100,8 @@ _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
 _ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
 _ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
 _LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
-# A line of names looks like a table header only if it contains the text column or one of these usual names.
+# A line of names looks like a table header only if one of them is the name of the text column or one of these usual
+# names.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
     re.IGNORECASE,

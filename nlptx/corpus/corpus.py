@@ -36,7 +36,7 @@ class Corpus:
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
         noted: guesses, such as which column contains the text, that have already been reported and are not reported
-            again. Several corpora can share the same set.
+            again. If several corpora share this set, each guess is reported only once.
     """
 
     inputs: Iterable[str | Partition]

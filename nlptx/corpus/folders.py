@@ -1,6 +1,6 @@
 """Reads folders and archives, in which every .txt file is one document.
 
-Files whose names are numbers are documents too, because this is their form in the 20 Newsgroups corpus.
+Files whose names are numbers are documents too, because the documents of the 20 Newsgroups corpus have such names.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class _Skipped:
         self._files: list[str] = []
         self._links: list[str] = []
         self._in_other_splits = 0
-        # Files in folders such as val/, which are treated as splits although they have another name. The user may not
-        # know this.
+        # Files that were not read because they are in a folder such as val/, which is treated as the split "valid". The
+        # user may not know that val/ is treated as a split.
         self._in_renamed_splits: list[str] = []
 
     def add(self, path: str) -> None:
@@ -122,11 +122,11 @@ class _Skipped:
             self._files.append(path)
 
     def add_link(self, path: str) -> None:
-        """Add a link in an archive."""
+        """Add a link in an archive, which was not read."""
         self._links.append(path)
 
     def report(self, where: str, on_note: OnNote) -> None:
-        """Call ``on_note`` with the number of files and the reason why they were not read, unless there are none."""
+        """If files were not read, call ``on_note`` with their number and the reason."""
         if self._files:
             advice = "only .txt files and files named by a number are read; rename documents, and pass tables by name"
             on_note(where, f"{_counted(self._files)} not read, because {advice}")
@@ -155,7 +155,7 @@ class _Skipped:
 
 
 def _counted(files: list[str]) -> str:
-    """Return the number of files with an example.
+    """Return the number of files and one example, followed by "was" or "were".
 
     >>> _counted(["a.csv"]), _counted(["a.csv", "b.csv"])
     ('1 file (a.csv) was', '2 files (a.csv, ...) were')

@@ -1,4 +1,4 @@
-"""Replaces labels in the data with other labels, or leaves out the rows with a label (option ``--map``)."""
+"""Replaces labels in the data with other labels, or leaves out the rows with certain labels (option ``--map``)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
 
     Args:
         label_map: labels to replace, and their replacements.
-        labels: labels before the replacement, also those whose rows were left out.
+        labels: labels before the replacement, including the labels of rows that were left out.
 
     Raises:
         LabelError: none of the labels to replace occurs in the data, and at least one of them has a new name.
@@ -63,7 +63,8 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
     distinct = set(labels)
     missing = [old for old in label_map if old not in distinct]
     named = ", ".join(map(repr, missing))
-    # If labels are only removed, their rows may have been left out before, as in tables of predictions.
+    # If the map gives no label a new name, missing labels are not an error: their rows may have been removed earlier,
+    # as in tables of predictions.
     if missing and len(missing) == len(label_map) and any(label_map.values()):
         present = ", ".join(sorted(distinct)[:_MAX_LISTED]) + (", ..." if len(distinct) > _MAX_LISTED else "")
         raise LabelError(

@@ -18,7 +18,7 @@ def read_labels(
     removed: Iterable[str] = (),
     check_map: bool = True,
 ) -> list[str] | list[tuple[str, ...]]:
-    """Return the label or, with a ``label_separator``, the sorted distinct labels in each cell, after applying the map.
+    """Apply the label map, and return the label in each cell or, with a ``label_separator``, its sorted labels.
 
     Args:
         cells: contents of the label column, or folder names.
@@ -80,7 +80,7 @@ def check_held_out(
         labels: label, or tuple of labels, of each held-out text.
         training: the same for each training text.
         weights: weight of each training text, or None. Texts with a weight of 0 are not used for training.
-        where: position of a row with this label, or with these labels, for each held-out text.
+        where: for each held-out text, position of a row with the same label or labels.
 
     Raises:
         LabelError: a label does not occur in the training texts, or only in texts with a weight of 0.

@@ -74,7 +74,7 @@ def _standard_input(options: ReadOptions) -> Source:
     stream: BinaryIO = sys.stdin.buffer
     with suppress(OSError, ValueError):  # in a Python program, sys.stdin may be an object without a file descriptor
         stream = open_detecting_truncation(stream.fileno(), "<stdin>")
-    if not hasattr(stream, "peek"):  # examining the first bytes needs peek(), which such an object may lack
+    if not hasattr(stream, "peek"):  # examining the first bytes needs peek(), which a replacement of sys.stdin may lack
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     return Source("<stdin>", stream, input_format("", options))
 

@@ -57,7 +57,7 @@ def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], 
 
 
 def _rows(batch: RecordBatch, name: str, first: int) -> Iterator[Row]:
-    """Yield the rows of a part of a file. ``first`` is the number of its first row."""
+    """Yield the rows of a part of a file. ``first`` is the number of the first row of this part."""
     try:
         rows: Iterable[dict[str, Any] | BadRowError] = map(_finite, batch.to_pylist())
     except (OverflowError, ValueError):

@@ -12,7 +12,7 @@ from nlptx.corpus.formats import BOM
 from nlptx.corpus.tables import MAX_FIELD_LENGTH
 from nlptx.io.truncation import open_detecting_truncation
 
-# Maximum number of bytes in a line. A file is not cut after a longer line.
+# Maximum number of bytes in a line. A file with a longer line is not cut anywhere after this line.
 _MAX_LINE_BYTES = 8 << 20
 
 

@@ -195,7 +195,8 @@ def _read_sorted(
     should not occur in training.
     """
     documents = LabelledDocuments(corpus, _UNLABELLED)
-    sha256 = hashlib.sha256()  # of the labelled texts alone: ``evaluate`` uses it to recognise training data
+    # Digest of the labelled texts alone, by which ``evaluate`` recognises training data.
+    sha256 = hashlib.sha256()
     order, order_of_others = NaturalOrder(), NaturalOrder()
     labels: list[str] = []
     known: dict[str, str] = {}

@@ -35,13 +35,15 @@ def find_copies(rows: DataRows, first: NDArray[np.int64], count: int) -> Iterato
 
 
 def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of each text's first copy without a conflicting label, or of its first copy if all have one.
+    """Return, for each row, the index of the row of which it is a copy; a row that is not a copy has its own index.
 
-    Thus, if the rows with conflicting labels and all copies are left out, one row of the text remains, provided that
-    one of its labels is more frequent than the others. If none is, the right label is unknown, and no row remains.
+    Rows with the same text are copies of one of these rows: the first row without a conflicting label, or the first row
+    if all labels conflict. If the copies and the rows with conflicting labels are left out, one row of each text
+    remains. However, no row remains if no label of a text is more frequent than its other labels, because the right
+    label is then unknown.
     """
     kept = np.arange(len(first))
-    # The rows are assigned from the last to the first, so the first one remains.
+    # The indices are in descending order, so the first of several rows with the same text is assigned last.
     sound = np.setdiff1d(kept, conflicts.rows)[::-1]
     kept[first[sound]] = sound
     return kept[first]

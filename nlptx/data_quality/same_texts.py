@@ -25,7 +25,9 @@ def normalized(text: str) -> str:
 
 
 def first_same(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return, for each text, the index of the first text with the same normal form, (N,). Empty texts never match.
+    """Return, for each text, the index of the first text with the same normal form, (N,).
+
+    Empty texts are not compared; each of them has its own index.
 
     Args:
         texts: the N texts.

@@ -28,7 +28,7 @@ def is_text_file(name: str) -> bool:
     return name.lower().endswith(TEXT_SUFFIXES)
 
 
-@dataclass(frozen=True, eq=False)  # arrays cannot be compared with ==
+@dataclass(frozen=True, eq=False)  # == would compare arrays element by element
 class Embeddings:
     """The vectors of the words in a vocabulary.
 
@@ -214,7 +214,7 @@ class Embeddings:
             raise CorruptError("it holds no vectors")
         tables = {}
         names = ["eigenvalues", "residuals", "explained"]
-        names += ["column_weights"] if "column_weights" in artifact.arrays else []  # absent from older artifacts
+        names += ["column_weights"] if "column_weights" in artifact.arrays else []  # older artifacts lack this array
         for name in names:
             tables[name] = require_array(artifact, name, "float64", (None,))
             if len(tables[name]) not in (0, vectors.shape[1]):

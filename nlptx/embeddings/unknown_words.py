@@ -29,7 +29,7 @@ class SimilarWords(NamedTuple):
 
     Args:
         indices: (K,) indices of the words; K is 0 if no word is similar enough.
-        weights: (K,) weights of their vectors, which sum to 1.
+        weights: (K,) weights of the vectors of these words; the weights sum to 1.
     """
 
     indices: NDArray[np.intp]

@@ -11,7 +11,7 @@ from nlptx.embeddings.embeddings import Embeddings
 # MAX_WORDS words, because the vectors of rare words are noisy. Of these words, the STOP_WORDS most frequent ones (but
 # at most a tenth) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
-# English words that occur in all contexts, so that a group of them would say nothing about the corpus. These words are
+# English words that occur in all contexts. A group of such words would say nothing about the corpus. These words are
 # always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of them.
 _FUNCTION_WORDS = """
     about above actually after again against all almost along already also although always among and another any anyone

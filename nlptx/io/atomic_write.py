@@ -1,13 +1,13 @@
 """Atomic writing: a program that reads the file finds the old content or the new content, never a partial file.
 
-The bytes are written to a temporary file in the same folder. This file is flushed to disk and renamed to the target.
-Then the folder is flushed, so that the file survives a power cut.
+The bytes are written to a temporary file in the same folder. The temporary file is flushed to disk, and then replaces
+the target. Then the folder is flushed, so that the file survives a power cut.
 
 The temporary file has a random name and is locked (flock) while the process that writes it is running. However the
 process ends, the system releases the lock. The next process that writes the same target therefore recognises leftover
 temporary files: they are not locked. Process ids could not be used instead, because they are meaningless on a volume
-that several hosts share. Locks work on such a volume: NFS, Lustre, CephFS and others propagate them between hosts,
-unless the volume is mounted with host-local locks.
+that several hosts share. NFS, Lustre, CephFS and other shared file systems propagate locks between hosts, unless the
+volume is mounted with host-local locks.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _via_rename(target: Path, mode: int | None, path: str, durable: bool) -> Ite
                     os.fchmod(descriptor, stat.S_IMODE(mode))
                 if durable:
                     os.fsync(descriptor)
-                os.replace(temporary, target)  # before the file is closed, because closing it releases its lock
+                os.replace(temporary, target)  # this precedes closing the file, which releases the lock
     finally:
         with suppress(OSError):  # the file was renamed, or an earlier error is being raised
             temporary.unlink()

@@ -12,8 +12,8 @@ from nlptx.io.spill import MemoryBudget, SpilledArray
 
 # Maximum number of arrays that are read from a file at once.
 _ARRAYS_PER_READ = 1024
-# Arrays are read one by one, not together, if the gaps between them contain more than the fraction _MAX_GAPS of all
-# entries that would be read together, and more than _SMALL entries.
+# Arrays are read together, with the gaps between them, unless the gaps have more than _SMALL entries and make up more
+# than the fraction _MAX_GAPS of the entries to read.
 _MAX_GAPS, _SMALL = 0.95, 1 << 12
 
 
@@ -97,7 +97,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def last_entries(self, count: int) -> NDArray[Any]:
         """Return the last ``count`` entries of each array, (arrays, count). No array may be shorter."""
         result = np.empty((len(self), count), self._entries.dtype)
-        order = np.argsort(self.starts, kind="stable")  # so that a file is read from its start to its end
+        order = np.argsort(self.starts, kind="stable")  # arrays are sorted, so that a file is read from start to end
         for first in range(0, len(self), _ARRAYS_PER_READ):
             rows = order[first : first + _ARRAYS_PER_READ]
             ends = self.starts[rows] + self.lengths[rows]

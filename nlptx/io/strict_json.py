@@ -6,7 +6,8 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum number of nested levels. Tables and headers need far fewer levels, and recursive functions can handle 100.
+# Maximum number of nested levels. Tables and headers need far fewer levels. Recursive functions can process this number
+# of levels.
 _MAX_DEPTH = 100
 
 

@@ -35,9 +35,9 @@ def cosine_weights(
     otherwise dominate the cosine.
 
     X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs k, w,
-    and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. If k is negative, two words with similar
-    entries in w have a lower entry in X, but their vectors have a higher dot product. A component with negative k
-    therefore gets less weight.
+    and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. Consider two words whose entries in w have
+    the same sign. If k is negative, the term k w w^T lowers their entry in X, but the component raises the dot product
+    of their vectors. A component with negative k therefore gets less weight.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.

@@ -97,7 +97,7 @@ def fit_pca(
     settings = settings or PcaSettings()
     check_int(memory, "memory")
     folder = None if tmp_dir is None else file_name(tmp_dir, "tmp_dir")
-    # Numbers too small for a float become 0, even if the caller wants an error.
+    # Numbers too small for a float become 0, even if the caller has told NumPy to raise an error for underflow.
     with np.errstate(under="ignore"), MemoryBudget(memory, folder) as budget, Workers.of(jobs) as workers:
         if isinstance(counts, str | os.PathLike):
             opened: Cooccurrence | StoredCooccurrence = StoredCooccurrence.open(counts, budget)
@@ -185,8 +185,8 @@ def fit_operator(
     dtype = product_dtype(settings)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        # This happens if words are near each other only about as often as by chance, or if the entries of each row are
-        # equal.
+        # With PPMI, this happens if no words are near each other more often than by chance. With standardisation, it
+        # happens if all entries of each row are equal.
         remedies = ["Count more text"]
         remedies += ["omit `standardize`"] if settings.standardize else []
         remedies += ["use `transform=log`"] if settings.transform == "ppmi" else []

@@ -70,7 +70,7 @@ class RowOperator:
         squares: sum of all squared entries of X.
         slices: the slices of X, in order. If a cluster computes the products, its workers must be able to load the
             slices.
-        workers: thread pool or cluster that computes the products of the slices. The choice does not change the result.
+        workers: thread pool or cluster that computes the products of the slices; both give the same result.
         symmetric: whether X is exactly symmetric.
     """
 
@@ -159,7 +159,7 @@ def _moments(block: NDArray, part: Slice) -> NDArray:
 
 
 def scale_rows(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
-    """Return the rows of S and the entries of ``shift`` for some rows of M, and the sum of the squares of X in them."""
+    """For some rows of M, return the rows of S, the entries of ``shift``, and the sum of the squared entries of X."""
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)
     mean = np.zeros(len(squares))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Number of rows in a block. A block is enough work for a thread, and for a typical vocabulary, each thread gets several
-# blocks.
+# Number of rows in a block. A block is large enough to keep a thread busy, but so small that each thread gets several
+# blocks of a typical vocabulary.
 _ROWS = 4096
 
 

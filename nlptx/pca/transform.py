@@ -45,7 +45,7 @@ class TransformedRows:
 
     def __init__(self, counts: RowMatrix, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
         self.shape = counts.shape
-        self.indptr = counts.indptr  # row bounds of the counts, because a transform may remove entries
+        self.indptr = counts.indptr  # these are bounds of the counts; a transformed row may have fewer entries
         self._counts, self._change = counts, change
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix:

@@ -8,7 +8,7 @@ import resource
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 # Amount of freed memory, in bytes, above which glibc returns memory to the system.
 _TRIM_THRESHOLD = 128 << 20
-# Size, in bytes, up to which arrays are allocated on the heap; the largest value that glibc accepts.
+# Maximum size, in bytes, of an array on the heap. This is the largest value that glibc accepts.
 _MAX_HEAP_ARRAY = 32 << 20
 
 

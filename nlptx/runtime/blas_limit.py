@@ -19,8 +19,8 @@ class BlasLimit:
     """Counts the users of the limit: between :meth:`acquire` and :meth:`release`, every loaded BLAS uses one thread.
 
     Attributes:
-        lock: lock for the other attributes. A thread that holds it can acquire it again, because the garbage collector
-            may end a suspended generator, and with it a block that uses the limit, at any time.
+        lock: lock for the other attributes. The lock is reentrant, because garbage collection can run while a thread
+            holds the lock, and may end a generator that calls :meth:`release`.
         users: number of users in each thread, by thread identifier.
         before: number of threads of each BLAS before the first user, by the path of the library.
     """
@@ -31,7 +31,7 @@ class BlasLimit:
         self.before: dict[str, int] = {}
 
     def acquire(self) -> None:
-        """Add a user in this thread. The limit applies to all threads of the process."""
+        """Add a user of the limit in this thread. The limit applies to all threads of the process."""
         thread = threading.get_ident()
         try:
             with self.lock:
@@ -49,7 +49,7 @@ class BlasLimit:
             raise
 
     def release(self) -> None:
-        """Remove a user in this thread. Without users, each BLAS has its original number of threads again."""
+        """Remove a user of the limit in this thread. If none is left, restore the number of threads of each BLAS."""
         thread = threading.get_ident()
         with self.lock:
             self.users[thread] = self.users.get(thread, 1) - 1
@@ -61,7 +61,7 @@ class BlasLimit:
                         library.set_num_threads(self.before.pop(library.filepath))
 
     def after_fork(self) -> None:
-        """In a forked process, forget the other threads, and the lock, which one of them may have held."""
+        """In a forked process, forget the users in other threads, and replace the lock, which may be locked."""
         self.lock = threading.RLock()
         thread = threading.get_ident()
         self.users = {thread: self.users[thread]} if thread in self.users else {}
@@ -72,7 +72,7 @@ os.register_at_fork(after_in_child=LIMIT.after_fork)
 
 
 def _libraries() -> list[Any]:
-    """Return threadpoolctl's controller of each loaded BLAS, and let the calling thread set its number of threads."""
+    """Return threadpoolctl's controller of each loaded BLAS, and let the calling thread change the BLAS settings."""
     from threadpoolctl import OpenBLASController
 
     libraries = _search(len(sys.modules))

@@ -70,7 +70,7 @@ class Workers:
 
     @classmethod
     def of(cls, jobs: int | Workers | None, *, long: bool = False) -> Workers:
-        """Return ``jobs`` itself if it is a Workers object; otherwise a new one with ``jobs`` workers.
+        """Return ``jobs`` itself if it is a Workers object; otherwise return a new pool of ``jobs`` workers.
 
         Args:
             jobs: Workers object or number of workers; None for one per core.
@@ -102,7 +102,8 @@ class Workers:
         # SciPy's separate BLAS must be loaded before it can be limited. Only scipy.optimize uses it, and the modules
         # that call scipy.optimize have imported SciPy before they use workers.
         if "scipy" in sys.modules:
-            load_blas("scipy.linalg", threads=1)  # L-BFGS holds the interpreter lock, so one thread needs a buffer
+            # L-BFGS holds the interpreter lock, so only one thread at a time needs a buffer.
+            load_blas("scipy.linalg", threads=1)
         blas_limit.LIMIT.acquire()
         return self
 
@@ -202,7 +203,7 @@ class Workers:
             waits = [process.start(task) for process in self._ranks]
             outcomes = [_outcome(work, task, 0), *map(_outcome, waits)]
         except BaseException:
-            self._end_ranks()  # without this, pending results would be mistaken for results of the next task
+            self._end_ranks()  # otherwise, pending results would be mistaken for results of the next task
             raise
         for _, error in outcomes:
             if error is not None:
@@ -224,7 +225,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. One is always idle: there are as many processes as threads."""
+    """Let an idle process work on an item. A process is always idle, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

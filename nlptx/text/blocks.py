@@ -11,7 +11,7 @@ from typing import TypeVar
 
 Text = TypeVar("Text", str, bytes)
 
-# Characters per block. Larger arrays would not fit in the processor cache.
+# Number of characters per block. The arrays for a larger block would not fit in the processor cache.
 BLOCK = 1 << 19
 
 

@@ -1,4 +1,4 @@
-"""Cleans text before tokenization: HTML, letter case, invisible characters, Unicode composition."""
+"""Cleans text before tokenization: its HTML, letter case, invisible characters and composed characters."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ from nlptx.text.vocabulary import as_text
 from nlptx.text.word_ids import EncodedChunk
 
 _MARK = MARK.encode()
-# Numbers of the second words of pairs, from 1 on.
+# Second word of a pair such as "far from" -> its number, from 1.
 _SECOND_WORDS = {word.encode(): number for number, word in enumerate(sorted(set(SECOND_WORDS.values())), 1)}
-# For each word with which a negation begins, the number of the second word, or _SINGLE if there is none.
+# First word of a negation -> number of the second word, or _SINGLE if the first word alone is a negation.
 _SINGLE = -1
 _FIRST_WORDS = {first.encode(): _SECOND_WORDS[second.encode()] for first, second in SECOND_WORDS.items()}
 _FIRST_WORDS |= dict.fromkeys((word.encode() for word in NEGATIONS), _SINGLE)
@@ -36,8 +36,8 @@ _FIRST_WORDS |= dict.fromkeys((word.encode() for word in NEGATIONS), _SINGLE)
 def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
     """Return encoded documents with a mark before each negated word, if the tokenizer marks negated words.
 
-    The words are those that :func:`.negation.mark_negated` marks. This takes little time, because only the tokens after
-    negations are examined.
+    The words are those that :func:`.negation.mark_negated` marks. Marking takes little time, because only the tokens
+    after negations are examined.
     """
     if not tokenizer.marks_negation:
         return chunk
@@ -47,7 +47,7 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
     ids, counts, words = chunk.ids.copy(), chunk.counts.copy(), list(chunk.words)
     plain_ids = ids[negated]
     marked_counts = np.bincount(plain_ids, minlength=len(words))
-    # A word of which all occurrences are negated keeps its id; any other word gets a second id, for the marked word.
+    # If all occurrences of a word are negated, the marked word keeps the id; otherwise it gets a second id.
     plain = np.flatnonzero(marked_counts)
     partly = plain[marked_counts[plain] < counts[plain]]
     marked_id = np.arange(len(words))
@@ -88,7 +88,7 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
 
 
 def _negations(chunk: EncodedChunk, document_ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the positions (N,) of the negations among all tokens, and those of the negations that are second words."""
+    """Return the positions of all negations (N,), and the positions of the negations that are second words of pairs."""
     lowered = list(map(bytes.lower, chunk.words))
     expected, actual = (
         np.fromiter(map(numbers.get, lowered, repeat(0)), np.int8, len(lowered))

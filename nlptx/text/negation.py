@@ -1,16 +1,17 @@
 """Marks negated words: in "it is not good", the token "good" becomes "¬good", which is a word of its own.
 
 The five tokens after a negation are examined, and the words among them are marked. A negation is a word such as "not"
-or "n't", or the second word of a pair such as "far from" or "unable to". It ends early at
+or "n't", or the second word of a pair such as "far from" or "unable to". The effect of a negation ends early at one of
+these tokens:
 
 - an emoji, a rating or a punctuation mark, except for marks that occur within phrases, such as hyphens;
-- a word that begins another clause, such as "but" or "because", and "just", "merely" and "only";
-- "so" or "such" after a marked word: "never seen such a good film", but not in "not so good";
-- another negation, which then has no effect itself: "not without charm". But if "and" or "or" stands between the two
-  negations, or if the second is "nor" or "neither", the second one takes effect.
+- a word that begins another clause, such as "but" or "because", or one of "just", "merely" and "only";
+- "so" or "such" after a marked word, as in "never seen such a good film", but not in "not so good";
+- another negation, which then has no effect itself, as in "not without charm". But if "and" or "or" stands between the
+  two negations, or if the second is "nor" or "neither", the second one takes effect.
 
 With the mark, word vectors and single-word features distinguish "good" from "not very good". The negations are English.
-In other languages, a word with the same spelling may mean something else, such as Portuguese "no" (in the).
+In other languages, a word with the same spelling may mean something else, such as "no" ("in the") in Portuguese.
 
 Source: Das & Chen (2001), "Yahoo! for Amazon: extracting market sentiment from stock message boards"; Pang, Lee &
 Vaithyanathan (2002), "Thumbs up? Sentiment classification using machine learning techniques".
@@ -25,15 +26,15 @@ from nlptx.text.signs import LENGTHENED, LINK, SHOUTED
 MARK = "¬"
 # Number of tokens after a negation that are examined.
 WINDOW = 5
-# Both "don't", which is split into "do" and "n't", and spellings without the apostrophe, which are common in informal
-# text. "wont" and "cant" are hardly ever used as nouns.
+# The tokenizer splits "don't" into "do" and "n't". Spellings without the apostrophe are listed too, because they are
+# common in informal text. "wont" and "cant" are hardly ever used as nouns.
 _NEGATIONS = """
     n't not no never none nobody nothing neither nor without hardly barely rarely seldom scarcely cannot
     lack lacks lacking fails failed
     aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wont wouldnt
 """
 NEGATIONS = frozenset(_NEGATIONS.split())
-# Pairs of words of which the second is a negation if it follows the first: second word -> first words.
+# Second word of a pair -> first words. The second word is a negation if it follows one of the first words.
 _PAIRS = {
     "from": "far",
     "but": "anything",
@@ -55,7 +56,8 @@ _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # DEGREE ends it if a marked word stands before it, and is a WORD otherwise. NEGATION is cancelled by a negation before
 # it, CONTINUING is not.
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
-# Kinds of the words and signs in the sets above. For "nor" and "neither", which are in two sets, the last line counts.
+# Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; the last line
+# determines their kind.
 _KINDS = {
     **dict.fromkeys(_WITHIN, NEUTRAL),
     **dict.fromkeys(_ENDS, END),
@@ -79,8 +81,9 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
     (['not', 'without', 'charm'], ['far', 'from', '¬perfect'])
     """
     marked = []
-    remaining = 0  # number of the next tokens that are still negated
-    seen_marked = seen_join = False  # whether a marked word, and whether "and" or "or", stands after the last negation
+    remaining = 0  # number of tokens after this one that the last negation still affects
+    # Whether the last negation was followed by a marked word, and whether it was followed by "and" or "or".
+    seen_marked = seen_join = False
     for index, token in enumerate(tokens):
         if _completes_pair(tokens, index) and index not in ignored and index - 1 not in ignored:
             kind = NEGATION
@@ -142,5 +145,6 @@ def _completes_pair(tokens: Sequence[str], index: int) -> bool:
 
 
 def _lower(token: str) -> str:
-    # Only ASCII, because the lower case of a few other characters, such as the Kelvin sign, is an ASCII letter.
+    # Other words stay unchanged, because the lower case of a few non-ASCII characters, such as the Kelvin sign, is
+    # ASCII.
     return token.lower() if token.isascii() else token

@@ -183,7 +183,7 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
 
 
 def _is_letter(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
-    """Return where the bytes are an ASCII letter, in lower or upper case."""
+    """Return, for each byte, whether it is an ASCII letter, in lower or upper case."""
     return (codes | 0x20) == ord(letter)
 
 

@@ -72,8 +72,8 @@ def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
     ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"
     letter = rf"(?:(?!{_NOT})(?:[^\W_]|[{more_letters}]))" if more_letters else rf"(?:(?!{_NOT})[^\W_])"
     word = rf"{letter}+(?:[{marks}]+{letter}*)*"
-    # A token of one character, such as a punctuation mark. White space, control characters, the zero-width space, which
-    # only separates words, and lone surrogates, which JSON can contain, are not tokens.
+    # A token of one character, such as a punctuation mark. White space, control characters, zero-width spaces (which
+    # only separate words) and lone surrogates (which JSON can contain) are not tokens.
     other = r"[^\w\s\x00-\x1f\x7f-\x9f\u200b\ud800-\udfff]|_"
     return re.compile(f"{_CONTRACTION}|{ascii_word}|{word}|{other}")
 
@@ -127,9 +127,10 @@ class Tokenizer:
         return mark_negated(tokens) if self.marks_negation else list(tokens)
 
     def mark_without(self, tokens: Sequence[str], removed: Collection[int]) -> list[str]:
-        """Return the tokens that remain if those at the indices ``removed`` are left out, with negated words marked.
+        """Leave out the tokens at the indices ``removed``, and return the other tokens with negated words marked.
 
-        Removed negations have no effect. Apart from that, the remaining tokens are marked as in the complete text.
+        Removed negations have no effect. In all other respects, the remaining tokens are marked as in the complete
+        text.
 
         >>> Tokenizer("negation").mark_without(["not", "very", "good"], {0}), mark_negated(["not", "very", "good"])
         (['very', 'good'], ['not', '¬very', '¬good'])
