@@ -1,4 +1,4 @@
-"""One-dimensional arrays of an artifact that stay in its file, because they may be larger than memory."""
+"""One-dimensional arrays that stay in the artifact file, because they may be larger than memory."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ R = TypeVar("R")
 
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
-# Maximum time to wait for a new local worker after all local workers died, in seconds. This limit is needed because
-# dask.distributed does not restart a worker that dies during its start.
+# Maximum time to wait for a new local worker after all local workers died, in seconds. Without a limit, the wait could
+# be endless, because dask.distributed does not restart a worker that dies during its start.
 _RESTART_TIMEOUT = 60
 # Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()

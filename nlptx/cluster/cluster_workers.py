@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 class ClusterWorkers(Workers):
-    """The workers of this machine and those of a cluster.
+    """The workers of this machine and of a cluster.
 
     Only :meth:`map_shared` uses the cluster. The shared data and the results are exchanged through files.
 

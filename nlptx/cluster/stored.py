@@ -1,7 +1,7 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
 A file contains a pickled object, followed by the arrays of the object, so that the arrays can be memory-mapped instead
-of copied. The file begins with the pickled sizes of these parts. Unpickling can run code, so other users must not have
+of copied. A file begins with the pickled sizes of its parts. Unpickling can run code, so other users must not have
 access to the folder of these files, nor to the cluster itself.
 """
 

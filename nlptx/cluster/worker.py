@@ -135,8 +135,8 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
     from nlptx.runtime.workers import Workers
 
     _checked(requirements)
-    # The environment of a worker tells the C library to return all freed memory at once. During a task, this would take
-    # as long as the task itself, so freed memory is kept until the task ends.
+    # The environment of a worker tells the C library to return all freed memory at once. During a task, returning
+    # memory would take as long as the task itself, so freed memory is kept until the task ends.
     keep_freed_memory()
     try:
         with Workers(1):  # limits every BLAS to one thread

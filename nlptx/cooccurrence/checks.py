@@ -23,7 +23,7 @@ NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the settings with which a corpus was counted, and its V words. Raises CorruptError if they are invalid."""
+    """Return the counting settings and the V words of a corpus. Raises CorruptError if one of them is invalid."""
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 
@@ -56,8 +56,8 @@ def check_symmetric(matrix: sp.csr_matrix) -> None:
 def have_symmetric_counts(slices: Iterable[sp.csr_matrix]) -> bool:
     """Return whether consecutive slices of rows form a symmetric (V, V) matrix of counts.
 
-    The products of the matrix and of its transpose with a random vector are compared, up to rounding errors, because
-    comparing all entries would take much more time and memory.
+    A random vector is multiplied by the matrix and by its transpose, and the products are compared up to rounding
+    errors. Comparing all entries would take much more time and memory.
     """
     products: list[NDArray] = []
     first, vector, transposed = 0, np.zeros(0), np.zeros(0)

@@ -46,8 +46,8 @@ def count_corpus(
     outside the vocabulary are removed first, as in GloVe and word2vec. Weights are summed exactly, as integer multiples
     of a small unit, and the sums are converted from units to counts only at the end.
 
-    The corpus is counted in blocks that fit in memory. If there are several blocks, their counts go to temporary files
-    and are summed at the end, a few rows at a time.
+    The corpus is counted in blocks that fit in memory. If there are several blocks, the counts of each block go to
+    temporary files. The counts are summed at the end, a few rows at a time.
 
     Args:
         blocks: blocks of lines, with one document per line; see :mod:`nlptx.text.blocks`.

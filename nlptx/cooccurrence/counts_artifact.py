@@ -35,7 +35,7 @@ class Counts:
     details: dict[str, Any]
 
     def to_artifact(self, kind: str = KIND) -> Artifact:
-        """Return the counts as an artifact, which reads the matrix from disk in small parts when it is written."""
+        """Return the counts as an artifact; writing the artifact reads the matrix from disk in small parts."""
         matrix = self.matrix
         return matrix_artifact(
             matrix.indptr(), matrix.columns, matrix.values, self.vocabulary, self.settings, self.details, kind

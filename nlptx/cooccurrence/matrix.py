@@ -52,7 +52,7 @@ class Cooccurrence:
         return f"<Cooccurrence: {len(self.vocabulary):,} words, {self.matrix.nnz:,} entries>"
 
     def save(self, path: FilePath) -> None:
-        """Write the counts to a file atomically. ``scipy.sparse.load_npz`` can read it too. Raises OutputError."""
+        """Write the counts to a file that ``scipy.sparse.load_npz`` can also read. Raises OutputError."""
         write(path, self.to_artifact())
 
     @classmethod

@@ -1,4 +1,4 @@
-"""A sparse matrix to which rows are appended. If it becomes large, its entries go to temporary files."""
+"""A sparse matrix to which rows are appended. If the matrix becomes large, its entries go to temporary files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Co-occurrence counts whose matrix stays in a file, because it may be larger than memory."""
+"""Co-occurrence counts whose matrix stays in a file, because the matrix may be larger than memory."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def is_missing(value: Any) -> bool:
 
 
 def read_weight(value: Any, where: str) -> float:
-    """Return the weight in a cell. Raises BadRowError if it is missing, or is not a number in the valid range."""
+    """Return the weight in a cell. Raises BadRowError unless the cell contains a number in the valid range."""
     try:
         if isinstance(value, bool):
             raise ValueError
@@ -46,7 +46,7 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
     """Return the label in a cell, or None if the cell is empty.
 
     Args:
-        value: the cell. With a ``separator``, it may be a list of labels, which is returned as one string.
+        value: the cell. With a ``separator``, the cell may be a list of labels, which is returned as one string.
         where: position of the row in the input.
         separator: string between the labels of a text, or None.
 
@@ -61,7 +61,7 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
     if is_missing(value):
         return None
     if isinstance(value, float):
-        return repr(float(value)).removesuffix(".0")  # all digits are kept, because rounding could make two labels equal
+        return repr(float(value)).removesuffix(".0")  # repr keeps all digits: rounding could make two labels equal
     if isinstance(value, bool):
         return "true" if value else "false"  # as in JSON
     return normalize_label(str(value)) or None

@@ -110,7 +110,7 @@ class _Streams(io.RawIOBase):
     .xz file demands.
 
     Args:
-        file: compressed file; closed together with this object.
+        file: compressed file, which is closed together with this object.
         new_stream: function that returns a decompressor of one stream.
     """
 

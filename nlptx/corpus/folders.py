@@ -170,7 +170,7 @@ class _Location:
 
 
 def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
-    """Return the label and the split of a file, as determined by its folders, or None if the file must not be read.
+    """Return the label and the split of a file, as determined by its folders, or None if the file is not to be read.
 
     Args:
         path: path of the file, with slashes, relative to the input.

@@ -16,8 +16,8 @@ _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
     r"""Parse arguments of the form ``OLD=NEW``, and return the replacement of each old label.
 
-    The first equals sign is the separator. An equals sign inside OLD is written ``\=``. NEW may be empty; the rows with
-    the label OLD then have no label.
+    The first equals sign is the separator. An equals sign inside OLD is written ``\=``. If NEW is empty, the rows with
+    the label OLD have no label.
 
     Raises:
         SettingsError: an argument has no equals sign, OLD is empty, or an old label occurs twice.
@@ -46,7 +46,7 @@ def is_removed(label: str | None, label_map: Mapping[str, str]) -> bool:
 
 
 def map_labels(labels: Iterable[str], label_map: Mapping[str, str]) -> list[str]:
-    """Return the labels after replacing those that ``label_map`` contains."""
+    """Return the labels after replacing every label that is a key of ``label_map``."""
     return [label_map.get(label, label) for label in labels]
 
 

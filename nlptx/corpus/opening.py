@@ -32,7 +32,7 @@ def open_input(
     Args:
         name: path of a file, folder or archive; ``-`` for standard input; or a partition of such an input.
         options: reading options.
-        on_note: called with the name of a folder or archive and a note about its files that were not read.
+        on_note: called with the name of a folder or archive and a note about files in it that were not read.
 
     Raises:
         SettingsError: the path does not exist, or standard input is closed.

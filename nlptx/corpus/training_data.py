@@ -165,7 +165,7 @@ def _split_options(names: tuple[str, ...], options: ReadOptions, splits: tuple[s
 
 
 def _names(inputs: Inputs, name: str) -> tuple[str, ...]:
-    """Return the paths in the argument named ``name``. Raise InputTypeError if it has the wrong type."""
+    """Return the paths in the argument named ``name``. Raise InputTypeError if the argument has the wrong type."""
     if isinstance(inputs, str | os.PathLike):
         return (file_name(inputs),)
     paths = check_iterable(inputs, name, "paths")

@@ -55,5 +55,5 @@ class LabelledRows:
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
         sets = [rows.labels[row] or () for row in indices]
-        names = [name for labels in sets for name in labels]  # for single-label data: one name per row
+        names = [name for labels in sets for name in labels]  # in single-label data, each row has one name
         return LabelledData(documents, names if rows.separator is None else sets, rows.sha256)

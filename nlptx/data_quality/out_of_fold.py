@@ -29,8 +29,8 @@ from nlptx.sampling.splits import assign_folds
 FOLDS = 10
 # Maximum length of an n-gram, and minimum number of texts in which it must occur.
 _ORDER, _MIN_TEXTS = 2, 2
-# With more labels than this, a sparse model is fitted for each label, because dense weights for all labels would take
-# too much memory.
+# If there are more than _MANY_LABELS labels, a sparse model is fitted for each label, because dense weights for all
+# labels would take too much memory.
 _MANY_LABELS = 20
 
 

@@ -138,7 +138,7 @@ class Embeddings:
         return lower(word) if self.vocabulary.tokenizer.lowercase else word
 
     def check_has_vectors(self) -> None:
-        """Raise DataError if there are words, but all their vectors are 0, as in a model without a network."""
+        """Raise DataError if the vectors of all words are 0, as in a model without a network."""
         if len(self.vectors) and not self.vectors.any():
             raise DataError("all word vectors are 0", hint="A model trained with `epochs=0` has no word vectors.")
 

@@ -1,7 +1,7 @@
 """Estimates the vector of an unknown word from words with a similar spelling.
 
 A word is represented by the set of its character n-grams (:mod:`nlptx.text.character_ngrams`). The similarity s of two
-words is the cosine of these sets: the number of common n-grams, divided by the square root of the product of the set
+words is the cosine of their sets: the number of common n-grams, divided by the square root of the product of the set
 sizes. The estimate is the weighted mean of the unit vectors of the most similar words. The weight of a word is s^5 n /
 (n + 100), where n is its count, because the vectors of rare words are inaccurate. A negated word, such as "¬good", is
 estimated only from negated words, and any other word only from words that are not negated.
@@ -20,7 +20,7 @@ from nlptx.text.negation import is_marked, without_mark
 
 # Number of similar words that are averaged, and the constants 5 and 100 of the weight given above.
 _WORDS, _EXPONENT, _HALF_COUNT = 30, 5, 100
-# If even the most similar known word is less similar than this, no vector is estimated.
+# Minimum similarity of the most similar known word. Below this value, no vector is estimated.
 _MIN_SIMILARITY = 0.45
 
 

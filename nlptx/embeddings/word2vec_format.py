@@ -19,8 +19,8 @@ from nlptx.text.negation import is_marked, without_mark
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Characters that a word in this format must not contain. The tokenizers never produce them, but a file from another
-# source may contain them.
+# Characters that a word in this format must not contain. The tokenizers never produce these characters, but word
+# vectors from another program may contain them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 # In a file from another program, words can begin with the mark of negated words by chance. If at most this fraction of

@@ -44,8 +44,8 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
     If ``path`` is a symbolic link, the link is kept, and the file to which it points is replaced. If there is an old
     file, the new file gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
-    /dev/stdout, /dev/fd/3), pipes and devices are not replaced; all bytes are copied to them at the end. Errors raised
-    by the code in the block propagate unchanged.
+    /dev/stdout, /dev/fd/3), pipes and devices are not replaced. The bytes are copied to these files at the end. Errors
+    raised by the code in the block propagate unchanged.
 
     Args:
         path: file to replace or create.

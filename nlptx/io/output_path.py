@@ -59,7 +59,7 @@ def _check_working_folder(path: str) -> None:
 
 
 def mode_of(path: str) -> int | None:
-    """Return the mode of the file that ``path`` refers to, or None if it does not exist."""
+    """Return the mode of the file that ``path`` refers to, or None if there is no such file."""
     try:
         return os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -71,8 +71,8 @@ def mode_of(path: str) -> int | None:
 def descriptor_of(path: str) -> int | None:
     """Return the file descriptor that a path such as /dev/stdout refers to, or None for any other path.
 
-    If /dev/stdout were opened by its name, the file behind it would be overwritten from its start, even if the shell
-    opened this file with ``>> FILE`` to append to it.
+    Opening /dev/stdout by its name would overwrite the redirected file from its start, even if the shell opened the
+    file with ``>> FILE`` to append to it.
     """
     for _ in range(_MAX_LINKS):
         folder, name = os.path.split(path)

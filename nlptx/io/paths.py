@@ -10,7 +10,7 @@ FilePath = str | os.PathLike[str]
 
 
 def file_name(path: FilePath, name: str = "path") -> str:
-    """Return a path as a str. Raise InputTypeError, with the ``name`` of the argument, if it is not a path.
+    """Return a path as a str. Raise InputTypeError unless the argument, which is called ``name``, is a path.
 
     >>> from pathlib import Path
     >>> file_name(Path("models") / "model.npz")

@@ -20,8 +20,8 @@ _MAX_GAPS, _SMALL = 0.95, 1 << 12
 class RaggedArray(Sequence[NDArray[Any]]):
     """A sequence of one-dimensional arrays, stored without a Python object per array.
 
-    Several threads and forked processes may read it at the same time. Slices and the results of :meth:`take` refer to
-    the same entries, without copying them.
+    Several threads and forked processes may read the arrays at the same time. Slices and the results of :meth:`take`
+    refer to the same entries, without copying them.
 
     Args:
         entries: the entries of all arrays, in memory or in a temporary file.
@@ -47,7 +47,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def collected(
         cls, parts: Iterable[tuple[NDArray[Any], NDArray[np.integer]]], dtype: DTypeLike, budget: MemoryBudget
     ) -> Self:
-        """Store arrays that are given in groups. If they exceed the memory limit, they are stored in a temporary file.
+        """Store arrays that are given in groups, in memory or, if they exceed the memory limit, in a temporary file.
 
         Args:
             parts: for each group, the entries of its arrays, one array after another, and the length of each array.

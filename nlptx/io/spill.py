@@ -132,7 +132,7 @@ class MemoryBudget:
 
 
 class SpilledArray:
-    """A one-dimensional array to which entries are appended. Create it with :meth:`MemoryBudget.spilled_array`.
+    """A one-dimensional array to which entries are appended; :meth:`MemoryBudget.spilled_array` creates it.
 
     Args:
         dtype: dtype of the entries.

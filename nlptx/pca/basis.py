@@ -13,7 +13,7 @@ from nlptx.runtime.workers import Workers
 
 
 class Basis:
-    """An orthonormal basis W (V, width), and its image A W under the symmetric (V, V) matrix A.
+    """An orthonormal basis W (V, width), and its product A W with the symmetric (V, V) matrix A.
 
     The first columns of W are the eigenvectors found in earlier rounds, followed by the iterates of this round.
 

@@ -126,8 +126,7 @@ def fit_pca(
 def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
     """Return the settings of PCA for a number of words, and report settings that have no effect.
 
-    The default number of components is reduced to the number of words. Any other number is not changed, because the
-    user chose it.
+    The default number of components is reduced to the number of words. A number that the user chose is not changed.
     """
     for note in unused_pca_notes(settings):
         on_note(note)

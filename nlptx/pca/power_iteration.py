@@ -4,12 +4,12 @@ The textbook form (``block=1, degree=1``) repeatedly multiplies a random vector 
 direction no longer changes; the vector is then the leading eigenvector. This eigenvector is removed from A (deflation),
 and the next eigenvector is found in the same way.
 
-Two refinements make this fast without changing the result. First, a *block* Q of k vectors is iterated at once, and a
-small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, all ``degree`` iterates
-A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that degree
-(block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit the
-accuracy of later eigenvectors. The iteration ends when all requested eigenpairs are found. With the default degree, a
-single round nearly always finds them all.
+Two refinements make power iteration fast without changing the result. First, a *block* Q of k vectors is iterated at
+once, and a small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, all ``degree``
+iterates A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that
+degree (block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit
+the accuracy of later eigenvectors. The iteration ends when all requested eigenpairs are found. With the default degree,
+a single round nearly always finds all of them.
 
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """

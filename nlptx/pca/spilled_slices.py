@@ -24,7 +24,7 @@ class SpilledSlices:
     Args:
         entries: maximum number of entries in all slices together.
         dtype: dtype of the entries.
-        memory: number of bytes that the slices may occupy in memory. If the slices need more, all of them go to
+        memory: number of bytes that the slices may occupy in memory. If the slices need more memory, all of them go to
             temporary files.
         budget: memory budget, which opens the temporary files.
 
