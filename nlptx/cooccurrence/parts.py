@@ -1,7 +1,7 @@
 """Parts: ``nlptx cooccur --shard`` makes a part from each shard of a corpus, and ``nlptx merge`` combines the parts.
 
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
-the counts of pairs of words from a given vocabulary. These counts are integer numbers of units (see
+the counts of pairs of words from a given vocabulary. The counts of pairs are integer numbers of units (see
 :func:`.unit_weights`), so the order in which parts are added does not matter. Apart from the units, a part with pairs
 has the same form as the counts of an entire corpus. The vocabulary comes from a word list, which is made from the
 counts of all words in all shards.

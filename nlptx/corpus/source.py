@@ -1,4 +1,4 @@
-"""An input that is open for reading. Its name determines its format, unless the reading options set the format."""
+"""An input that is open for reading. The reading options or the name of the input determine its format."""
 
 from __future__ import annotations
 

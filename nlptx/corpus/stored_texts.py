@@ -28,7 +28,7 @@ class StoredTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str], budget: MemoryBudget) -> Self:
-        """Store texts until ``budget`` is closed, in memory or on disk. Raises OutputError if writing them fails."""
+        """Store texts until ``budget`` is closed, in memory or on disk. Raises OutputError if writing fails."""
         writer = TextWriter(budget)
         for text in texts:
             writer.append(text)

@@ -157,7 +157,8 @@ def _options_for_counting(options: ReadOptions) -> ReadOptions:
 def _split_options(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    These texts have no weights. The delimiter of the training data does not apply to plain-text inputs.
+    Unlabelled and held-out texts have no weights. The delimiter of the training data does not apply to plain-text
+    inputs.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None

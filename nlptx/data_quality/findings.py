@@ -16,8 +16,9 @@ class Kind(NamedTuple):
     Args:
         title: what is wrong, as a heading.
         advice: one sentence that says what to do.
-        certain: whether every listed row is faulty. If not, some of the rows may be correct.
-        removable: whether leaving out the rows removes the fault. If so, the table of suspicious rows contains them.
+        certain: whether every listed row is faulty. If false, some of the rows may be correct.
+        removable: whether leaving out the rows removes the fault. If true, the table of suspicious rows contains these
+            rows.
     """
 
     title: str

@@ -48,7 +48,8 @@ class SuggestedTexts:
     obstacle: str = ""
 
 
-# Function that scores B texts. It returns the names of the C labels, their probabilities (B, C), and the decision rule.
+# Function that scores B texts. The function returns the names of the C labels, their probabilities (B, C), and the
+# decision rule.
 Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
 
@@ -73,12 +74,12 @@ def suggest_texts(
 
     Args:
         rows: labelled data; its rows without a label are candidates too.
-        unlabelled: additional candidates, or None. Any labels that they have are ignored.
+        unlabelled: additional candidates, or None. Any labels of these texts are ignored.
         count: maximum number of texts.
         workers: pool of threads; the number of threads does not change the result.
-        predict: computes the probabilities. If None, they come from the n-gram model of
-            :mod:`.out_of_fold`, fitted on the labelled rows; texts that share no n-gram with these rows are then not
-            candidates, because nothing is known about them.
+        predict: computes the probabilities. If None, the probabilities come from the n-gram model of
+            :mod:`.out_of_fold`, fitted on the labelled rows. A text that shares no n-gram with the labelled rows is
+            then not a candidate, because the model knows nothing about this text.
 
     Raises:
         DataError: every text has a label, or no model can be fitted.
@@ -162,8 +163,8 @@ def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
     """Return the certainty of the prediction for each text, (B,), from 0 to 1.
 
     For single-label data, the certainty is the difference between the probabilities of the two most probable labels.
-    For multi-label data, it is the minimum of the certainties of all labels. The certainty of a label is 0 if its
-    probability equals the threshold, and grows linearly to 1 at the probabilities 0 and 1.
+    For multi-label data, the certainty of a text is the minimum of the certainties of all labels. The certainty of a
+    label is 0 if its probability equals the threshold, and grows linearly to 1 at the probabilities 0 and 1.
 
     Args:
         p: (B, C) probabilities of the labels.

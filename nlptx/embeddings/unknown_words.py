@@ -42,7 +42,7 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     Args:
         word: the unknown word.
         words: the V known words.
-        counts: (V,) number of occurrences of each word; all 0 if they are unknown.
+        counts: (V,) number of occurrences of each word; all 0 if the numbers are unknown.
 
     >>> known = ["unwatchable", "watchable", "terrible", "good"]
     >>> similar_words("unwatchability", known, np.array([50, 90, 30, 1000])).indices

@@ -76,7 +76,7 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = Non
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
     """Return the ids of the frequent words that are alphabetic and are not stop words.
 
-    If there are no such words, return the ids of all frequent words.
+    If no frequent word fulfils both conditions, return the ids of all frequent words.
     """
     words = embeddings.vocabulary.words
     words = words[: min(MAX_WORDS, max(len(words) // 4, 4 * STOP_WORDS))]

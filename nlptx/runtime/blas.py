@@ -1,9 +1,9 @@
 """Loads a BLAS only if there is enough memory for it, and makes it allocate all of its memory immediately.
 
 OpenBLAS allocates a buffer when it is loaded, and another one whenever more threads than ever before multiply matrices
-at the same time. If there is no memory for a buffer, versions up to 0.3.30 retry forever. If this happens
-while the library is being loaded, no signal can interrupt it, because the interpreter lock is held. Later versions
-print a message and exit. The functions here raise a MemoryError instead, before the BLAS requests memory.
+at the same time. If there is no memory for a buffer, versions up to 0.3.30 retry forever. While the library is being
+loaded, no signal can interrupt the retries, because the interpreter lock is held. Later versions print a message and
+exit. The functions here raise a MemoryError instead, before the BLAS requests memory.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import sys
 # Environment variables that a BLAS reads when it is loaded. All parallel work is done by the workers of this program,
 # so BLAS threads would only waste memory for their stacks and buffers.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# Address space, in bytes, that is needed to load a module with one thread, including the first buffer. This value and
-# the next one were measured with the NumPy and SciPy wheels on x86-64, and include a margin.
+# Address space, in bytes, that is needed to load a module with one thread, including the first buffer. The values in
+# this file were measured with the NumPy and SciPy wheels on x86-64, and include a margin.
 _ADDRESS_SPACE = {"numpy": 96 << 20, "scipy.linalg": 100 << 20}
 # Address space, in bytes, that is needed for each further buffer.
 _BUFFER = 36 << 20

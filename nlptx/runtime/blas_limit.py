@@ -1,9 +1,9 @@
 """Limits every BLAS to one thread as long as any thread of this process needs this limit.
 
-The number of BLAS threads is a setting of the process, not of a thread. So if several threads limit it at the same
-time, the original number must not be restored until the last of them has finished. threadpoolctl does not support
-overlapping limits of different threads: it ignores them from version 3.8 on, and earlier versions mix them up.
-Therefore, this module counts the users of the limit.
+The number of BLAS threads is a setting of the process, not of a thread. So if several threads set a limit at the same
+time, the original number must not be restored until the last of these threads has finished. threadpoolctl does not
+support overlapping limits of different threads: version 3.8 and later versions ignore them, and earlier versions
+confuse them. Therefore, this module counts the users of the limit.
 """
 
 from __future__ import annotations

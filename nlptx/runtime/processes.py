@@ -49,11 +49,11 @@ class Process:
             self._pipes = pipes.pop_all()
 
     def start(self, item: Any) -> Callable[[], Any]:
-        """Send an item to the process. Return a function that waits for its result.
+        """Send an item to the process. Return a function that waits for the result.
 
         Raises:
-            NlptxError: the process was killed. The returned function also raises this error, and any error that
-                ``work`` raised.
+            NlptxError: the process was killed. The returned function raises the same error, and any error that ``work``
+                raised.
         """
         try:
             _send(self._items, item)
@@ -71,7 +71,7 @@ class Process:
         return result
 
     def kill(self) -> None:
-        """Kill the process, which needs no clean-up. Threads that wait for its result get an NlptxError."""
+        """Kill the process, which needs no clean-up. Threads that wait for a result get an NlptxError."""
         with suppress(ChildProcessError):  # if SIGCHLD is ignored, waiting for an ended process fails
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, signal.SIGKILL)

@@ -45,10 +45,10 @@ PAUSE = Pause.PAUSE
 class Workers:
     """A pool of workers, used in a ``with`` block. Within the block, every BLAS uses one thread.
 
-    Threads share the memory and the interpreter lock of the caller. Forked processes never wait for this lock, but they
-    see the memory as it was at the time of the fork, except for arrays of :mod:`nlptx.runtime.shared_memory`. If the
-    system cannot fork, threads are used instead of processes. Neither the kind nor the number of workers changes any
-    result.
+    Threads share the memory and the interpreter lock of the caller. Forked processes never wait for the interpreter
+    lock, but they see the memory as it was at the time of the fork, except for arrays of
+    :mod:`nlptx.runtime.shared_memory`. If the system cannot fork, threads are used instead of processes. Neither the
+    kind nor the number of workers changes any result.
 
     Args:
         jobs: number of workers; all cores by default.
@@ -172,8 +172,8 @@ class Workers:
         The workers of a cluster have this method too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
 
         Args:
-            work: function at the top level of a module. It must not modify ``shared``.
-            shared: data that all items need. It must be picklable, like the items and the results.
+            work: function at the top level of a module. The function must not modify ``shared``.
+            shared: data that all items need. The data must be picklable, and so must the items and the results.
             items: items, iterated over one at a time.
             in_memory: whether to use threads on this machine, which access the items without copying them.
 
@@ -215,7 +215,7 @@ class Workers:
         self._stack.close()
 
 
-# A single worker, which is the calling thread. This is the default of every ``workers`` argument.
+# A single worker, which is the calling thread. Optional ``workers`` arguments have this default.
 SERIAL = Workers(1)
 
 

@@ -51,7 +51,7 @@ def check_real(value: Any, name: str) -> None:
 
 
 def check_lexicon(lexicon: Any) -> dict[str, float]:
-    """Return a lexicon as a dictionary. Raise InputTypeError unless it maps str to finite numbers."""
+    """Return a lexicon as a dictionary. Raise InputTypeError unless the lexicon maps str to finite numbers."""
     check_type(lexicon, Mapping, "lexicon")
     for word, value in lexicon.items():
         if not isinstance(word, str):

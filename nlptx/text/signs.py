@@ -63,8 +63,9 @@ _SIGNS = r"""
   | (?<![A-Za-z0-9{high}])(?P<long>[A-Za-z]*?(?P<letter>[A-Za-z])(?P=letter){{2}}[A-Za-z]*)(?![0-9{high}])
   | (?<=[A-Za-z])(?P<grave>`)(?=[A-Za-z])
 """
-# Words in capitals, separated by single spaces. At least one of them must have four or more letters, because shorter
-# words may be abbreviations. That word is preceded by at most MAX_BEFORE words of at most MAX_LETTERS letters each.
+# Words in capitals, separated by single spaces. At least one of these words must have four or more letters, because
+# shorter words may be abbreviations. The first of these long words follows at most MAX_BEFORE words of at most
+# MAX_LETTERS letters each.
 MAX_BEFORE, MAX_LETTERS = 8, 40
 _SHOUT = (
     rf"(?<![A-Za-z0-9{{high}}\#@/.:'])(?:[A-Z]{{{{2,{MAX_LETTERS}}}}}[ ]){{{{0,{MAX_BEFORE}}}}}"

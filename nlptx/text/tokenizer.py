@@ -62,7 +62,7 @@ def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
 
 @cache
 def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
-    r"""Return the pattern of a token in any script. It is built on first use, because building it takes milliseconds.
+    r"""Return the pattern of a token in any script. The pattern is built on first use, which takes milliseconds.
 
     `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts.
     """
@@ -88,7 +88,7 @@ TOKENIZERS: dict[str, Callable[[str, bool], list[str]]] = {
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A tokenizer with its options. It is stored with every vocabulary, so that all stages use the same tokenizer.
+    """A tokenizer with its options. Every vocabulary stores its tokenizer, so that all stages use the same one.
 
     Args:
         name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`), ``negation`` (the same, with
