@@ -74,7 +74,7 @@ def _start_file(header: dict[str, Any]) -> str:
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    Training without a network starts from no file. In this case, return an empty list or, if the tokenizer is not the
+    For training without a network, which starts from no file, return an empty list or, if the tokenizer is not the
     default one, the option for the configuration file that set the tokenizer.
     """
     if parent is not None and _is_empty(parent):
@@ -204,7 +204,7 @@ def command(
         if value == item.default or (header["settings"].get("epochs") == 0 and value == EMPTY_ENCODER.get(item.name)):
             continue
         if item.name == "loss" and ("label_separator" in header["details"] or value == NetworkSettings.loss):
-            continue  # without the option, training chooses the same loss
+            continue  # training chooses this loss by default, so no option is needed
         option = item.name.replace("_", "-")
         words += (
             [f"--{option}" if value else f"--no-{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]

@@ -45,8 +45,8 @@ class Cluster:
         on_note: called with notes about the cluster.
         check_stop: called every few seconds while the caller waits for a result; an exception that it raises ends the
             wait.
-        per_worker: number of tasks assigned to each worker thread at a time. If each thread has two tasks, it need not
-            wait for the next task when it finishes one.
+        per_worker: number of tasks assigned to each worker thread at a time. With two tasks, a thread need not wait
+            when it finishes one of them.
 
     Raises:
         SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.
@@ -70,7 +70,7 @@ class Cluster:
         self._on_note = on_note
         self._stack = ExitStack()
         self._unsuitable: set[str] = set()
-        self._client: Any = None  # its type is Any, because the client's methods have no type annotations
+        self._client: Any = None  # the type is Any, because the client's methods have no type annotations
         self._pending: deque[tuple[Any, Future]] = deque()
         self._threads: dict[str, int] = {}  # address of each suitable worker -> number of its threads
         self._counted_at = 0.0
@@ -208,7 +208,7 @@ class Cluster:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
-                # An unsuitable worker joined after the check of all workers. Its task is assigned to another worker.
+                # An unsuitable worker joined after the check of all workers, so its task is assigned to another worker.
                 self._refuse(error)
                 future = self._submit(work, item)
             except KilledWorker:

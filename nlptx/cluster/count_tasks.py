@@ -29,9 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Number of input bytes per range of words, and maximum number of matrix entries in a block of rows. The entries of the
-# first row of a block are not counted. Both numbers determine the memory that a summing task needs, and the number of
-# summing tasks that can run at the same time.
+# Number of input bytes per range of words, and maximum number of matrix entries in a block of rows. The maximum does
+# not include the entries of the first row of a block. Both numbers determine the memory that a summing task needs, and
+# the number of summing tasks that can run at the same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 

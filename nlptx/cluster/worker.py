@@ -106,8 +106,8 @@ def blas() -> str:
 
     The BLAS and the processor type determine the last digits of products.
     """
-    # threadpool_info() lists only loaded libraries. NumPy and SciPy are imported to load both, so that the answer does
-    # not depend on what this process has done before.
+    # threadpool_info() lists only loaded libraries. Importing NumPy and SciPy loads their BLAS, so the result does not
+    # depend on what this process has done before.
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info

@@ -23,7 +23,8 @@ NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the counting settings and the V words of a corpus. Raises CorruptError if one of them is invalid."""
+    """Return the counting settings and the V words of a corpus. Raises CorruptError if any setting or word is
+    invalid."""
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 
@@ -74,7 +75,7 @@ def check_entries(rows: sp.csr_matrix) -> None:
     """Raise CorruptError if these rows cannot belong to a matrix of counts."""
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
         raise CorruptError("the matrix contains an index of a word that does not exist")
-    if not ((rows.data > 0) & (rows.data <= _MAX_COUNT)).all():  # NaN fails this test too
+    if not ((rows.data > 0) & (rows.data <= _MAX_COUNT)).all():  # a NaN fails these comparisons too
         raise CorruptError("the matrix contains a count that is zero, negative, beyond 2^53, or not a number")
     if not rows.has_canonical_format:
         raise CorruptError("the entries of the matrix are unsorted or repeated")

@@ -153,7 +153,8 @@ def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
-    # The module `merge` imports SciPy, which takes as long as counting a small corpus, so it is not imported earlier.
+    # The module `merge` imports SciPy, which takes as long as counting a small corpus, so `merge` is imported only
+    # here.
     from nlptx.cooccurrence.merge import merge
 
     return merge(partials, budget, workers, units_per_count)

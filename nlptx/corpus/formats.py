@@ -15,7 +15,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def read_text(source: Source, options: ReadOptions) -> Iterator[Document]:
-    """Yield one document per line. If the format of the source is ``document``, its whole stream is one document."""
+    """Yield one document per line. If the format of the source is ``document``, the whole stream is one document."""
     if source.format == "document":
         text = _decode(_read_all(source).removeprefix(BOM), source.name, 0, options)
         yield Document(text.strip(), source.label, source.name, format=source.format, split=source.split)

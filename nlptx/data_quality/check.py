@@ -37,7 +37,7 @@ class Check:
     Args:
         profile: the profile of the data.
         findings: the faults that were found, in the order of KINDS. Kinds without any fault are left out.
-        rows: the data rows, followed by the test rows, if any. Findings contain indices of these rows.
+        rows: the data rows, followed by the test rows, if any. The findings contain indices into ``rows``.
         count: number of data rows, without the test rows.
     """
 

@@ -159,7 +159,7 @@ def _jaccard(words: TextWords, first: NDArray[np.int64], second: NDArray[np.int6
     keys, text, sizes = distinct_shingles(words, rows)
     _, number = np.unique(keys, return_inverse=True)
     base = len(keys)
-    members = text * base + number  # these are sorted, because shingles are sorted within each text
+    members = text * base + number  # `members` is sorted, because shingles are sorted within each text
     starts = np.cumsum(sizes) - sizes
     smaller, larger = np.where(sizes[one] <= sizes[other], (one, other), (other, one))
     pair = np.repeat(np.arange(len(first)), sizes[smaller])

@@ -64,7 +64,7 @@ def _lock(folder: str) -> int:
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with suppress(OSError):  # some file systems have no locks; leftover folders there are never removed
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.rename(unlocked, path)  # this follows the locking, so that no process finds the file unlocked
+    os.rename(unlocked, path)  # the rename follows the locking, so that no process finds the file unlocked
     return descriptor
 
 
@@ -83,7 +83,7 @@ def _remove_leftovers(parent: str) -> None:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder. Try again for a few seconds, because workers may still write files of a cancelled task to it."""
+    """Remove a folder. Retry for a few seconds: workers may still write results of a cancelled task to the folder."""
     deadline = time.monotonic() + _REMOVAL_TIME
     while os.path.isdir(folder) and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)

@@ -184,8 +184,8 @@ def fit_operator(
     dtype = product_dtype(settings)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        # With PPMI, this happens if no words are near each other more often than by chance. With standardisation, it
-        # happens if all entries of each row are equal.
+        # All transformed counts are 0 if no words are near each other more often than by chance (with PPMI), or if the
+        # entries of each row are equal (with standardisation).
         remedies = ["Count more text"]
         remedies += ["omit `standardize`"] if settings.standardize else []
         remedies += ["use `transform=log`"] if settings.transform == "ppmi" else []

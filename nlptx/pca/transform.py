@@ -45,7 +45,7 @@ class TransformedRows:
 
     def __init__(self, counts: RowMatrix, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
         self.shape = counts.shape
-        self.indptr = counts.indptr  # these are bounds of the counts; a transformed row may have fewer entries
+        self.indptr = counts.indptr  # row bounds of the counts; the transformed rows may have fewer entries
         self._counts, self._change = counts, change
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix:
@@ -113,8 +113,8 @@ def ppmi(counts: RowMatrix, smoothing: float, totals: NDArray) -> TransformedRow
     def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
         pmi = np.log(part.data)
         pmi += log_sum
-        # The two logarithms are added first, and then their sum is subtracted. This order makes the result exactly
-        # symmetric if there is no smoothing.
+        # The two logarithms are added first, and then their sum is subtracted. Adding the logarithms first makes the
+        # result exactly symmetric if there is no smoothing.
         pmi -= log_context[part.indices] + np.repeat(log_word[rows], np.diff(part.indptr))
         kept = pmi > 0
         before = np.concatenate([[0], np.cumsum(kept)])

@@ -49,7 +49,7 @@ class BlasLimit:
             raise
 
     def release(self) -> None:
-        """Remove a user of the limit in this thread. If none is left, restore the number of threads of each BLAS."""
+        """Remove a user of the limit in this thread. If no user is left, restore the number of BLAS threads."""
         thread = threading.get_ident()
         with self.lock:
             self.users[thread] = self.users.get(thread, 1) - 1

@@ -52,8 +52,8 @@ class Process:
         """Send an item to the process. Return a function that waits for the result.
 
         Raises:
-            NlptxError: the process was killed. The returned function raises the same error, and any error that ``work``
-                raised.
+            NlptxError: the process was killed. The returned function also raises NlptxError, and any error that
+                ``work`` raised.
         """
         try:
             _send(self._items, item)

@@ -215,7 +215,7 @@ class Workers:
         self._stack.close()
 
 
-# A single worker, which is the calling thread. Optional ``workers`` arguments have this default.
+# A single worker, which is the calling thread; it is the default of optional ``workers`` arguments.
 SERIAL = Workers(1)
 
 

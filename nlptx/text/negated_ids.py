@@ -47,7 +47,8 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
     ids, counts, words = chunk.ids.copy(), chunk.counts.copy(), list(chunk.words)
     plain_ids = ids[negated]
     marked_counts = np.bincount(plain_ids, minlength=len(words))
-    # If all occurrences of a word are negated, the marked word keeps the id; otherwise it gets a second id.
+    # If all occurrences of a word are negated, the marked word keeps the id; otherwise the marked word gets a second
+    # id.
     plain = np.flatnonzero(marked_counts)
     partly = plain[marked_counts[plain] < counts[plain]]
     marked_id = np.arange(len(words))

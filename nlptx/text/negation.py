@@ -7,8 +7,8 @@ these tokens:
 - an emoji, a rating or a punctuation mark, except for marks that occur within phrases, such as hyphens;
 - a word that begins another clause, such as "but" or "because", or one of "just", "merely" and "only";
 - "so" or "such" after a marked word, as in "never seen such a good film", but not in "not so good";
-- another negation, which then has no effect itself, as in "not without charm". But if "and" or "or" stands between the
-  two negations, or if the second is "nor" or "neither", the second one takes effect.
+- another negation, which then has no effect itself, as in "not without charm". However, the second of two negations
+takes effect if "and" or "or" stands between them, or if it is "nor" or "neither".
 
 With the mark, word vectors and single-word features distinguish "good" from "not very good". The negations are English.
 In other languages, a word with the same spelling may mean something else, such as "no" ("in the") in Portuguese.
@@ -81,7 +81,7 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
     (['not', 'without', 'charm'], ['far', 'from', '¬perfect'])
     """
     marked = []
-    remaining = 0  # number of tokens after this one that the last negation still affects
+    remaining = 0  # Number of tokens after this one that the last negation still affects.
     # Whether the last negation was followed by a marked word, and whether it was followed by "and" or "or".
     seen_marked = seen_join = False
     for index, token in enumerate(tokens):
@@ -145,6 +145,5 @@ def _completes_pair(tokens: Sequence[str], index: int) -> bool:
 
 
 def _lower(token: str) -> str:
-    # Other words stay unchanged, because the lower case of a few non-ASCII characters, such as the Kelvin sign, is
-    # ASCII.
+    # Non-ASCII words stay unchanged, because the lower case of some characters, such as the Kelvin sign, is ASCII.
     return token.lower() if token.isascii() else token

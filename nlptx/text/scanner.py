@@ -157,7 +157,7 @@ def _class_in_words(character: str) -> int:
 
 @lru_cache(8)
 def scanner_of(tokenizer: Tokenizer) -> Scanner:
-    """Return the scanner of a tokenizer, which is made only once."""
+    """Return the scanner of a tokenizer. Each scanner is made only once."""
     return Scanner(tokenizer)
 
 

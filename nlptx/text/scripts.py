@@ -17,8 +17,8 @@ _MIN_FRACTION = 0.2
 
 def lack_spaces(counts: Mapping[bytes, int]) -> bool:
     """Return whether texts probably lack spaces between words, given how often each word (in UTF-8) occurs in them."""
-    total = in_scripts = 0  # number of words, and number of words with characters of these scripts
-    length = 0.0  # sum of the lengths, each relative to the limit of its script
+    total = in_scripts = 0  # Number of words, and number of words with characters of these scripts.
+    length = 0.0  # Sum of the word lengths, each relative to the limit of its script.
     for word, count in counts.items():
         total += count
         if not word.isascii():
