@@ -23,8 +23,7 @@ NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the counting settings and the V words of a corpus. Raises CorruptError if any setting or word is
-    invalid."""
+    """Return the counting settings and the V words of a corpus. Raises CorruptError if any of them is invalid."""
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 

@@ -25,7 +25,7 @@ _FIXED_POINT = 1 << 26
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
 # Adding up the pairs of a row in a dense vector of V words takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS
-# pairs. The pairs of rows with fewer pairs are therefore sorted.
+# pairs. Rows with fewer pairs are therefore counted by sorting.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.

@@ -38,9 +38,9 @@ def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.i
     """Return, for each row, the index of the row of which it is a copy; a row that is not a copy has its own index.
 
     Rows with the same text are copies of one of these rows: the first row without a conflicting label, or the first row
-    if all labels conflict. If the copies and the rows with conflicting labels are left out, one row of each text
-    remains. However, no row remains if no label of a text is more frequent than its other labels, because the right
-    label is then unknown.
+    if all of them have conflicting labels. If the copies and the rows with conflicting labels are left out, one row of
+    each text remains. However, no row remains if no label of a text is more frequent than its other labels, because the
+    right label is then unknown.
     """
     kept = np.arange(len(first))
     # The indices are in descending order, so the first of several rows with the same text is assigned last.
