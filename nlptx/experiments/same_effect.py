@@ -15,8 +15,9 @@ from typing import Any
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.ngrams.cross_fit import MANY_TEXTS
 from nlptx.ngrams.lsa import TEXTS_PER_COMPONENT
-from nlptx.settings import CountSettings
+from nlptx.settings import AUTOMATIC, CountSettings
 from nlptx.text.tokenizer import Tokenizer
+from nlptx.training.automatic import EPOCHS, FEW_WORDS, is_from_large_corpus
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 
@@ -32,7 +33,7 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
     """
     vectors = recipe.vectors
     if vectors is None:
-        return {}  # training starts from a model, and keeps its word vectors and n-grams
+        return {"train.epochs": _epochs}  # training starts from a model, and keeps its word vectors and n-grams
     texts = len(experiment.texts) + len(experiment.unlabelled)
     max_components = 0 if len(experiment.label_names) > MAX_LABELS else texts // TEXTS_PER_COMPONENT
     effects: Effects = {"train.lsa_components": lambda value: min(value, max_components)}
@@ -40,8 +41,12 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
         tokenizer = Tokenizer(vectors.cooccur.tokenizer, vectors.cooccur.lowercase)
         counted = (experiment.texts, experiment.unlabelled, vectors.more_texts)
         effects["pca.components"] = partial(_components, counted, tokenizer, vectors.cooccur)
+        has_large_corpus = _has_many_words(counted, tokenizer)
     else:
         tokenizer = vectors.vocabulary.tokenizer
+        has_large_corpus = is_from_large_corpus(vectors.vocabulary)
+    if not has_large_corpus:
+        effects["train.epochs"] = _epochs
     if (min_texts := _automatic_min_texts(experiment, recipe, tokenizer)) is not None:
         effects["train.ngram_min_texts"] = lambda value: value or min_texts
     return effects
@@ -57,6 +62,17 @@ def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Toke
     for_few_words = automatic_min_texts(0, recipe.train, labels)
     is_same = all(automatic_min_texts(number, recipe.train, labels) == for_few_words for number in words)
     return for_few_words if is_same else None
+
+
+def _epochs(value: int) -> int:
+    """Return the number of epochs for a value of ``epochs``, if the word vectors do not come from a large corpus."""
+    return EPOCHS if value == AUTOMATIC else value
+
+
+def _has_many_words(parts: Iterable[Iterable[str]], tokenizer: Tokenizer) -> bool:
+    """Return whether the texts have so many words that word vectors made from them may come from a large corpus."""
+    words = accumulate(len(tokenizer(text)) for text in chain.from_iterable(parts))
+    return any(number > FEW_WORDS for number in words)
 
 
 def _components(parts: Iterable[Iterable[str]], tokenizer: Tokenizer, settings: CountSettings, components: int) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.experiments.experiment import Recipe
 from nlptx.experiments.same_effect import Effects
-from nlptx.settings import NetworkSettings, Settings
+from nlptx.settings import AUTOMATIC, NetworkSettings, Settings
 from nlptx.settings.without_network import UNUSED
 from nlptx.training.embedding_builder import EmbeddingBuilder
 
@@ -26,7 +26,7 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.lsa_components",): ((0,), (100,), (300,)),
     ("train.width",): ((32,), (64,), (128,)),
     ("train.blocks",): ((1,), (2,)),
-    ("train.epochs",): ((1,), (2,), (3,), (4,), (5,), (6,)),
+    ("train.epochs",): ((AUTOMATIC,), (1,), (2,), (3,), (4,), (5,), (6,)),
     ("train.lr",): ((5e-4,), (1e-3,), (2e-3,), (4e-3,)),
     ("train.word_dropout",): ((0.0,), (0.1,), (0.2,), (0.3,), (0.4,)),
     ("train.dropout",): ((0.0,), (0.1,), (0.2,), (0.3,)),

@@ -81,7 +81,13 @@ class TrainSettings(NetworkSettings):
     loss: str = setting(
         "auto", "(binary-)cross-entropy or squared-error.", "Network", choices=("auto", *_LOSSES), metavar="NAME"
     )
-    epochs: int = setting(3, "Number of passes over the texts; 0: no network.", MAIN, minimum=0)
+    epochs: int = setting(
+        AUTOMATIC,
+        "Number of epochs; 0: no network; -1: automatic.",
+        MAIN,
+        minimum=AUTOMATIC,
+        legacy_value=3,
+    )
     lr: float = setting(1e-3, "Maximum learning rate.", "Training", minimum=0)
     valid_share: float = setting(0.1, "Fraction of DATA held out for validation.", "Data", minimum=0, maximum=0.9)
     valid_max: int = setting(1000, "Maximum number of texts to hold out.", "Data", minimum=1)

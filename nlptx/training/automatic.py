@@ -1,29 +1,50 @@
-"""Resolves the automatic settings: chooses region filters or distillation, and the length of random crops.
+"""Resolves the automatic settings: region filters or distillation, the length of random crops, number of epochs.
 
 Region filters (:mod:`nlptx.regions`) and distillation (:mod:`nlptx.training.distillation`) can both use texts without
 labels. With enough labelled texts, region filters improve the model more than distillation does. With fewer labelled
 texts, distillation improves the model more than region filters do, and takes less time. Region filters and distillation
 together improve the model no more than the better of the two. With region filters and enough labelled texts, the
 network can be trained on shorter crops of the texts without making the model worse.
+
+Word vectors of a large corpus know words that are rare in a few labelled texts, but the network takes hundreds of steps
+to learn how to use the vectors. With such vectors and few labelled texts, there are therefore more epochs.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from nlptx.settings import AUTOMATIC, TrainSettings
+from nlptx.text.vocabulary import Vocabulary
 from nlptx.training.labelled_texts import LabelledTexts
 
 # Region filters are chosen automatically only if there are at least _MIN_TEXTS labelled texts and at most _MAX_LABELS
 # labels.
 _MIN_TEXTS, _MAX_LABELS = 2000, 20
 # Number of region filters, and number of distillation epochs, that are chosen automatically.
-_FILTERS, _EPOCHS = 64, 1
+_FILTERS, _DISTILLATION_EPOCHS = 64, 1
+# Number of epochs. With word vectors of a large corpus, there are as many epochs as _STEPS steps require, but at least
+# EPOCHS and at most _MAX_EPOCHS.
+EPOCHS, _MAX_EPOCHS, _STEPS = 3, 8, 1000
+# Texts with at most this number of words in total count as few.
+FEW_WORDS = 250_000
 # Number of words in a crop: _SHORT_CROP with region filters and enough labelled texts, otherwise _CROP.
 _SHORT_CROP, _CROP = 32, 64
 
 
-def choose_automatic(settings: TrainSettings, data: LabelledTexts, *, started: bool) -> TrainSettings:
+def is_from_large_corpus(vocabulary: Vocabulary) -> bool:
+    """Return whether word vectors with this vocabulary come from many texts.
+
+    If the words have no counts, this is assumed, because such vectors come from another program.
+    """
+    total = int(vocabulary.counts.sum())
+    return total > FEW_WORDS or (total == 0 and len(vocabulary) > 0)
+
+
+def choose_automatic(
+    settings: TrainSettings, data: LabelledTexts, vocabulary: Vocabulary, *, started: bool
+) -> TrainSettings:
     """Return the settings, with all automatic values replaced by actual ones.
 
     Region filters are chosen automatically only if the model has a network and n-gram features. (A user who disables
@@ -33,6 +54,7 @@ def choose_automatic(settings: TrainSettings, data: LabelledTexts, *, started: b
     Args:
         settings: training settings.
         data: the labelled texts.
+        vocabulary: vocabulary of the word vectors.
         started: whether training starts from a model. In that case, no new region filters are trained.
     """
     held_out = settings.valid_share > 0 or data.valid is not None
@@ -40,10 +62,15 @@ def choose_automatic(settings: TrainSettings, data: LabelledTexts, *, started: b
     filters = settings.region_filters
     if filters == AUTOMATIC:
         filters = _FILTERS if enough and settings.ngrams and settings.epochs and not started else 0
-    epochs, crop = (0, _SHORT_CROP) if enough and filters else (_EPOCHS, _CROP)
+    distill, crop = (0, _SHORT_CROP) if enough and filters else (_DISTILLATION_EPOCHS, _CROP)
+    epochs = EPOCHS
+    if is_from_large_corpus(vocabulary) and not started:
+        needed = math.ceil(_STEPS * settings.batch / max(len(data.texts), 1))
+        epochs = min(max(needed, EPOCHS), _MAX_EPOCHS)
     return replace(
         settings,
         region_filters=filters,
-        distill=epochs if settings.distill == AUTOMATIC else settings.distill,
+        epochs=epochs if settings.epochs == AUTOMATIC else settings.epochs,
+        distill=distill if settings.distill == AUTOMATIC else settings.distill,
         crop=crop if settings.crop == AUTOMATIC else settings.crop,
     )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from nlptx.classifier.model import Model
 from nlptx.metrics import log_loss
 from nlptx.settings import TrainSettings
+from nlptx.training.automatic import EPOCHS
 from nlptx.training.dataset import Dataset
 from nlptx.training.targets import count_labels
 
@@ -60,6 +61,6 @@ def advice(settings: TrainSettings, *, is_trained: bool) -> str:
     """
     if is_trained:
         return "Use more texts, increase `epochs`, check the labels, or lower `lr`."
-    train_network = f"train a network (`epochs={TrainSettings.epochs}`)"
+    train_network = f"train a network (`epochs={EPOCHS}`)"
     other = "train a new model, without `start`" if settings.epochs else train_network
     return f"Use more texts, check the labels, or {other}."

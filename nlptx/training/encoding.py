@@ -19,14 +19,13 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.scripts import lack_spaces
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
+from nlptx.training.automatic import FEW_WORDS, is_from_large_corpus
 from nlptx.training.context import TrainingContext
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
-# With at most this number of words in total, the training texts are so few that rare words and n-grams are used too.
-FEW_WORDS = 250_000
 # If ``new_word_min_count`` is automatic, words must occur at least this number of times in the training texts; if both
 # the training texts and the texts of the word vectors are few, once is enough. With few texts, rare words lower the
 # log-loss, but not if the vectors come from a large corpus, which knows the useful words already.
@@ -182,9 +181,8 @@ def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, i
     """
     if settings.new_word_min_count != AUTOMATIC:
         return settings.new_word_min_count
-    total = known.counts.sum()
-    is_counted = total > 0 or len(known) == 0  # vectors from other programs come without counts
-    return 1 if is_counted and max(total, sum(counts.values())) <= FEW_WORDS else _MIN_COUNT
+    few = sum(counts.values()) <= FEW_WORDS and not is_from_large_corpus(known)
+    return 1 if few else _MIN_COUNT
 
 
 def _extend(

@@ -157,7 +157,7 @@ def fit(
         if start is None and not settings.epochs:
             settings = without_network(settings)
         settings_as_given = settings
-        settings = choose_automatic(settings, given, started=start is not None)
+        settings = choose_automatic(settings, given, vectors.vocabulary, started=start is not None)
         origin, checkpoint = start or vectors, checkpoint or Checkpoint(None)
         checkpoint.begin(lambda: Fingerprint.of(given, origin, settings, seed))
         with workers:

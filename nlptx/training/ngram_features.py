@@ -17,9 +17,10 @@ from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import FOLDS
 from nlptx.settings import TrainSettings
 from nlptx.training import linear_combination
+from nlptx.training.automatic import FEW_WORDS
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
-from nlptx.training.encoding import FEW_WORDS, EncodedTexts
+from nlptx.training.encoding import EncodedTexts
 from nlptx.training.labelled_texts import LabelledTexts
 from nlptx.training.targets import count_labels
 

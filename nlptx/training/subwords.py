@@ -29,9 +29,9 @@ from nlptx.ngrams.subword_model import SubwordModel, fit_subword_model
 from nlptx.sampling.copies import first_copies
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.sampling.splits import FOLDS, assign_folds
+from nlptx.training.automatic import FEW_WORDS
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
-from nlptx.training.encoding import FEW_WORDS
 from nlptx.training.fusion import fuse
 from nlptx.training.loss import loss_weights, outputs_of
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts

@@ -324,7 +324,7 @@ def test_parameters_without_names_are_refused():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("epochs", -1), ("lr", "fast"), ("pca", {"components": 4}), ("seed", -1), ("jobs", 0), ("embeddings", "e.npz")],
+    [("epochs", -2), ("lr", "fast"), ("pca", {"components": 4}), ("seed", -1), ("jobs", 0), ("embeddings", "e.npz")],
 )
 def test_fit_checks_the_values_of_parameters(name, value):
     classifier = small(pca=None).set_params(**{name: value})

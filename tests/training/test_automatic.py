@@ -1,4 +1,4 @@
-"""Tests of the settings that depend on the number of labelled texts: region filters and distillation."""
+"""Tests of the settings that depend on the texts: region filters, distillation, crops and epochs."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,9 @@ from reviews import make_reviews, small_embeddings
 
 import nlptx
 from nlptx.settings import TrainSettings
+from nlptx.text.vocabulary import Vocabulary
 from nlptx.training import automatic
-from nlptx.training.automatic import choose_automatic
+from nlptx.training.automatic import FEW_WORDS, choose_automatic
 from nlptx.training.labelled_texts import LabelledTexts
 
 TEXTS, LABELS = make_reviews(60)
@@ -15,10 +16,11 @@ UNLABELLED = make_reviews(40, seed=3)[0]
 SHAPE = {"width": 8, "heads": 2, "batch": 8, "epochs": 1, "lsa_components": 4}
 
 
-def choose(texts=2000, labels=2, started=False, **settings):
+def choose(texts=2000, labels=2, started=False, count=FEW_WORDS, **settings):
     names = {str(number): number for number in range(labels)}
     data = LabelledTexts(["text"] * texts, ["0"] * texts, None, [], names)
-    return choose_automatic(TrainSettings(**settings), data, started=started)
+    vocabulary = Vocabulary([], np.zeros(0, np.int64)) if count is None else Vocabulary(["word"], np.array([count]))
+    return choose_automatic(TrainSettings(**settings), data, vocabulary, started=started)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,27 @@ def test_the_choice_depends_on_the_number_of_texts_and_labels(given, expected):
 )
 def test_crops_are_short_if_there_are_region_filters(given, expected):
     assert choose(**given).crop == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, 3),
+        ({"count": FEW_WORDS + 1}, 8),
+        ({"count": 0}, 8),
+        ({"count": None}, 3),
+        ({"count": FEW_WORDS + 1, "texts": 100}, 8),
+        ({"count": FEW_WORDS + 1, "texts": 5000}, 7),
+        ({"count": FEW_WORDS + 1, "texts": 20_000}, 3),
+        ({"count": FEW_WORDS + 1, "texts": 5000, "batch": 16}, 4),
+        ({"count": FEW_WORDS + 1, "started": True}, 3),
+        ({"count": FEW_WORDS + 1, "epochs": 2}, 2),
+        ({"epochs": 0}, 0),
+    ],
+    ids=["few", "large", "no counts", "no vectors", "tiny data", "more data", "much data", "batch", "start", "2", "0"],
+)
+def test_with_word_vectors_of_a_large_corpus_few_texts_are_read_more_often(given, expected):
+    assert choose(**given).epochs == expected
 
 
 def test_other_settings_do_not_change():

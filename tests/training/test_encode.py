@@ -15,7 +15,7 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text
-from nlptx.training import encoding
+from nlptx.training import automatic, encoding
 from nlptx.training.encoding import _known_ids
 
 TEXTS = ["The film, the FILM!", "", "it isn't a film", "...", "Łódź \u0645\u0645 film\x00film", " ", "unheard-of " * 9]
@@ -79,7 +79,8 @@ def test_words_without_a_vector_are_added_for_their_ngrams_even_if_the_vectors_a
 def test_with_few_words_in_all_texts_a_new_word_needs_to_occur_only_once(
     counted, read, settings, expected, monkeypatch
 ):
-    monkeypatch.setattr(encoding, "FEW_WORDS", 9)
+    for module in (automatic, encoding):
+        monkeypatch.setattr(module, "FEW_WORDS", 9)
     words, counts = (["known"], [counted or 0]) if counted != 0 else ([], [])
     known = Vocabulary(words, np.array(counts, np.int64))
     assert encoding._min_count(TrainSettings(**settings), known, {b"a": read - 1, b"b": 1}) == expected
