@@ -33,7 +33,7 @@ _NAMED = 3
     type=PATH,
     metavar="FILE",
     show_default=BUNDLED,
-    help="File with the word vectors; every argument is then a word.",
+    help="File with the word vectors; with -m, all arguments are words.",
 )
 @option("--analogy", is_flag=True, help="Given three words a b c, find d such that a is to b as c is to d.")
 @option("-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="Number of words to show.")

@@ -91,8 +91,8 @@ class OccurrenceBlocks:
 
         Args:
             store: function that stores a block.
-            workers: workers that the new matrix uses. These workers must not be a cluster if the matrix is passed to a
-                task.
+            workers: workers that the new matrix uses. If the matrix is passed to a task, they must be local threads or
+                processes, not those of a cluster.
 
         Raises:
             OutputError: a block cannot be stored.

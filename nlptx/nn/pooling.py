@@ -176,7 +176,7 @@ class AttentionPool(Pool):
 
 
 class FlattenPool(Pool):
-    """Concatenate the rows of a text and pad with zeros: y_b = [x_0 x_1 ... 0], (B, window D).
+    """Concatenate the rows of a text and pad with zeros: y_b = [x_0 x_1 ... 0], shape (B, window * D).
 
     A text must fit in one window, so it is never split into parts.
     """

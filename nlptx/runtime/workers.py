@@ -225,7 +225,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. A process is always idle, because there are as many processes as threads."""
+    """Let an idle process work on an item. There always is one, because there are as many processes as threads."""
     process = idle.pop()
     try:
         return process.start(item)()

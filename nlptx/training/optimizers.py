@@ -86,9 +86,9 @@ class DenseOptimizer:
 class RowOptimizer:
     """SGD or Adam for a large table in which only a few rows have a gradient in each batch.
 
-    For Adam, b1 is 0, so rows without a gradient do not change and can be skipped without approximation. The second
-    moment of a skipped row is updated when the row next has a gradient: it is then multiplied by b2 once for each step
-    that was skipped.
+    Adam is used with b1 = 0, so the weights of rows without a gradient do not change, and skipping them is exact. The
+    second moment of a skipped row is updated when the row next has a gradient: it is then multiplied by b2 once for
+    each step that was skipped.
 
     Args:
         table: (V, R) word vectors, updated in place.

@@ -6,9 +6,10 @@ a linear model on the same n-grams, so c times the numbers of the subword model 
 predictions need no further step, and the model file needs no new arrays.
 
 The subword model is trained separately from the network. If its scores were inputs of the network, they would improve
-the model much less. Most words of a large corpus are frequent enough for weights of their own, so with many words, the
-subword model improves nothing, and is left out. It is also left out if no texts are held out, because the best weights
-differ: the more the network knows from other texts, through its word vectors, the lower c is.
+the model much less. If the training texts have many words in total, most of these are frequent enough to have weights
+of their own. The subword model is then left out, because it would not improve predictions. It is also left out if no
+texts are held out, because the best weights differ: the more the network knows from other texts, through its word
+vectors, the lower c is.
 """
 
 from __future__ import annotations

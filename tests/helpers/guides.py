@@ -160,8 +160,8 @@ def agree(shown: list[str], printed: list[str]) -> bool:
 def _lines_agree(shown: str, printed: str) -> bool:
     """Return whether two lines agree. Their text must be the same, except for the width of gaps, and so must integers.
 
-    Decimal numbers may differ by :data:`TOLERANCE`, or by one unit in the last place. Numbers with an exponent, such
-    as the residuals of eigenvectors, are rounding errors, and only their order of magnitude must be the same.
+    Decimal numbers may differ by :data:`TOLERANCE`, or by one unit in the last place. Only the
+    order of magnitude must agree for numbers with an exponent, because in the guides, these are rounding errors.
     """
     first, second = (_NUMBER.split(re.sub(r"\s+", " ", line)) for line in (shown, printed))
     return len(first) == len(second) and all(
