@@ -200,8 +200,8 @@ def test_the_error_for_a_wrong_type_names_the_argument(call, message):
 def test_invalid_values_are_value_errors():
     with pytest.raises(ValueError, match="`seed` is -1; expected at least 0"):
         fit(seed=-1)
-    with pytest.raises(ValueError, match="`epochs` is -1; expected at least 0"):
-        nlptx.TrainSettings(epochs=-1)
+    with pytest.raises(ValueError, match="`epochs` is -2; expected at least -1"):
+        nlptx.TrainSettings(epochs=-2)
     for jobs in (0, -1, 1.5, "two"):
         with pytest.raises(ValueError, match=f"`jobs` is {jobs!r}; expected an int of at least 1"):
             nlptx.count(TEXTS, COUNT, jobs)

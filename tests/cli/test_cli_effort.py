@@ -180,7 +180,7 @@ def test_effort_on_the_command_line_takes_precedence_over_a_file_and_a_variable(
         assert settings_of(table, *words).epochs == 0
     assert settings_of(table, "--config", "c.toml", "--effort", "fast", "--epochs", "1").epochs == 1
     Path("e.toml").write_text("[train]\nepochs = 0\nregion-filters = 256\nlr = 0.01\n")
-    for effort, epochs, filters in (("fast", 0, -1), ("default", 3, -1), ("best", 3, 256)):
+    for effort, epochs, filters in (("fast", 0, -1), ("default", -1, -1), ("best", -1, 256)):
         words = ("tune", table, "--config", "e.toml", "--effort", effort, "--folds", "2", "--minutes", "0.000001")
         values = call(*words, "--json", "-q").json["settings"]
         assert (values["train.epochs"], values["train.region_filters"]) == (epochs, filters)

@@ -92,7 +92,7 @@ def test_an_option_with_several_values(here):
         ("[train]\nepochs = '1'\n", "epochs in [train]: the value is '1'; expected a whole number"),
         ("[train]\nepochs = 1.5\n", "epochs in [train]: the value is 1.5; expected a whole number"),
         ("[train]\nepochs = true\n", "epochs in [train]: the value is True; expected a whole number"),
-        ("[train]\nepochs = -1\n", "epochs in [train]: --epochs is -1; expected at least 0"),
+        ("[train]\nepochs = -2\n", "epochs in [train]: --epochs is -2; expected at least -1"),
         ("[train]\nlr = '1'\n", "lr in [train]: the value is '1'; expected a number"),
         ("[train]\nlr = nan\n", "expected a finite number"),
         ("[train]\nfreeze = 1\n", "freeze in [train]: the value is 1; expected true or false"),

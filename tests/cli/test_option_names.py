@@ -85,7 +85,7 @@ def test_argument_names_become_options(message, shown):
 IMPOSSIBLE = {
     "cooccur": (CountSettings, {"window": 0, "max_words": 0, "min_count": 0}),
     "pca": (PcaSettings, {"smoothing": 2.0, "max_products": 0}),
-    "train": (TrainSettings, {"epochs": -1, "embedding_lr": -1.0, "lr": float("nan"), "valid_share": 0.95}),
+    "train": (TrainSettings, {"epochs": -2, "embedding_lr": -1.0, "lr": float("nan"), "valid_share": 0.95}),
 }
 
 
