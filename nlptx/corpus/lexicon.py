@@ -12,9 +12,8 @@ from nlptx.io.paths import FilePath, file_name
 def read_lexicon(path: FilePath) -> dict[str, float]:
     """Read a lexicon: a tab-separated UTF-8 table with a word or phrase and its value in the first two columns.
 
-    The first line is a header if its second column is not a number. In a table of two columns, a number with a decimal
-    comma causes an error. Empty lines and further columns are ignored. If a word occurs more than once, its last value
-    is used.
+    The first line is a header if its second column is not a number. A number with a decimal comma causes an error.
+    Empty lines and further columns are ignored. If a word occurs more than once, its last value is used.
 
     Raises:
         DataError: a line has no second column or its value is not a finite number, or the lexicon has no entry.
@@ -27,13 +26,13 @@ def read_lexicon(path: FilePath) -> dict[str, float]:
     with open(path, encoding="utf-8-sig", errors="strict") as file:
         try:
             for number, line in enumerate(file, 1):
-                word, _, rest = line.rstrip("\r\n").partition("\t")
+                word, *columns = line.rstrip("\r\n").split("\t")
                 if not line.strip():
                     continue
-                value = _number(rest.split("\t")[0])
+                value = _number(columns[0]) if columns else None
                 if value is not None and word.strip():
                     entries[word.strip()] = value
-                elif number > 1 or not rest or _number(rest.replace(",", ".")) is not None:
+                elif number > 1 or not any(columns) or _number(columns[0].replace(",", ".")) is not None:
                     raise DataError(
                         f"{line.strip()[:60]!r} is not an entry in a lexicon; expected a word, a tab and a number",
                         where=f"{file_name(path)}:{number}",

@@ -122,6 +122,7 @@ def test_a_file_may_have_a_header_and_more_columns(tmp_path):
         ("good\t1\nbad\tx\n", "a.tsv:2: 'bad.*x' is not an entry"),
         ("good\t1\nbad\tinf\n", "a.tsv:2: "),
         ("good 1\n", "a.tsv:1: 'good 1' is not an entry"),
+        ("good\t1,5\tx\nbad\t-1\tx\n", "a.tsv:1: 'good.*x' is not an entry"),
         ("", "a.tsv: the lexicon has no entry"),
         ("word\tvalue\n", "a.tsv: the lexicon has no entry"),
         ("good\t1\n\udcff\t1\n", "a.tsv: the lexicon is not UTF-8"),
