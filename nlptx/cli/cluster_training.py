@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from nlptx.classifier.model import Model
@@ -16,7 +17,8 @@ from nlptx.experiments.fold import run_fold
 from nlptx.experiments.parallel_runs import memory_of_run
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS
-from nlptx.settings import TrainSettings
+from nlptx.settings import AUTOMATIC, TrainSettings
+from nlptx.training.automatic import EPOCHS, epochs_for_large_corpus
 from nlptx.training.fit import fit
 
 # Number of texts in the sample, and minimum number of sampled texts with each label.
@@ -49,6 +51,7 @@ def print_training_plan(
     sample = _sample(training_data.labels)
     texts = [training_data.texts[row] for row in sample]
     labels: Any = [training_data.labels[row] for row in sample]
+    settings = _with_epochs(settings, total)
     started = time.perf_counter()
     fit(texts, labels, embeddings, settings, start=start, seed=seed, jobs=Workers(1))
     seconds = (time.perf_counter() - started) * total / len(texts)
@@ -60,6 +63,16 @@ def print_training_plan(
         "models_on_the_cluster": FOLDS + 1 if settings.ngrams else 0,
     }
     cluster.print_plan(plan, 1, seconds, common)
+
+
+def _with_epochs(settings: TrainSettings, texts: int) -> TrainSettings:
+    """Return settings with the automatic number of epochs for so many texts.
+
+    If the texts are few, the number stays automatic, because it then depends on the word vectors.
+    """
+    if settings.epochs == AUTOMATIC and epochs_for_large_corpus(texts, settings.batch) == EPOCHS:
+        return replace(settings, epochs=EPOCHS)
+    return settings
 
 
 def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
@@ -98,6 +111,7 @@ def print_experiment_plan(
     """
     total = len(experiment.texts)
     sample = experiment.sample(_SAMPLE, seed) if total > _SAMPLE else experiment
+    recipe = replace(recipe, train=_with_epochs(recipe.train, total))
     started = time.perf_counter()
     run_fold(sample, recipe, seed, 0, Workers(1))
     seconds = (time.perf_counter() - started) * total / len(sample.texts)

@@ -17,7 +17,7 @@ from nlptx.ngrams.cross_fit import MANY_TEXTS
 from nlptx.ngrams.lsa import TEXTS_PER_COMPONENT
 from nlptx.settings import AUTOMATIC, CountSettings
 from nlptx.text.tokenizer import Tokenizer
-from nlptx.training.automatic import EPOCHS, FEW_WORDS, is_from_large_corpus
+from nlptx.training.automatic import EPOCHS, FEW_WORDS, epochs_for_large_corpus, is_from_large_corpus
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 
@@ -45,7 +45,8 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
     else:
         tokenizer = vectors.vocabulary.tokenizer
         has_large_corpus = is_from_large_corpus(vectors.vocabulary)
-    if not has_large_corpus:
+    # At least half of the texts are in the training part of every fold.
+    if not has_large_corpus or epochs_for_large_corpus(len(experiment.texts) // 2, recipe.train.batch) == EPOCHS:
         effects["train.epochs"] = _epochs
     if (min_texts := _automatic_min_texts(experiment, recipe, tokenizer)) is not None:
         effects["train.ngram_min_texts"] = lambda value: value or min_texts
@@ -65,7 +66,7 @@ def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Toke
 
 
 def _epochs(value: int) -> int:
-    """Return the number of epochs for a value of ``epochs``, if the word vectors do not come from a large corpus."""
+    """Return the number of epochs for a value of ``epochs``, unless few texts have word vectors of a large corpus."""
     return EPOCHS if value == AUTOMATIC else value
 
 

@@ -26,17 +26,17 @@ _CHOICES: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]] = {
     ("train.lsa_components",): ((0,), (100,), (300,)),
     ("train.width",): ((32,), (64,), (128,)),
     ("train.blocks",): ((1,), (2,)),
-    ("train.epochs",): ((AUTOMATIC,), (1,), (2,), (3,), (4,), (5,), (6,)),
+    ("train.epochs",): ((AUTOMATIC,), (1,), (2,), (3,), (4,), (5,), (6,), (8,)),
     ("train.lr",): ((5e-4,), (1e-3,), (2e-3,), (4e-3,)),
     ("train.word_dropout",): ((0.0,), (0.1,), (0.2,), (0.3,), (0.4,)),
     ("train.dropout",): ((0.0,), (0.1,), (0.2,), (0.3,)),
     ("train.valid_share",): ((0.0,), (0.1,)),
 }
-# Combinations of changes that often help, which are tried first. With few texts, it helps to train for more epochs than
-# by default, to drop more words, and to hold out no texts. A higher learning rate may help, because there are few
-# steps. Rare n-grams help if the texts are few and short. If all texts are short, LSA finds few topics. Narrow windows
-# and whitening make the word vectors describe how words are used rather than what texts are about. With many or long
-# texts, fewer epochs and fewer n-grams give equally good models.
+# Combinations of changes that often help, which are tried first. With few texts, it helps to train for four epochs, to
+# drop more words, and to hold out no texts. A higher learning rate may help, because there are few steps. Rare n-grams
+# help if the texts are few and short. If all texts are short, LSA finds few topics. Narrow windows and whitening make
+# the word vectors describe how words are used rather than what texts are about. With many or long texts, fewer epochs
+# and fewer n-grams give equally good models.
 _FEW_TEXTS = {"train.epochs": 4, "train.word_dropout": 0.2, "train.valid_share": 0.0}
 _HIGH_RATE = {"train.lr": 2e-3}
 _RARE_NGRAMS = {"train.ngram_min_texts": 1}

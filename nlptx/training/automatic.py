@@ -42,10 +42,20 @@ def is_from_large_corpus(vocabulary: Vocabulary) -> bool:
     return total > FEW_WORDS or (total == 0 and len(vocabulary) > 0)
 
 
+def epochs_for_large_corpus(texts: int, batch: int) -> int:
+    """Return the automatic number of epochs for word vectors of a large corpus.
+
+    Args:
+        texts: number of labelled texts.
+        batch: number of texts per step.
+    """
+    return min(max(math.ceil(_STEPS * batch / max(texts, 1)), EPOCHS), _MAX_EPOCHS)
+
+
 def choose_automatic(
     settings: TrainSettings, data: LabelledTexts, vocabulary: Vocabulary, *, started: bool
 ) -> TrainSettings:
-    """Return the settings, with all automatic values replaced by actual ones.
+    """Return the settings, with all automatic values except ``new_word_min_count`` replaced by actual ones.
 
     Region filters are chosen automatically only if the model has a network and n-gram features. (A user who disables
     one of these two parts wants the other part alone.) This choice also requires held-out texts, on which two
@@ -63,10 +73,8 @@ def choose_automatic(
     if filters == AUTOMATIC:
         filters = _FILTERS if enough and settings.ngrams and settings.epochs and not started else 0
     distill, crop = (0, _SHORT_CROP) if enough and filters else (_DISTILLATION_EPOCHS, _CROP)
-    epochs = EPOCHS
-    if is_from_large_corpus(vocabulary) and not started:
-        needed = math.ceil(_STEPS * settings.batch / max(len(data.texts), 1))
-        epochs = min(max(needed, EPOCHS), _MAX_EPOCHS)
+    has_large_corpus = is_from_large_corpus(vocabulary) and not started
+    epochs = epochs_for_large_corpus(len(data.texts), settings.batch) if has_large_corpus else EPOCHS
     return replace(
         settings,
         region_filters=filters,

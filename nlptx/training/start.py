@@ -52,7 +52,8 @@ from nlptx.training.scores import to_scores
 from nlptx.training.start_settings import with_slower_network
 
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
-# n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text.
+# n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text. Single
+# words are always used.
 _FEW_TEXTS = 10_000
 # Maximum number of labels of the new texts in multi-label classification, and maximum number of labels of the old model
 # if its n-gram features are sparse.

@@ -10,6 +10,7 @@ import pickle
 import threading
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ from sample_data import make_rows, write_tsv
 from nlptx.artifacts.container import read, write
 from nlptx.cli import cluster_cooccur, cluster_predict, cluster_training
 from nlptx.cli.cluster_options import ClusterOptions, shared_folder
+from nlptx.cli.cluster_training import _with_epochs
 from nlptx.cluster import scoring
 from nlptx.cooccurrence.matrix import Cooccurrence
 from nlptx.ngrams import cross_fit, occurrence_blocks, out_of_core
+from nlptx.settings import TrainSettings
 from nlptx.training import linear_combination
 
 TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors .\n" * 12
@@ -478,3 +481,10 @@ def test_pipes_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     code, printed = failure("cooccur", "pipe", "--cluster", "local:2")
     assert (code, "the workers of a cluster cannot read a pipe" in printed) == (2, True)
+
+
+def test_the_sample_is_trained_for_as_many_epochs_as_all_texts():
+    automatic = TrainSettings()
+    assert _with_epochs(automatic, 20_000).epochs == 3
+    assert _with_epochs(automatic, 1000) == automatic
+    assert _with_epochs(replace(automatic, epochs=5), 20_000).epochs == 5

@@ -328,17 +328,20 @@ def test_values_with_the_same_effect():
     def same(experiment, recipe=Recipe()):  # noqa: B008
         return SearchSpace.of(recipe, (), effects_of(experiment, recipe)).replacements
 
+    epochs = {-1: -1, 1: 1, 2: 2, 3: -1, 4: 4, 5: 5, 6: 6, 8: 8}
     few = Experiment(["a b c"] * 3 + ["a b d e"] * 5, ["x", "y"] * 4, unlabelled=["a"] * 800)
     assert same(few) == {
         "train.lsa_components": {300: 300, 0: 0, 100: 100},
         "train.ngram_min_texts": {0: 0, 1: 0, 3: 3},
         "pca.components": {128: 128, 64: 128, 256: 128},
-        "train.epochs": {-1: -1, 1: 1, 2: 2, 3: -1, 4: 4, 5: 5, 6: 6},
+        "train.epochs": epochs,
     }
-    assert same(few, Recipe(vectors=None)) == {"train.epochs": {-1: -1, 1: 1, 2: 2, 3: -1, 4: 4, 5: 5, 6: 6}}
+    assert same(few, Recipe(vectors=None)) == {"train.epochs": epochs}
     other_program = Embeddings(np.ones((2, 2), np.float32), Vocabulary(["a", "b"], np.zeros(2, np.int64)))
     assert "train.epochs" not in same(few, Recipe(vectors=other_program))
-    assert "train.epochs" not in same(replace(few, unlabelled=["a " * 1000] * 250))
+    assert "train.epochs" not in same(replace(few, unlabelled=["a " * 1000] * 251))
+    many = Experiment(["a"] * 22_000, ["x", "y"] * 11_000)
+    assert same(many, Recipe(vectors=other_program))["train.epochs"] == epochs
     many_labels = replace(few, labels=[f"label {number}" for number in range(800)], texts=["a b"] * 800)
     assert same(many_labels)["train.lsa_components"] == {300: 300, 0: 300, 100: 300}
     no_network = Recipe(TrainSettings(epochs=0, ngram_min_texts=2))
