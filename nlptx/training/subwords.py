@@ -86,7 +86,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
 
 
 def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
-    """Return whether to fit a subword model. If the user asked for one, a remark gives the reason for the opposite."""
+    """Return whether to fit a subword model. If the user asked for one that cannot be fitted, a remark says why."""
     setting, texts = model.settings.subwords, len(data.train.texts())
     if model.ngram_features is None or setting == "off" or context.interrupted:
         return False
