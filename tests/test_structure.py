@@ -133,7 +133,7 @@ def test_there_are_no_circular_imports():
     "name", [name for name, path in NAMES.items() if any(inside(used, "scipy.optimize") for used in imports(path))]
 )
 def test_a_module_that_calls_the_optimiser_of_scipy_imports_scipy_at_the_top(name):
-    """A module may do so through other modules. Workers limit SciPy's BLAS only if SciPy has been imported."""
+    """A module may do so through other modules. Workers limit the threads of SciPy's BLAS only if SciPy is imported."""
     imported, waiting = set(), {name}
     while waiting:
         imported |= waiting

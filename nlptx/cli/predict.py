@@ -87,9 +87,9 @@ def predict(
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
     last column. The surprise measures how rare the words of a text are in the training texts; its unit is the standard
-    deviation among texts of the same length. A text is marked as unlike if its surprise is larger than that of 99.5 %
-    of the training texts, or if it has no known word. Such a text is probably in another language or about another
-    subject. A note is printed if many texts are marked as unlike.
+    deviation among texts of the same length. A text is unlike the training texts if its surprise is larger than that of
+    99.5 % of them, or if it has no known word. Such a text is probably in another language or about another subject. A
+    note is printed if many texts are unlike the training texts.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the label frequencies in the training data. With --prior, such a text gets the most frequent

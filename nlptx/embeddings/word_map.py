@@ -108,7 +108,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return (n, 2) positions of the n words ``ids`` in the plane. The distances of the words approximate 1 - cosine.
+    r"""Return (n, 2) positions of the n words ``ids`` in the plane. Distances approximate 1 - cosine of the vectors.
 
     The method is multidimensional scaling by majorisation, starting from the first two principal components. Each step
     decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the

@@ -118,8 +118,8 @@ def fit(
         DataError: no text can be used, the weights are invalid, or the numbers of texts and labels differ.
         DivergenceError: the loss exploded, or became NaN or infinite.
         InputTypeError: an argument, a text or a label has the wrong type.
-        LabelError: a label is missing or cannot be read from files, two labels look alike (1 and "1"), or all labels
-            are equal.
+        LabelError: a label is missing, two labels look alike (1 and "1"), a label could not be read back from a file,
+            or all labels are the same.
         OutputError: the temporary files cannot be written.
         SettingsError: the settings contradict the data or each other.
 

@@ -139,7 +139,7 @@ def execute(command: str, folder: Path) -> str:
         result = run(*shlex.split(command, comments=True)[1:], cwd=folder)
     else:
         changes = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-        # `head` may end before it has read everything; the program before it then ends with a broken pipe.
+        # `head` may exit before it has read everything; the program that writes to it then fails with a broken pipe.
         may_break = "set +o pipefail; " if "| head" in command else ""
         result = run_in_shell(may_break + command, cwd=folder, env=changes)
     return result.stderr + result.text

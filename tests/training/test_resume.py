@@ -43,7 +43,7 @@ class StopAt:
 
 
 def fit(folder=None, stop=lambda: False, resume=True, settings=SETTINGS, seed=1, minutes=0, notes=None, **more):
-    """Train with a checkpoint for ``folder``/m.npz (with None, without a checkpoint); return model and checkpoint."""
+    """Train, with a checkpoint for ``folder``/m.npz unless ``folder`` is None. Return the model and the checkpoint."""
     path = None if folder is None else str(folder / "m.npz")
     on_note = (lambda note: None) if notes is None else notes.append
     data = {"texts": TEXTS, "labels": LABELS, "embeddings": small_embeddings()} | more
