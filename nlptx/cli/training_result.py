@@ -58,6 +58,14 @@ def save_model(
             },
         )
     if history["interrupted"]:
-        when = f"in epoch {len(history['epochs'])}" if best else "before the first epoch"
-        kept = f"{stage.output} holds the best model so far (epoch {best})" if best else "there is no model yet"
-        stage.common.reporter.note(f"interrupted {when}: {kept}" + (f"; {advice}" if advice else ""))
+        stage.common.reporter.note(_interruption(history, stage.output) + (f"; {advice}" if advice else ""))
+
+
+def _interruption(history: dict[str, Any], output: str) -> str:
+    """Return when training was interrupted, and what the output file contains."""
+    best = history["best_epoch"]
+    if not best:
+        return "interrupted before the first epoch: there is no model yet"
+    if not has_epochs(history):
+        return f"interrupted: {output} holds the linear models"
+    return f"interrupted in epoch {len(history['epochs'])}: {output} holds the best model so far (epoch {best})"

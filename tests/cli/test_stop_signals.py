@@ -5,6 +5,8 @@ from command import contents, header_of, run, run_program
 from killing import ENCODE, ENTRY, FEATURES, SAVE, SAVE_MODEL, STEP, VALIDATE, signalled_at
 from sample_data import PCA, TRAIN
 
+from nlptx.cli.training_result import _interruption
+
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 CHECKPOINT = "out.npz.checkpoint"
 UNLINK = ("pathlib", "Path", "unlink")
@@ -52,6 +54,22 @@ def test_stopping_after_the_first_step_leaves_a_checkpoint(name, phase, work, un
     assert CHECKPOINT in contents(tmp_path)
     run(*train(work, *phase), "--resume", cwd=tmp_path)
     assert contents(tmp_path) == {"out.npz": uninterrupted[phase]}
+
+
+@pytest.mark.parametrize(
+    ("history", "message"),
+    [
+        ({"best_epoch": 0, "epochs": [], "steps": 1}, "interrupted before the first epoch: there is no model yet"),
+        ({"best_epoch": 1, "epochs": [{}], "steps": 0}, "interrupted: m.npz holds the linear models"),
+        (
+            {"best_epoch": 1, "epochs": [{}, {}], "steps": 9},
+            "interrupted in epoch 2: m.npz holds the best model so far (epoch 1)",
+        ),
+    ],
+    ids=["no model", "no network", "network"],
+)
+def test_the_message_says_what_the_file_contains(history, message):
+    assert _interruption(history, "m.npz") == message
 
 
 # ---------------------------------------------------------------- more than one signal
