@@ -180,8 +180,8 @@ def _number_notes_of_names(counts: Counter[str]) -> Iterator[str]:
     if 0 < texts < _FEW_NAMES * counts.total() and len(counts) - len(names) > 1:
         named = ", ".join(map(repr, names[:_MAX_LISTED])) + (", ..." if len(names) > _MAX_LISTED else "")
         yield (
-            f"most labels are numbers, but not {named} ({_texts(texts)}), so all labels are read as names, without an"
-            f" order; correct such labels, or leave their rows out (`label_map={names[0]}=`)"
+            f"the labels of most texts are numbers, but not {named} ({_texts(texts)}), so all labels are read as names,"
+            f" without an order; correct such labels, or leave their rows out (`label_map={names[0]}=`)"
         )
 
 
