@@ -82,7 +82,7 @@ def count_partitions(
             on_progress(step, done, len(tasks))
             yield result
 
-    # To compute the digest, a single task must read the whole corpus in order. The digest takes longest, so its task
+    # A single task computes the digest, because it must read the whole corpus in order. This task takes longest, so it
     # starts first.
     whole_corpus = tuple(Partition(part.name, part.path) for part in partitions if part.start == 0)
     encode = [EncodeTask(-1, whole_corpus), *(EncodeTask(number, (part,)) for number, part in enumerate(partitions))]

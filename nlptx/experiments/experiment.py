@@ -41,7 +41,7 @@ class Recipe:
     start: Model | None = None
 
     def fingerprint(self) -> Fingerprint:
-        """Return the fingerprint of the recipe. The fingerprint includes neither the seed nor the texts."""
+        """Return a fingerprint of everything in the recipe. It does not depend on the seed or the texts."""
         settings = self.train.to_dict()
         digests = {"embeddings": "", "model to start from": ""}
         if isinstance(self.vectors, EmbeddingBuilder):

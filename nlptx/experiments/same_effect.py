@@ -45,7 +45,7 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
     else:
         tokenizer = vectors.vocabulary.tokenizer
         has_large_corpus = is_from_large_corpus(vectors.vocabulary)
-    # At least half of the texts are in the training part of every fold.
+    # Even with two folds, a model is trained on about half of the texts.
     if not has_large_corpus or epochs_for_large_corpus(len(experiment.texts) // 2, recipe.train.batch) == EPOCHS:
         effects["train.epochs"] = _epochs
     if (min_texts := _automatic_min_texts(experiment, recipe, tokenizer)) is not None:

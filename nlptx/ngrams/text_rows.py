@@ -102,7 +102,7 @@ def text_rows(
     others = len(sizes) - texts
     total = others + (texts if text_weights is None else text_weights.sum())  # a text without a label has the weight 1
     min_texts = min_texts_of_components(total)
-    # N-grams in fewer than `low` labelled texts are known n-grams only if they occur in many unlabelled texts.
+    # An n-gram in fewer than `low` labelled texts is used only if many unlabelled texts contain it.
     low = min(settings.min_texts, min_texts)
     listed = counts[0][counts[1] >= low]
     encoded = encode_ngrams(_look_up([*sets, *unlabelled_sets], on_progress), listed, workers, budget)

@@ -74,7 +74,7 @@ class Vocabulary(PickledWithoutCache):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray], tokenizer: Tokenizer) -> Vocabulary:
-        """Build a vocabulary from the arrays of :meth:`to_arrays`. Raises CorruptError if an array is invalid."""
+        """Restore a vocabulary from the result of :meth:`to_arrays`. Raises CorruptError if an array is invalid."""
         blob, counts = arrays["words"], arrays["word_counts"]
         try:
             text = blob.tobytes().decode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Resolves the automatic settings: region filters or distillation, the length of random crops, number of epochs.
+"""Chooses the values of automatic settings: region filters, distillation, the length of random crops, and epochs.
 
 Region filters (:mod:`nlptx.regions`) and distillation (:mod:`nlptx.training.distillation`) can both use texts without
 labels. With enough labelled texts, region filters improve the model more than distillation does. With fewer labelled
@@ -6,8 +6,8 @@ texts, distillation improves the model more than region filters do, and takes le
 together improve the model no more than the better of the two. With region filters and enough labelled texts, the
 network can be trained on shorter crops of the texts without making the model worse.
 
-Word vectors of a large corpus know words that are rare in a few labelled texts, but the network takes hundreds of steps
-to learn how to use the vectors. With such vectors and few labelled texts, there are therefore more epochs.
+Word vectors of a large corpus describe words that are rare or missing in the labelled texts, but the network takes
+hundreds of steps to learn how to use the vectors. With such vectors and few labelled texts, there are more epochs.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from nlptx.training.targets import Targets, count_labels, encode_targets
 
 # If ``new_word_min_count`` is automatic, words must occur at least this number of times in the training texts; if both
 # the training texts and the texts of the word vectors are few, once is enough. With few texts, rare words lower the
-# log-loss, but not if the vectors come from a large corpus, which knows the useful words already.
+# log-loss, but not if the vectors come from a large corpus, because most useful words then have vectors.
 _MIN_COUNT = 2
 # Number of words that are looked up in the vocabulary at a time.
 _WORDS_AT_A_TIME = 1 << 20

@@ -25,7 +25,7 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
 # With more distinct labels than this, a note is printed in two cases: if they are numbers, because they are probably
 # measurements, or if there are fewer than two texts per label, because the column probably contains no labels.
 _MANY_LABELS = 20
-# A number with a decimal comma, such as 4,5. Unlike 4.5, such a number is read as a name.
+# A number with a decimal comma, such as 4,5, is read as a name, although 4.5 is read as a number.
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 # A note is printed if other labels than numbers occur, but in less than this fraction of the texts.
 _FEW_NAMES = 0.1

@@ -87,27 +87,32 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
 
 def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
     """Return whether to fit a subword model. If the user asked for one that cannot be fitted, a remark says why."""
-    setting, texts = model.settings.subwords, len(data.train.texts())
-    if model.ngram_features is None or setting == "off" or context.interrupted:
+    setting = model.settings.subwords
+    if setting == "off" or model.ngram_features is None or context.interrupted:
         return False
-    obstacle = ""
-    if isinstance(model.ngram_features, SparseNgramFeatures):
-        obstacle = f"{len(model.labels):,} labels are too many; at most {MAX_LABELS} are supported"
-    elif texts >= MANY_TEXTS:
-        obstacle = f"{texts:,} texts are too many to be kept in memory; fewer than {MANY_TEXTS:,} are supported"
-    if setting == "auto":
-        wanted = not obstacle and len(data.valid) > 0 and _num_words(data.train.texts()) <= FEW_WORDS
-    else:
-        wanted = not obstacle
-        if obstacle:
-            context.on_note(f"no subword model: {obstacle}")
-        elif not len(data.valid):
-            context.on_note(f"the weight of the subword model is {_PRIOR[1]}: without held-out texts, it is not fitted")
-    if wanted and context.stop_requested():
+    texts, obstacle = data.train.texts(), _obstacle(model, data)
+    if setting == "auto" and (obstacle or not len(data.valid) or _num_words(texts) > FEW_WORDS):
+        return False
+    if obstacle:
+        context.on_note(f"no subword model: {obstacle}")
+        return False
+    if context.stop_requested():
         context.on_note("no subword model, because training was stopped before it was trained")
         model.history["interrupted"] = True
         return False
-    return wanted
+    if not len(data.valid):
+        context.on_note(f"the weight of the subword model is {_PRIOR[1]}: without held-out texts, it is not fitted")
+    return True
+
+
+def _obstacle(model: Model, data: Dataset) -> str:
+    """Return the reason why no subword model can be fitted, or an empty string."""
+    texts = len(data.train.texts())
+    if isinstance(model.ngram_features, SparseNgramFeatures):
+        return f"{len(model.labels):,} labels are too many; at most {MAX_LABELS} are supported"
+    if texts >= MANY_TEXTS:
+        return f"{texts:,} texts are too many to be kept in memory; fewer than {MANY_TEXTS:,} are supported"
+    return ""
 
 
 def _num_words(texts: Examples) -> int:

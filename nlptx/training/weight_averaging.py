@@ -33,8 +33,6 @@ class WeightAverage:
         self.weights = weights
         self.decay = decay
         self.averages = [shared_copy(weight) for weight in weights] if decay else []
-        # Reused in all steps, because allocating memory for the differences takes as long as computing them.
-        self._differences = [np.empty_like(average) for average in self.averages]
         self.steps = 0
         self.taken = 0  # value of ``steps`` at the last update
 
@@ -48,10 +46,8 @@ class WeightAverage:
             return
         decay = min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
         self.taken = self.steps
-        for average, weight, difference in zip(self.averages, self.weights, self._differences, strict=True):
-            np.subtract(weight, average, out=difference)
-            difference *= 1 - decay
-            average += difference
+        for average, weight in zip(self.averages, self.weights, strict=True):
+            average += (1 - decay) * (weight - average)
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:

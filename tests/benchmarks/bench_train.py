@@ -30,7 +30,7 @@ SAME: dict[str, Any] = {
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Time training steps and an epoch of reviews with nlptx, with nlptx on one core, and with eager PyTorch."""
+    """Measure how long training steps and an epoch on reviews take: nlptx, nlptx on one core, and eager PyTorch."""
     from torch_peer import torch_epoch  # in this folder
 
     from nlptx.settings import TrainSettings
