@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from nlptx.classifier.token_ids import TokenIds
 from nlptx.classifier.word_surprise import WordSurprise
 from nlptx.errors import CorruptError
-from nlptx.runtime.slices import split_by_lengths
 from nlptx.text.vocabulary import Vocabulary
 
 # Fraction of the training texts whose surprise exceeds the threshold. For new texts about other subjects, the fraction
@@ -82,14 +81,14 @@ class TypicalSurprise:
         rest = counts[words] - inside
         corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
         values = np.where(rest >= surprise.rarest, corrected, unknown[words])[index]
-        means, lengths = [], []
-        for part in split_by_lengths(values, sizes):
-            sums = np.cumsum(np.append(0, part))
-            for length in sorted({min(len(part), _LONGEST), *(size for size in _PASSAGES if size < len(part))} - {0}):
-                start = (len(part) - length) // 2
-                means.append((sums[start + length] - sums[start]) / length)
-                lengths.append(length)
-        return cls._fit(np.array(means), np.array(lengths))
+        # Passages from the middle of the texts: one of every length that is shorter than the text, and the whole text.
+        text_starts, sums = np.cumsum(sizes) - sizes, np.append(0, np.cumsum(values))
+        long_enough = [np.flatnonzero(sizes > length) for length in (*_PASSAGES, 0)]
+        lengths = [np.full(len(texts), length) for texts, length in zip(long_enough, _PASSAGES, strict=False)]
+        lengths.append(np.minimum(sizes[long_enough[-1]], _LONGEST))
+        length, text = np.concatenate(lengths), np.concatenate(long_enough)
+        start = text_starts[text] + (sizes[text] - length) // 2
+        return cls._fit((sums[start + length] - sums[start]) / length, length)
 
     @classmethod
     def _fit(cls, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> Self:
