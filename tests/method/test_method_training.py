@@ -186,11 +186,11 @@ def test_row_17_weight_averaging():
     assert TrainSettings().weight_averaging == 0.99
     weights = [np.zeros(2), np.zeros((2, 1))]
     average, expected, last_update = WeightAverage(weights, 0.99), np.zeros(2), 0
-    for step in range(1, 301):
+    for step in range(1, 305):
         for weight in weights:
             weight += 1 / step
         average.step()
-        if step <= 100 or step % 10 == 0:  # after step 100, only every tenth step updates the average
+        if step % 10 == 0 or step == 304:  # every tenth step updates the average, and so does its use
             keep, last_update = min(0.99, step / (step + 9)) ** (step - last_update), step
             expected = keep * expected + (1 - keep) * weights[0]
     current = weights[0].copy()

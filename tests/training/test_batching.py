@@ -100,10 +100,8 @@ def test_weight_average_moves_towards_the_weights() -> None:
     for step in range(1, 201):
         weights *= 1.01
         average.step()
-        if step <= 100:  # after step 100, the average is updated at every tenth step
-            expected += (1 - min(0.9, step / (step + 9))) * (weights - expected)
-        elif step % 10 == 0:
-            expected += (1 - 0.9**10) * (weights - expected)
+        if step % 10 == 0:  # the average is updated at every tenth step
+            expected += (1 - min(0.9, step / (step + 9)) ** 10) * (weights - expected)
     assert_allclose(average.averages[0], expected, rtol=1e-12)
 
 

@@ -42,7 +42,7 @@ def test_a_model_that_learns_causes_no_warning():
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"loss": "squared-error"}, {"class_weight": "balanced"}, {"calibrate": False}, {"lr": 0.3, "epochs": 3}],
+    [{}, {"loss": "squared-error"}, {"class_weight": "balanced"}, {"calibrate": False}, {"lr": 0.3, "epochs": 4}],
     ids=str,
 )
 def test_a_model_that_is_worse_than_guessing_causes_a_warning(more):
