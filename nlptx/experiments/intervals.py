@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nlptx.runtime.blas import load_blas
+
 
 class Spread(NamedTuple):
     """Mean and standard deviation of a measure over all folds and seeds, and the 95 % interval of the mean."""
@@ -35,6 +37,7 @@ def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high
         low: smallest possible value of the measure, to which the interval is clipped.
         high: largest possible value of the measure, to which the interval is clipped.
     """
+    load_blas("scipy.special", threads=1)
     from scipy.special import stdtrit
 
     count = len(values)

@@ -24,7 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.lbfgs import minimise
 from nlptx.ngrams.feature_settings import OnProgress, step_counter
+from nlptx.ngrams.logistic_regression import MAX_ITERATIONS, TOLERANCE
 from nlptx.ngrams.ngram_rows import NgramRows
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 from nlptx.runtime.progress import counted
@@ -35,7 +37,6 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # scale. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL. In that case, u is 0, because character
 # n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
-_MAX_ITERATIONS = 100
 # A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because a standard
 # error estimated from few texts is itself inaccurate, and a wrong correction from few texts does much harm.
 _FEW_TEXTS = 50
@@ -165,22 +166,22 @@ def _fit(
     weights: NDArray[np.float64],
 ) -> Correction:
     """Fit a correction on the texts in ``rows``; :func:`cross_fit_correction` describes the other arguments."""
-    from scipy.optimize import minimize  # slow to import, so imported only when needed
-
     presence, width = ngrams.rows[rows], outputs.shape[1]
     characters, ngram_variance = ngrams.characters, _NGRAM_VARIANCE
     if width > 1:
         characters, ngram_variance = characters[:, :0], _NGRAM_VARIANCE_OF_SEVERAL
-    # Multiplying the parameters w, followed by u, by this matrix, (G, G + C), gives the numbers v.
-    to_ngrams = sp.hstack([sp.diags(ngrams.importance), characters], format="csr", dtype=np.float32)
+    # L-BFGS fits the parameters divided by their prior standard deviations, so that it converges faster. This matrix,
+    # (G, G + C), multiplied by the divided w, followed by the divided u, gives the numbers v.
+    deviations = np.sqrt([ngram_variance, _CHARACTER_VARIANCE])
+    to_ngrams = sp.hstack(
+        [sp.diags(ngrams.importance) * deviations[0], characters * deviations[1]], format="csr", dtype=np.float32
+    )
     presence_transposed, to_ngrams_transposed = presence.T.tocsr(), to_ngrams.T.tocsr()
     dense = np.hstack([inputs, np.ones((len(inputs), 1))])
-    sizes = np.array([len(ngrams.keys), characters.shape[1], dense.shape[1]]) * width
-    variance = np.repeat([ngram_variance, _CHARACTER_VARIANCE, 1.0], sizes)
     loss_of = partial(_log_loss, targets=targets, weights=weights)
 
     def parameters(flat: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        return [part.reshape(-1, width) for part in np.split(flat, [sizes[0] + sizes[1]])]
+        return [part.reshape(-1, width) for part in np.split(flat, [to_ngrams.shape[1] * width])]
 
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         sparse, others = parameters(flat)
@@ -188,15 +189,10 @@ def _fit(
         loss, error = loss_of(z)
         sparse_gradient = to_ngrams_transposed @ (presence_transposed @ error.astype(np.float32))
         gradient = np.concatenate([sparse_gradient.ravel(), (dense.T @ error).ravel()])
-        return loss + float(flat @ (flat / variance)) / 2, gradient + flat / variance
+        return loss + float(flat @ flat) / 2, gradient + flat
 
-    solution = minimize(
-        loss_and_gradient,
-        np.zeros(len(variance)),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": _MAX_ITERATIONS},
-    ).x
+    start = np.zeros((to_ngrams.shape[1] + dense.shape[1]) * width)
+    solution = minimise(loss_and_gradient, start, TOLERANCE, MAX_ITERATIONS)
     sparse, others = parameters(solution)
     return Correction(to_ngrams @ sparse.astype(np.float32), others[:-1], others[-1])
 

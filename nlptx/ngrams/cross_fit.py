@@ -7,7 +7,6 @@ used only to find the LSA components. Axis letters: see :mod:`nlptx.ngrams`.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -124,7 +123,6 @@ def fit_ngram_features(
 
     on_model = step_counter("linear models", folds + 1, on_progress, "models")
     on_model(0)
-    importlib.import_module("scipy.optimize")  # slow to import, so imported once here, not in each forked process
     # L-BFGS holds the interpreter lock, so processes are faster than threads.
     data = ModelData(scaled, targets, settings, parts, lexicon_feature, text_weights, components, row_of, weights)
     fitted = workers.map_shared(fit_part, data, range(len(parts)))

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.lbfgs import minimise
 from nlptx.ngrams.span_lbfgs import minimise_in_span
 from nlptx.nn.activations import sigmoid
 from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
@@ -25,9 +26,9 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 # constants are the values of C for the model on the ratios and for the model on the LSA components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-# L-BFGS stops after MAX_ITERATIONS, or when an iteration decreases the loss by at most the fraction TOLERANCE of its
-# value. For the model on the ratios, the tolerance is larger if there are at least _MANY_TEXTS texts. The larger
-# tolerance saves 40 % of the iterations and hardly changes the model.
+# L-BFGS stops after MAX_ITERATIONS, or when the next step is expected to decrease the loss by at most the fraction
+# TOLERANCE of its value. For the model on the ratios, the tolerance is larger if there are at least _MANY_TEXTS texts.
+# The larger tolerance saves 40 % of the iterations and hardly changes the model.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
 
@@ -109,8 +110,6 @@ def _minimise(
         inverse_penalty: the inverse penalty C; see INVERSE_PENALTY.
         text_weights: (texts,) weight of the loss of each text, or None.
     """
-    from scipy.optimize import minimize  # slow to import, so imported only when needed
-
     width = shape[1]
     loss_of = weighted(text_losses(width, targets), targets, text_weights)
 
@@ -128,13 +127,7 @@ def _minimise(
         return loss + float(flat[:-width] @ flat[:-width]) / (2 * inverse_penalty), gradient
 
     start = np.zeros((shape[0] + 1) * width)
-    solution = minimize(
-        loss_and_gradient,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE},
-    ).x
+    solution = minimise(loss_and_gradient, start, TOLERANCE, MAX_ITERATIONS)
     return solution[:-width].reshape(shape), solution[-width:]
 
 

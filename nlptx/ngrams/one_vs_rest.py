@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.lbfgs import minimise
 from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, MAX_ITERATIONS
 from nlptx.ngrams.naive_bayes import count_ratios
 from nlptx.nn.activations import sigmoid
@@ -135,7 +136,6 @@ def _fit_label(
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))
     if not len(ratios) or not 0 < with_label < total:
         return np.zeros(len(ratios), np.float32), float(start)
-    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     touched, row = np.unique(rows.indices, return_inverse=True)
     data = rows.data * np.repeat(ratios, np.diff(rows.indptr))
@@ -159,11 +159,5 @@ def _fit_label(
         gradient[-1] = error.sum() + elsewhere * sigmoid(bias) - positive_elsewhere
         return float(loss + flat[:-1] @ flat[:-1] / (2 * INVERSE_PENALTY)), gradient
 
-    solution = minimize(
-        loss_and_gradient,
-        np.append(np.zeros(len(ratios)), start),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS},
-    ).x
+    solution = minimise(loss_and_gradient, np.append(np.zeros(len(ratios)), start), max_iterations=MAX_ITERATIONS)
     return (solution[:-1] * ratios).astype(np.float32), float(solution[-1])

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nlptx.lbfgs import minimise
 from nlptx.ngrams.logistic_regression import (
     COMPONENT_INVERSE_PENALTY,
     INVERSE_PENALTY,
@@ -58,7 +59,7 @@ class TextLoss:
         return float(losses @ weights), error * weights[:, None]
 
 
-def minimise(
+def _fit(
     blocks: OccurrenceBlocks,
     row_scale: NDArray[np.float32],
     loss: TextLoss,
@@ -87,8 +88,6 @@ def minimise(
         max_iterations: maximum number of iterations of L-BFGS.
         dense: (texts, d) matrix D; None means that d is 0.
     """
-    from scipy.optimize import minimize  # slow to import, so imported only when needed
-
     width, extra = loss.width, 0 if dense is None else dense.shape[1]
     size = len(units) - extra
     unit_of = np.append(units, 1)[:, None]  # the last row belongs to the bias
@@ -119,14 +118,8 @@ def minimise(
         gradient[:-1] += parameters[:-1] / inverse_penalty
         return value + float(np.sum(parameters[:-1] ** 2)) / (2 * inverse_penalty), (gradient * unit_of).ravel()
 
-    solution = minimize(
-        loss_and_gradient,
-        np.zeros(len(unit_of) * width),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_iterations, "ftol": TOLERANCE},
-    ).x.reshape(-1, width)
-    solution *= unit_of
+    start = np.zeros(len(unit_of) * width)
+    solution = minimise(loss_and_gradient, start, TOLERANCE, max_iterations).reshape(-1, width) * unit_of
     return solution[:-1], solution[-1]
 
 
@@ -162,7 +155,7 @@ def fit_ratios(
         column_curvature = _MAX_CURVATURE * (np.square(lexicon_feature[:, 0], dtype=np.float64) @ loss.weights)
         curvature = np.append(curvature, column_curvature)
     units = 1 / np.sqrt(curvature + 1 / INVERSE_PENALTY)
-    weights, bias = minimise(
+    weights, bias = _fit(
         blocks, root, loss, to_ngrams, from_ngrams, units, INVERSE_PENALTY, _RATIO_ITERATIONS, lexicon_feature
     )
     slopes, _ = to_ngrams(weights[: len(informative)])
@@ -189,7 +182,7 @@ def fit_on_components(
     def from_ngrams(grad_u: NDArray[np.float64], grad_offset: NDArray[np.float64]) -> NDArray:
         return directions.T @ (important * grad_u) - np.outer(mean, grad_offset)
 
-    return minimise(
+    return _fit(
         rows.blocks,
         rows.lengths,
         loss,

@@ -34,8 +34,8 @@ from nlptx.runtime.workers import Workers
 _CHARACTER_VARIANCE = 0.25
 # Candidates for the prior variance of a parameter w. They are tested on whole folds with at least _TESTED texts in all.
 _VARIANCES, _TESTED = (1.0, 5.0, 20.0), 600
-# L-BFGS stops when an iteration decreases the loss by at most this fraction of its value. A lower tolerance takes up to
-# twice the time, and does not make the model better.
+# L-BFGS stops when the next step is expected to decrease the loss by at most this fraction of its value. A lower
+# tolerance takes up to twice the time, and does not make the model better.
 _TOLERANCE = 1e-4
 
 

@@ -7,7 +7,6 @@ not compete with the workers. Results are returned in the order of the items.
 from __future__ import annotations
 
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,7 +19,6 @@ from typing import Any, Self, TypeVar
 
 from nlptx.errors import SettingsError
 from nlptx.runtime import blas_limit
-from nlptx.runtime.blas import load_blas
 from nlptx.runtime.processes import Process, forked, is_only_thread
 
 T = TypeVar("T")
@@ -99,11 +97,6 @@ class Workers:
         return self.at_most(self.jobs)
 
     def __enter__(self) -> Self:
-        # SciPy's separate BLAS must be loaded before it can be limited. Only scipy.optimize uses it, and the modules
-        # that call scipy.optimize have imported SciPy before they use workers.
-        if "scipy" in sys.modules:
-            # L-BFGS holds the interpreter lock, so only one thread at a time needs a buffer.
-            load_blas("scipy.linalg", threads=1)
         blas_limit.LIMIT.acquire()
         return self
 

@@ -44,16 +44,35 @@ def find_temperature(
     """
     if len(targets) < MIN_TEXTS:
         return 1.0
-    from scipy.optimize import minimize_scalar  # slow to import, so imported only when needed
-
     outputs = outputs.astype(np.float64)
 
     def loss_at(log_temperature: float) -> float:
         return log_loss(as_probabilities(outputs / np.exp(log_temperature)), targets, weights)
 
     bound = np.log(MAX_TEMPERATURE)
-    optimum = minimize_scalar(loss_at, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-4})
-    return round(float(np.exp(optimum.x)), 4)
+    return round(float(np.exp(_minimum(loss_at, -bound, bound, tolerance=1e-4))), 4)
+
+
+def _minimum(value_at: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    """Return where a function with a single minimum between ``low`` and ``high`` is smallest: golden-section search.
+
+    The interval that contains the minimum is shortened until it is no longer than ``tolerance``. Two points inside the
+    interval are compared; the part beyond the worse one cannot contain the minimum. The ratio of the lengths is such
+    that the better point is one of the next two.
+    """
+    ratio = (np.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = value_at(left), value_at(right)
+    while high - low > tolerance:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = value_at(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = value_at(right)
+    return (low + high) / 2
 
 
 def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:

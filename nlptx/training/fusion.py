@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
+from nlptx.lbfgs import minimise_above
 from nlptx.nn.losses import Loss
 from nlptx.training.dataset import Examples
 from nlptx.training.loss import loss_weights
@@ -65,7 +66,6 @@ def _fit(
     deviation: float,
 ) -> tuple[float, ...]:
     """Return the weights, given the outputs (M, texts, outputs); :func:`fuse` describes the other arguments."""
-    from scipy.optimize import minimize  # slow to import, so imported only when needed
 
     def loss_and_gradient(chosen: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         losses, dz = loss.value_and_gradient(np.tensordot(chosen, outputs, 1), targets)
@@ -74,8 +74,7 @@ def _fit(
         off = (chosen - prior) / deviation**2
         return float(losses.sum() + off @ (chosen - prior) / 2), (outputs * dz).sum(axis=(1, 2)) + off
 
-    bounds = [(_MIN_WEIGHT, None)] * len(prior)
-    return _rounded(minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    return _rounded(minimise_above(loss_and_gradient, prior, np.full(len(prior), _MIN_WEIGHT)))
 
 
 def _rounded(weights: NDArray[np.float64]) -> tuple[float, ...]:

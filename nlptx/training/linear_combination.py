@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.model import Model
 from nlptx.errors import DataError
+from nlptx.lbfgs import minimise_above
 from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import class_weights_of
@@ -87,8 +88,6 @@ def start_from_linear_models(model: Model, train: Examples) -> None:
 
 def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | None) -> tuple[float, float]:
     """Fit a_m and b_c. Return the out-of-fold loss and accuracy on the training texts."""
-    from scipy.optimize import minimize  # slow to import, so imported only when needed
-
     network, features = model.network, train.ngram_features
     projection, bias = network.text_projection, network.head.bias
     if projection is None or features is None or bias is None or model.ngram_features is None:
@@ -117,8 +116,8 @@ def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | Non
         return (total + float(excess @ excess) / 2) / total_weight, gradient + excess / total_weight
 
     start = np.append(np.full(models, 1 / models), np.zeros(width))
-    bounds = [(0, None)] * models + [(None, None)] * width
-    fitted = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    lower = np.append(np.zeros(models), np.full(width, -np.inf))
+    fitted = minimise_above(loss_and_gradient, start, lower)
     loss = accuracy = 0.0
     for rows in blocks:
         z = outputs_for(fitted, _outputs_of_each(model, text_features[rows], models))

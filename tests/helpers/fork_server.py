@@ -23,8 +23,8 @@ import threading
 
 # Prefixes of environment variables that are read only when an interpreter starts or a library is loaded.
 _READ_AT_START = ("PYTHON", "OPENBLAS", "OMP_", "MKL_", "LD_", "MALLOC_")
-# Modules that nlptx imports only when it needs them.
-_IMPORTED_LATE = ("scipy.optimize",)
+# Module that nlptx imports only when it needs it.
+_IMPORTED_LATE = "scipy.special"
 MAIN = "from nlptx.__main__ import main\nmain()\n"
 
 
@@ -163,7 +163,7 @@ def serve(requests):
     import nlptx
 
     names = [module.name for module in pkgutil.walk_packages(nlptx.__path__, "nlptx.")]
-    for name in (*names, *_IMPORTED_LATE):
+    for name in (*names, _IMPORTED_LATE):
         importlib.import_module(name)
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

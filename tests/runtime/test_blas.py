@@ -29,8 +29,6 @@ def threads():
 
 def test_the_limit_ends_with_the_outermost_block():
     workers = Workers(2)
-    with workers:
-        pass  # on entry, all libraries that the block needs are loaded
     with threadpool_limits(2):
         assert set(threads()) == {2}
         with workers:
@@ -61,8 +59,6 @@ def test_the_limit_ends_with_the_last_thread_that_needs_it():
             left.wait(TIMEOUT)
             found.append(set(threads()))
 
-    with Workers(1):
-        pass  # on entry, all libraries that the block needs are loaded
     with threadpool_limits(2):
         thread = threading.Thread(target=second)
         with Workers(1):
@@ -82,8 +78,6 @@ def test_any_thread_can_limit_the_threads():
         with Workers(1):
             found.append(set(threads()))
 
-    with Workers(1):
-        pass
     with threadpool_limits(2):
         thread = threading.Thread(target=other)
         thread.start()
@@ -103,8 +97,6 @@ def test_an_interrupted_block_does_not_change_the_number_of_threads(interrupted,
             raise KeyboardInterrupt
         return original()
 
-    with Workers(1):
-        pass
     with threadpool_limits(2):
         monkeypatch.setattr(blas_limit, "_libraries", interrupt)
         with pytest.raises(KeyboardInterrupt), Workers(1):
@@ -128,8 +120,6 @@ def test_a_block_may_end_while_another_begins(monkeypatch):
         with Workers(1):
             yield
 
-    with Workers(1):
-        pass
     with threadpool_limits(2):
         suspended.append(generator())
         next(suspended[0])
@@ -157,24 +147,6 @@ def lines_of(program, *arguments, **variables):
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
-
-
-LATER = """
-import scipy.sparse
-from threadpoolctl import threadpool_info
-from nlptx.runtime.workers import Workers
-
-with Workers(2):
-    import scipy.optimize
-    print(len(threadpool_info()), {library["num_threads"] for library in threadpool_info()})
-print(max(library["num_threads"] for library in threadpool_info()))
-"""
-
-
-def test_a_blas_that_is_loaded_later_is_limited_to_one_thread_too():
-    libraries, after = lines_of(LATER, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
-    assert libraries.endswith(" {1}")
-    assert int(after) == min(2, len(os.sched_getaffinity(0)))
 
 
 FITTED = """

@@ -1,0 +1,175 @@
+"""L-BFGS: minimises a smooth function of many parameters, given its value and gradient (Nocedal 1980).
+
+In each iteration, the search moves in the direction -H g, where g is the gradient and H approximates the inverse of the
+matrix of second derivatives. H is not stored. The last steps, together with the changes of the gradient that they
+caused, determine the product H g; see :func:`_direction`. If a step does not decrease the function enough, it is
+shortened to the minimum of the parabola that has the known slope at its start and the known values at both ends.
+
+The algorithm needs only inner products and linear combinations of vectors. So the vectors can be arrays
+(:func:`minimise`), or objects that store a long vector in a shorter form (:mod:`nlptx.ngrams.span_lbfgs`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Number of previous steps that determine the next direction.
+_HISTORY_LENGTH = 10
+# A step is accepted if the function decreases by at least this fraction of the decrease that the gradient predicts.
+_SUFFICIENT_DECREASE = 1e-4
+# Otherwise the step is shortened, at most to this fraction of its length.
+_LEAST_FACTOR = 0.1
+_MAX_ATTEMPTS = 10
+
+
+class Vector(Protocol):
+    """A vector of parameters, or a gradient with respect to them."""
+
+    def dot(self, other: Self) -> float:
+        """Return the inner product of two vectors."""
+
+    def plus(self, factor: float, other: Self) -> Self:
+        """Return this vector plus ``factor`` times another vector."""
+
+    def times(self, factor: float) -> Self:
+        """Return ``factor`` times this vector."""
+
+
+V = TypeVar("V", bound=Vector)
+State = TypeVar("State")
+
+
+def minimise_over_vectors(
+    value_at: Callable[[V], tuple[float, State]],
+    gradient_at: Callable[[V, State], V],
+    start: V,
+    tolerance: float,
+    max_iterations: int,
+    max_scale: float = np.inf,
+) -> V:
+    """Return the vector at which a convex function is smallest.
+
+    Args:
+        value_at: function that returns the value at a point, and whatever ``gradient_at`` needs besides the point.
+        gradient_at: function that returns the gradient at a point.
+        start: point at which the search starts.
+        tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
+            its value.
+        max_iterations: maximum number of iterations.
+        max_scale: upper limit of the factor by which H scales vectors that the last steps say nothing about.
+    """
+    point = start
+    value, state = value_at(point)
+    gradient = gradient_at(point, state)
+    steps: deque[tuple[V, V, float]] = deque(maxlen=_HISTORY_LENGTH)
+    for _ in range(max_iterations):
+        direction = _direction(gradient, steps, max_scale)
+        slope = gradient.dot(direction)
+        # A step of length 1 leads to the minimum if H is exact. It then decreases the function by -slope / 2.
+        if -slope / 2 <= (tolerance * max(abs(value), 1) if steps else 0):
+            break
+        # The length of the first direction is arbitrary; later directions usually have a suitable length.
+        length = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope))
+        for _ in range(_MAX_ATTEMPTS):
+            new = point.plus(length, direction)
+            new_value, state = value_at(new)
+            if new_value <= value + _SUFFICIENT_DECREASE * length * slope:
+                break
+            length *= max(_LEAST_FACTOR, slope * length / (2 * (value + slope * length - new_value)))
+        else:
+            break  # the function no longer decreases, apart from rounding
+        new_gradient = gradient_at(new, state)
+        step, change = direction.times(length), new_gradient.plus(-1, gradient)
+        curvature = step.dot(change)
+        if curvature > 0:
+            steps.append((step, change, curvature))
+        point, value, gradient = new, new_value, new_gradient
+    return point
+
+
+def _direction(gradient: V, steps: deque[tuple[V, V, float]], max_scale: float) -> V:
+    """Return -H g for the gradient g, by the two-loop recursion of L-BFGS."""
+    direction = gradient.times(-1)
+    factors = []
+    for step, change, curvature in reversed(steps):
+        factors.append(step.dot(direction) / curvature)
+        direction = direction.plus(-factors[-1], change)
+    if steps:
+        _, change, curvature = steps[-1]
+        direction = direction.times(min(curvature / change.dot(change), max_scale))
+    for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
+        direction = direction.plus(factor - change.dot(direction) / curvature, step)
+    return direction
+
+
+class _Array(NamedTuple):
+    """A vector that is stored as an array."""
+
+    numbers: NDArray[np.float64]
+
+    def dot(self, other: _Array) -> float:
+        return float(self.numbers @ other.numbers)
+
+    def plus(self, factor: float, other: _Array) -> _Array:
+        return _Array(self.numbers + factor * other.numbers)
+
+    def times(self, factor: float) -> _Array:
+        return _Array(factor * self.numbers)
+
+
+def minimise(
+    value_and_gradient: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
+    start: NDArray[np.float64],
+    tolerance: float = 1e-9,
+    max_iterations: int = 1000,
+) -> NDArray[np.float64]:
+    """Return the parameters (P,) for which a convex function is smallest.
+
+    Args:
+        value_and_gradient: function that returns the value for parameters (P,), and the gradient (P,).
+        start: (P,) parameters at which the search starts.
+        tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
+            its value.
+        max_iterations: maximum number of iterations.
+    """
+
+    def value_at(point: _Array) -> tuple[float, NDArray[np.float64]]:
+        return value_and_gradient(point.numbers)
+
+    return minimise_over_vectors(
+        value_at, lambda _, gradient: _Array(gradient), _Array(start), tolerance, max_iterations
+    ).numbers
+
+
+def minimise_above(
+    value_and_gradient: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
+    start: NDArray[np.float64],
+    lower: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the parameters (P,) for which a convex function is smallest, each at least its lower limit.
+
+    Parameters that would be below their limits are set to the limits, and the others are fitted again. With more than
+    one such parameter, the result is not always the exact minimum.
+
+    Args:
+        value_and_gradient: as for :func:`minimise`.
+        start: (P,) parameters at which the search starts.
+        lower: (P,) lower limits; -inf for parameters without a limit.
+    """
+    fixed = np.zeros(len(start), bool)
+
+    def of_others(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        value, gradient = value_and_gradient(parameters)
+        return value, np.where(fixed, 0, gradient)
+
+    while True:
+        fitted = minimise(of_others, np.where(fixed, lower, start))
+        below = fitted < lower
+        if not below.any():
+            return fitted
+        fixed |= below
