@@ -11,6 +11,7 @@ from nlptx.text.negation import (
     DEGREE,
     END,
     JOIN,
+    KINDS,
     MARK,
     NEGATION,
     NEGATIONS,
@@ -25,12 +26,17 @@ from nlptx.text.vocabulary import as_text
 from nlptx.text.word_ids import EncodedChunk
 
 _MARK = MARK.encode()
-# Second word of a pair such as "far from" -> its number, from 1.
-_SECOND_WORDS = {word.encode(): number for number, word in enumerate(sorted(set(SECOND_WORDS.values())), 1)}
-# First word of a negation -> number of the second word, or _SINGLE if the first word alone is a negation.
+# The words and signs to which special rules apply, and the index of each. Index 0 stands for all other words.
+_SPECIAL = ["", *sorted(KINDS.keys() | SECOND_WORDS.keys() | set(SECOND_WORDS.values()))]
+_INDEX = {word.encode(): index for index, word in enumerate(_SPECIAL) if index}
+# For each special word: the index of the second word, if it begins a pair such as "far from"; _SINGLE if it alone is a
+# negation; otherwise 0.
 _SINGLE = -1
-_FIRST_WORDS = {first.encode(): _SECOND_WORDS[second.encode()] for first, second in SECOND_WORDS.items()}
-_FIRST_WORDS |= dict.fromkeys((word.encode() for word in NEGATIONS), _SINGLE)
+_SECOND = np.array(
+    [_SINGLE if word in NEGATIONS else _INDEX.get(SECOND_WORDS.get(word, "").encode(), 0) for word in _SPECIAL],
+    np.int16,
+)
+_KINDS = np.array([KINDS.get(word, WORD) for word in _SPECIAL], np.uint8)
 
 
 def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
@@ -65,10 +71,11 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
 def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     """Return the positions of the negated words among all tokens. No position is returned twice."""
     document_ends = np.cumsum(chunk.lengths)
-    negations, seconds = _negations(chunk, document_ends)
+    special = np.fromiter(map(_INDEX.get, map(bytes.lower, chunk.words), repeat(0)), np.uint8, len(chunk.words))
+    negations, seconds = _negations(special, chunk.ids, document_ends)
     ends = document_ends[np.searchsorted(document_ends, negations, side="right")]
     following = negations + np.arange(1, WINDOW + 1)[:, None]  # (WINDOW, N)
-    kinds = _kinds(chunk.words, chunk.ids.take(following, mode="clip"))
+    kinds = _kinds(special, chunk.words, chunk.ids.take(following, mode="clip"))
     kinds[np.isin(following, seconds, kind="table")] = NEGATION
     is_negated = np.empty(following.shape, bool)
     # The state of :func:`.negation.mark_negated`, for all negations at once; `goes_on` corresponds to `remaining`.
@@ -88,26 +95,31 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     return following[is_negated & ~cancelled[:-1]]
 
 
-def _negations(chunk: EncodedChunk, document_ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _negations(
+    special: NDArray[np.uint8], ids: NDArray[np.int32], document_ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions of all negations (N,), and the positions of the negations that are second words of pairs."""
-    lowered = list(map(bytes.lower, chunk.words))
-    expected, actual = (
-        np.fromiter(map(numbers.get, lowered, repeat(0)), np.int8, len(lowered))
-        for numbers in (_FIRST_WORDS, _SECOND_WORDS)
-    )
-    expected = expected.take(chunk.ids)
-    firsts = np.flatnonzero(expected)
-    expected = expected[firsts]
-    is_pair = expected == actual[chunk.ids.take(firsts + 1, mode="clip")]
+    seconds = _SECOND[special]
+    firsts = np.flatnonzero((seconds != 0)[ids])
+    expected = seconds[ids[firsts]]
+    is_pair = expected == special[ids.take(firsts + 1, mode="clip")]
     is_pair &= ~np.isin(firsts + 1, document_ends, kind="table")  # the next word may be in another document
     positions = firsts + is_pair
     return positions[is_pair | (expected == _SINGLE)], positions[is_pair]
 
 
-def _kinds(words: list[bytes], ids: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Return the kind of each token, in an array with the shape of ``ids``; see :func:`.negation.kind_of`."""
+def _kinds(special: NDArray[np.uint8], words: list[bytes], ids: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Return the kind of each token, in an array with the shape of ``ids``; see :func:`.negation.kind_of`.
+
+    Args:
+        special: (V,) index in _SPECIAL of each word of the chunk.
+        words: the V words of the chunk.
+        ids: word ids.
+    """
+    kinds = _KINDS[special]  # WORD for all other words, which is right if they contain only letters
     occurs = np.zeros(len(words), bool)
     occurs[ids] = True
-    kinds = np.empty(len(words), np.uint8)
-    kinds[occurs] = [kind_of(as_text(words[number])) for number in np.flatnonzero(occurs).tolist()]
+    unsure = occurs & (special == 0)
+    unsure &= ~np.fromiter(map(bytes.isalpha, words), bool, len(words))
+    kinds[unsure] = [kind_of(as_text(words[number])) for number in np.flatnonzero(unsure).tolist()]
     return kinds[ids]

@@ -58,7 +58,7 @@ _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
 # Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; the last line
 # determines their kind.
-_KINDS = {
+KINDS = {
     **dict.fromkeys(_WITHIN, NEUTRAL),
     **dict.fromkeys(_ENDS, END),
     **dict.fromkeys(_DEGREES, DEGREE),
@@ -132,7 +132,7 @@ def words_of_negations(tokens: Sequence[str]) -> set[int]:
 
 def kind_of(token: str) -> int:
     """Return the kind of a token, such as ``WORD``. The token must not be the second word of a pair."""
-    kind = _KINDS.get(_lower(token))
+    kind = KINDS.get(_lower(token))
     if kind is not None:
         return kind
     if token.isdecimal():
