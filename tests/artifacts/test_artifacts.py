@@ -236,7 +236,8 @@ def test_every_truncation_is_detected(path):
 
 @pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
 def test_a_flipped_byte_is_detected_or_has_no_effect(path, mask):
-    # Some bytes of a zip file, such as dates, have no effect. No exception other than ArtifactError may be raised.
+    # Some bytes of a zip file, such as dates, do not affect what is read. No exception other than ArtifactError may be
+    # raised.
     complete, before = written(path).read_bytes(), artifact()
     for index in range(len(complete)):
         data = bytearray(complete)
@@ -339,12 +340,13 @@ def test_a_duplicate_entry_is_rejected(path):
 
 @pytest.mark.parametrize("names", [[], ["y"], ["x", "y"], ["x.npy"]], ids=str)
 def test_arrays_that_differ_from_the_list_in_the_header_are_rejected(path, names):
-    # The zip directory has no checksum: without the list in the header, an optional array could vanish unnoticed.
+    # The zip directory has no checksum. Only the list of arrays in the artifact header shows that an optional array is
+    # missing.
     rejected(container(path, X, {**artifact().header, "arrays": names}), "header lists")
 
 
 def test_two_entries_for_the_same_array_are_rejected(path):
-    # Both entry names, `x.npy` and `x`, would stand for the array x.
+    # NumPy reads an entry with the name `x.npy` or `x` as the array x.
     rejected(container(path, {"x.npy": npy((1,), data=bytes(8)), "x": npy((1,), data=bytes(8))}))
 
 

@@ -52,7 +52,7 @@ def other(item):
     if isinstance(item.default, bool):
         return not item.default
     if item.name == "loss":
-        return "squared-error"  # cross-entropy, the first choice, is chosen automatically
+        return "squared-error"  # cross-entropy is what the default, auto, would choose
     if item.metadata["choices"]:
         return next(choice for choice in item.metadata["choices"] if choice != item.default)
     values = [item.default + 1, item.default / 2, 1e-05, 0.25]
@@ -98,8 +98,8 @@ def test_every_reading_option_of_training_is_in_the_command_of_a_model(change):
 
 
 def test_all_reading_options_are_covered_here():
-    # Format and delimiter are exceptions: the artifact does not depend on the format of the texts. Excluded rows are
-    # recorded by the digest of their table.
+    # An artifact records neither the input format nor the delimiter, because its content does not depend on them.
+    # Excluded rows are recorded by the digest of their table.
     tested = {name for change in READINGS + TRAIN_READINGS for name in change}
     not_recorded = {"format", "delimiter", "exclude", "guess_text", "use_labels"}
     assert tested == {item.name for item in fields(ReadOptions)} - not_recorded
@@ -133,7 +133,7 @@ def test_the_chain_starts_with_the_counts():
 
 
 def one_step_model(counts=None, pca=None, source=None, details=None, seed=1, pca_seed=1):
-    """Return a model whose headers are those of one-step training, apart from the given changes."""
+    """Return a model artifact with the headers that one-step training writes, apart from the given changes."""
     first = Artifact("cooccurrence", asdict(counts or CountSettings()), {}, None, {"sha256": "a", **(details or {})})
     second = Artifact("embeddings", asdict(pca or PcaSettings()), {}, first.header, {}, pca_seed)
     about = {"source": {"sha256": "a", **(source or {})}}

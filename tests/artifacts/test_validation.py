@@ -1,4 +1,4 @@
-"""The functions that read parts of an artifact return valid parts, and raise an error that names an invalid part."""
+"""Tests of reading parts of an artifact: valid parts are returned, and invalid parts are named in an error message."""
 
 import numpy as np
 import pytest

@@ -1,14 +1,14 @@
 """Measures whether the guarantee of ``predict --max-error`` holds for texts that were not used in training.
 
-There are two modes. By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on
-its fold. With --train CORPUS, all models are trained on the same texts and tested on DATA. These training texts are
-spread evenly over the training split of CORPUS; the option --texts sets their number. Each model has a different seed
+By default, DATA is cross-validated: one model per fold is trained on the other folds and tested on its fold. With
+--train CORPUS, all models are trained on the same texts and tested on DATA. With --train, the training texts are spread
+evenly over the training split of CORPUS, and --texts sets the number of training texts. Each model has a different seed
 and therefore different held-out texts.
 
-For each maximum error, the table shows how many models can guarantee it. For these models, the table also shows the
-mean threshold, the coverage on the held-out texts, the coverage and error on the test texts (with a 95 % Wilson
-interval in which each text counts once), and how many of these models exceed the maximum error on their test texts.
-With --other, the same models are tested on another data set.
+For each maximum error, the table shows how many models can guarantee it. For the models that can guarantee a maximum
+error, the table also shows the mean threshold, the coverage on the held-out texts, the coverage and error on the test
+texts (with a 95 % Wilson interval in which each text counts once), and how many of these models exceed the maximum
+error on their test texts. With --other, all models are also tested on another data set.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def table(models: list[Tested], *, shared: bool) -> pd.DataFrame:
 
 
 def show(name: str, models: list[Tested], *, shared: bool) -> None:
-    """Print the error rates on held-out and on new texts when every text gets a label, and then the table."""
+    """Print the error rates if every text gets a label, and a table with one row per maximum error."""
     held_out = np.mean([tested.curve.wrong[0] / tested.curve.answered[0] for tested in models])
     new = np.mean([1 - tested.correct[tested.confidence > 0].mean() for tested in models])
     print(f"{name}, {len(models)} models; error if all texts are answered: {held_out:.1%} held out, {new:.1%} here")

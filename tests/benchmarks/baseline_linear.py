@@ -56,7 +56,7 @@ def nbsvm(task: Task) -> Answer:
         ratios = log_count_ratios(train, positive)
         model = svm.LinearSVC(C=C, max_iter=200, random_state=SEED)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Liblinear failed")  # it may not converge for a large C
+            warnings.filterwarnings("ignore", "Liblinear failed")  # the SVM may not converge if C is large
             model.fit(train.multiply(ratios).tocsr(), positive)
         # The intercepts are mixed in the same proportions as the weights, and with the same scale.
         scale = np.abs(model.coef_).mean()
@@ -108,7 +108,7 @@ def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], s
 def linear_answer(
     task: Task, features: Callable[[Task], tuple[Any, Any]], fit: Callable[..., Answer], strengths: tuple
 ) -> Answer:
-    """Choose C on the held-out part, then train on all texts. The n-grams of a part are counted once for all C."""
+    """Choose C on the held-out part, then train on all texts. N-grams are counted once, not for each C."""
     inner, true = task.held_out()
     parts = features(inner)
     hits = {C: (fit(*parts, inner.classes, C).probabilities.argmax(axis=1) == true).mean() for C in strengths}

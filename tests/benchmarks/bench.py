@@ -1,6 +1,7 @@
 """Time the stages of nlptx and comparable programs (peers) in alternating runs, and print medians and ratios.
 
-Missing peers (the ``bench`` extra; GloVe's ``vocab_count`` and ``cooccur`` on the PATH) are skipped with a message.
+Peers that are not installed are skipped with a message. GloVe's ``vocab_count`` and ``cooccur`` must be on the PATH.
+The ``bench`` extra installs all other peers.
 """
 
 from __future__ import annotations

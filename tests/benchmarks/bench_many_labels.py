@@ -1,9 +1,9 @@
 """Measures the time and memory of training multi-label models with 10, 100 and 1,000 labels.
 
-The data is made up. There are 20,000 words, whose frequencies follow Zipf's law. Each label is indicated by ten of
-these words, chosen at random. A text has 20 words and one to three labels, whose frequencies follow Zipf's law too.
-Each word of a text is, with a probability of one half, one of the words that indicate the labels of the text; otherwise
-it is drawn from all words. So the number of labels changes neither the number of texts nor the number of words.
+The data is made up. There are 20,000 words, whose frequencies follow Zipf's law. Each label is indicated by ten of the
+20,000 words, chosen at random. A text has 20 words and one to three labels; the frequencies of the labels follow Zipf's
+law too. Each word of a text is, with a probability of one half, one of the words that indicate the labels of the text;
+otherwise it is drawn from all words. The numbers of texts and words do not depend on the number of labels.
 
     python tests/benchmarks/bench_many_labels.py --texts 100000
 """
@@ -30,7 +30,7 @@ def write_table(path: Path, texts: int, labels: int, seed: int = 1) -> None:
     """Write a table of texts with the columns text and label."""
     rng = np.random.default_rng(seed)
     any_word, any_label = zipf(VOCABULARY), zipf(labels)
-    # The words that indicate a label are the same in all files.
+    # The words that indicate a label do not depend on ``seed``.
     own = np.random.default_rng(0).choice(VOCABULARY, (labels, OWN_WORDS))
     with path.open("w", encoding="utf-8") as file:
         print("text\tlabel", file=file)

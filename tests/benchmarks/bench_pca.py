@@ -19,8 +19,8 @@ from nlptx.runtime.workers import Workers
 
 COMPONENTS = 100
 TOLERANCE = 1e-3
-# With a window of 10, the counts of the archive have 27 million entries. The logarithm keeps all of them; PPMI keeps
-# about two thirds.
+# The count matrix of the IMDB reviews with a window of 10 has 27 million entries. The transform "log" keeps all entries
+# of a count matrix; "ppmi" keeps about two thirds of the entries.
 TRANSFORMS = ("log", "ppmi")
 
 # A solver returns eigenvalues, in ascending or descending order, and eigenvectors as columns.
@@ -137,7 +137,7 @@ def standardized(matrix: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray]:
 def sklearn_pca(matrix: sp.csr_matrix) -> Solver | None:
     """Return a solver that runs scikit-learn's PCA with the same tolerance, or None if scikit-learn is not installed.
 
-    PCA centres columns, so it gets the transpose of the sparse matrix.
+    scikit-learn's PCA centres columns, so it gets the transpose of the sparse matrix.
     """
     try:
         from sklearn.decomposition import PCA

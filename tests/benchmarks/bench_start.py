@@ -1,4 +1,4 @@
-"""Times the start of nlptx commands, compared with the start of Python."""
+"""Measures how long short nlptx commands take, compared with ``python -c pass``."""
 
 from __future__ import annotations
 

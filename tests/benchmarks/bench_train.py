@@ -106,7 +106,8 @@ def flops(settings: Any, width: int, lengths: NDArray[np.int64]) -> float:
 
     With T tokens per text, width D and hidden width F, a forward pass takes, per token and block, one multiplication
     and one addition for each of the 4 D^2 weights of attention, the 2 D F weights of the feed-forward network, and the
-    2 T D entries that enter the scores and weighted means. A backward pass takes twice as many operations.
+    2 T D entries that enter the scores and weighted means. A backward pass takes twice as many operations as a
+    forward pass.
     """
     weights = 4 * width**2 + 2 * width * (settings.hidden or 4 * width)
     return float(3 * settings.blocks * 2 * (lengths * weights + 2 * lengths**2 * width).sum())

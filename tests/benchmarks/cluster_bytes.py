@@ -40,7 +40,7 @@ def children(process: int) -> list[int]:
 def run(words: tuple[str, ...], *, kill_after: float | None) -> bool:
     """Run a command; return whether one of its workers was killed.
 
-    If ``kill_after`` is given, a worker is killed after this number of seconds, unless the command has ended before.
+    If ``kill_after`` is given, a worker is killed after this number of seconds, unless the command ends earlier.
     """
     killed = False
     with subprocess.Popen([*NLPTX, *words, "-q"]) as process:

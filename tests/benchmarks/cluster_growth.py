@@ -2,10 +2,10 @@
 
     python tests/benchmarks/cluster_growth.py CORPUS.txt --work build/cluster --copies 1 4 17
 
-1. Copies of the corpus are counted with ``--jobs N`` and with ``--cluster local:N``, in alternating runs. The results
-   must have the same bytes.
-2. The tasks of one run are timed one by one, and the sizes of the files that they exchange are measured.
-3. A model adds up these costs for 100 GB and 1 TB on 10 and 100 machines; see :func:`predicted`.
+First, copies of the corpus are counted with ``--jobs N`` and with ``--cluster local:N``, in alternating runs, whose
+results must have the same bytes. Then the tasks of one run are timed one by one, and the sizes of the files that the
+tasks exchange are measured. Finally, a model predicts the time and traffic for 100 GB and 1 TB of text on 10 and 100
+machines from the measured times and sizes; see :func:`predicted`.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 python tests/benchmarks/comparison_tests.py [--runs 1000] [--texts 400]
 
-Two programs are simulated many times. The fraction of runs in which the 95 % interval contains the true difference
-should be 0.95, and the fraction of runs in which the test rejects equal accuracy should be at most 0.05 if the
-accuracies are equal. In the rows "grouped", the texts come in groups of 10; in each group, the accuracy of each program
-is 0.15 above or below its overall accuracy. In the rows "power", the number of texts is the result of
-``texts_needed``, so the test should reject in about 80 % of the runs.
+The predictions of two programs are simulated many times. The 95 % interval should contain the true difference in 95 %
+of the runs. If the accuracies of the programs are equal, the test should reject equality in at most 5 % of the runs. In
+rows marked "grouped", the texts come in groups of 10; in each group, the accuracy of each program is 0.15 above or
+below its overall accuracy. In rows marked "power", the number of texts is the result of ``texts_needed``, so the test
+should reject equal accuracy in about 80 % of the runs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
     for accuracies in ((0.8, 0.8), (0.95, 0.95), (0.8, 0.85)):
         for grouped, use_groups in ((False, False), (True, False), (True, True)):
             if grouped and max(accuracies) > 0.9:
-                continue  # otherwise some groups would need an accuracy above 1
+                continue  # adding the shift of 0.15 would give an accuracy above 1
             rng, covered, rejected = np.random.default_rng(1), np.zeros(2), 0
             for _ in range(options.runs):
                 predictions, groups = simulate(rng, options.texts, accuracies, grouped)

@@ -1,6 +1,6 @@
 """The methods that ``efforts.py`` compares with ``nlptx train --effort``, each with one fixed, common setting.
 
-Each method takes training texts with their labels, and test texts. It returns the labels in order, and the probability
+Each method takes training texts with their labels, and test texts, and returns the labels in order and the probability
 of each label for each test text, (texts, labels).
 """
 

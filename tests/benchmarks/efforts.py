@@ -33,7 +33,7 @@ from folds import folds
 from nlptx.corpus.source import is_archive
 
 EFFORTS = ("fast", "default", "best")
-# Times are also given as multiples of the time of this method.
+# Each time is also given as a multiple of the median time of TF-IDF.
 UNIT = "tfidf"
 _FOLDS = 5
 
@@ -55,7 +55,7 @@ def peer(name: str, train: Path, test: Path) -> dict[str, float]:
 
 
 def split(table: Path, number: int, folder: Path) -> tuple[Path, Path]:
-    """Write one fold of a table to a test file, all other rows to a training file; return the training file first."""
+    """Write one fold of a table to a test file and all other rows to a training file; return both paths."""
     rows = pd.read_csv(table, sep="\t", dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False)
     held_out = folds(rows["label"], _FOLDS, seed=1) == number % _FOLDS
     train, test = folder / "train.tsv", folder / "test.tsv"

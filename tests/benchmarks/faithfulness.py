@@ -3,16 +3,16 @@
     python tests/benchmarks/faithfulness.py data/test.tsv cr.tsv aclImdb_dev.tar.gz --work build/faithfulness
 
 For each text, each method sorts the words by their effect on the predicted label. Then the most important words are
-removed, or only these words are kept, and the text is scored again. The decrease in the probability of the label is, in
-percentage points,
+removed, or only the most important words are kept, and the text is scored again.
 
-- comprehensiveness if the most important words are removed (higher is better), and
-- sufficiency if only they are kept (lower is better),
+Comprehensiveness is the decrease in the probability of the label, in percentage points, if the most important words are
+removed (higher is better). Sufficiency is the decrease in the probability if only the most important words are kept
+(lower is better). Comprehensiveness and sufficiency are averaged over 1, 5, 10, 20 and 50 % of the words (DeYoung et
+al. 2020, "ERASER"). Deletion AUC is the mean probability of the label while 0 to 100 % of the words are removed (lower
+is better).
 
-each averaged over the fractions 1, 5, 10, 20 and 50 % (DeYoung et al. 2020, "ERASER"). Deletion AUC is the mean
-probability while 0 to 100 % of the words are removed (lower is better). The printed tables show these measures with
-standard errors, and the mean differences between ``explain`` and each other method. The numbers and a picture are
-written to the work folder.
+The printed tables show comprehensiveness, sufficiency and deletion AUC with standard errors, and the mean difference in
+comprehensiveness between ``explain`` and each other method. The numbers and a picture are written to the work folder.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Text:
         self.label = int(self.probabilities.argmax())
 
     def probability(self, parts: list[NDArray[np.intp]]) -> Scores:
-        """Return, for each array of positions, the probability of the label if only the words there are kept.
+        """Return the probability of the label for each array of positions; only the words at these positions are kept.
 
         If a negation is removed, the words after it are no longer marked as negated.
         """
@@ -93,10 +93,11 @@ def plain_leave_one_out(text: Text) -> Scores:
 
 
 def gradient_times_input(text: Text) -> Scores:
-    """Return x . dz/dx for the input vector x of each word, plus what the word contributes to the linear models.
+    """Return gradient times input for each word, plus what the word contributes to the linear models.
 
-    z is the log-odds of the label (for two labels). The contribution of an n-gram to a linear model is divided evenly
-    among its occurrences and their words.
+    Gradient times input is x . dz/dx, where x is the input vector of the word, and z is the log-odds of the label (for
+    two labels). The contribution of an n-gram to a linear model is divided evenly among the occurrences of the n-gram
+    and their words.
     """
     model, network = text.model, text.model.network
     x, layout, token_features, text_features = network_inputs(model, [text.ids], separate_windows=True)
@@ -154,7 +155,7 @@ def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
 
 def measure(texts: list[str], methods: dict[str, Method], seed: int) -> dict[str, dict[str, NDArray]]:
     """Return the curves (texts, fractions), the probabilities of the full texts, and the time of each method."""
-    # The other methods explain only networks, so the model is used without its region filters.
+    # Gradients and attention cannot explain region filters, so the model is used without them.
     model = replace(nlptx.Model.load(), regions=None).overflow_safe()
     found: dict[str, dict[str, list]] = {name: {"removed": [], "kept": [], "seconds": []} for name in methods}
     before = []
@@ -203,7 +204,7 @@ def with_error(values: Scores) -> str:
 
 
 def as_markdown(found: dict[str, dict[str, NDArray]], reference: str) -> str:
-    """Return a table of all methods, with standard errors, and the differences from the reference method."""
+    """Return a table of all methods, with standard errors, and differences in comprehensiveness from ``reference``."""
     base = measures(found[reference])
     lines = [f"| method | {' | '.join(base)} | difference in comprehensiveness | CPU ms per text |", "|---" * 6 + "|"]
     for name, parts in found.items():

@@ -11,9 +11,9 @@ correlation of the log-probabilities, centred in each text; for two labels, this
 and the quality of both models together. The models are combined by a logistic regression on their log-probabilities,
 with one weight per model and one bias per label. The regression is fitted on all folds but one and tested on the
 remaining fold, for each fold in turn. The combination is compared with the first model alone, calibrated in the same
-way, so that better calibration does not count as a gain. If this calibration makes the first model worse, because its
-folds need different calibrations, compare the combination with the uncalibrated log-loss of the first model, which is
-printed above the table.
+way, so that better calibration does not count as a gain. If calibration makes the first model worse, because its folds
+need different calibrations, compare the combination with the uncalibrated log-loss of the first model, which is printed
+above the table.
 """
 
 from __future__ import annotations
@@ -69,9 +69,8 @@ def _apply(parameters: NDArray[np.float64], members: Sequence[NDArray[np.float64
 def _fit(members: Sequence[NDArray[np.float64]], classes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the weights of the models and the biases of the labels that minimise the log-loss.
 
-    With p = softmax(sum_m w_m z_m + b) and the indicator y of the true label, the gradient of the loss of a text with
-    respect to the logits is p - y. The gradient is therefore <p - y, z_m> with respect to w_m, and p - y with respect
-    to b.
+    With p = softmax(sum_m w_m z_m + b) and the indicator y of the true label, the gradient of the loss of a text is
+    p - y with respect to the logits, <p - y, z_m> with respect to w_m, and p - y with respect to b.
     """
     true = np.eye(members[0].shape[1])[classes]
 

@@ -3,7 +3,7 @@
     python tests/benchmarks/large_pca.py --work build/large_pca
 
 A corpus of synthetic texts with up to 400,000 distinct words is counted, and 100 components are computed with several
-memory limits. The vectors must have the same bytes for each limit. Each text has one of a hundred topics; a topic
+memory limits. The vectors must have the same bytes for every limit. Each text has one of a hundred topics; a topic
 determines which words are frequent, so that the leading eigenvalues are separated as in real text.
 """
 

@@ -57,7 +57,7 @@ def from_nothing(train: Examples, test: Examples) -> float:
 
 
 def logistic_regression(train: Examples, test: Examples) -> float:
-    """Apply TF-IDF and logistic regression, as in the table of baselines."""
+    """Apply TF-IDF and logistic regression, as ``baselines.py`` does."""
     labels = sorted(set(train[1]))
     classes = np.array([labels.index(label) for label in train[1]])
     found = tfidf(Task(train[0], classes, test[0], labels, ordered=False)).probabilities

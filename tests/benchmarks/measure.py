@@ -93,7 +93,7 @@ def watched(words: Sequence[str], feed: Callable[[IO[bytes]], None] | None = Non
 def memory_of(process: int) -> int:
     """Return the memory usage of a process and its children in bytes; 0 once the process has exited.
 
-    Memory that several of these processes share is counted once.
+    Memory that the process shares with its children is counted once.
     """
     folder = Path(f"/proc/{process}")
     try:

@@ -8,9 +8,9 @@ training and test sentences come from different reviews. The sentences are drawn
 frequent labels.
 
 The baselines are one logistic regression per label and, for up to 100 labels, also a multinomial logistic regression,
-both on TF-IDF of words and pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if there
-are 300 labels or more. The table shows accuracy, macro-F1 over the labels that occur in the test texts, log-loss, and
-the time and memory of training, which for nlptx are those of ``nlptx train``.
+both on TF-IDF of words and word pairs. The inverse penalty C is chosen on a tenth of the training texts, or fixed if
+there are 300 labels or more. The table shows accuracy, macro-F1 over the labels that occur in the test texts, log-loss,
+and the time and memory of training (for nlptx, of the command ``nlptx train``).
 
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 30 100 --texts 10000
     python tests/benchmarks/one_of_many_labels.py aclImdb_dev.tar.gz --labels 1000 --texts 100000

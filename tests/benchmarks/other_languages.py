@@ -1,8 +1,8 @@
 """Measures whether ``predict --details`` distinguishes other languages, program code and random letters from English.
 
 The table has one row per kind of text: how many texts of 5 to 30 words are unlike the model's training texts, at the
-model's own threshold and at the threshold that 1 % of all English texts exceed. The first rows are for English texts,
-only a few of which should count as unlike.
+model's own threshold and at the threshold that 1 % of all English texts exceed. The first rows are for English texts;
+only a few of these texts should count as unlike the training texts.
 
 A language model wrote other_languages.tsv for this project in 2026, without sources: short reviews in six languages,
 and lines of program code. The measure of unlikeness was developed with German, Spanish, Finnish, the first 60 lines of
@@ -42,7 +42,7 @@ def read(path: Path) -> list[str]:
 
 
 def random_letters(count: int) -> list[str]:
-    """Return texts of 5 to 30 words of one to ten random letters."""
+    """Return texts of 5 to 30 words; each word consists of one to ten random letters."""
     rng = np.random.default_rng(1)
     letters = np.array(list(string.ascii_lowercase))
 

@@ -5,7 +5,7 @@
 
 Each argument is a name, a colon and options of ``nlptx train``. All other settings are compared with the first one.
 Every setting is cross-validated with the same seeds, and therefore with the same folds. Each text is predicted by a
-model that was not trained on it. Because both log-losses of a text share its difficulty, their difference is much less
+model that was not trained on it. Both log-losses of a text depend on its difficulty, so their difference is much less
 noisy than either.
 
 Neighbouring texts are related: IMDB lists the reviews of a film one after the other. Therefore ``nlptx crossvalidate``
@@ -66,9 +66,10 @@ def groups_of_neighbours(labels: NDArray) -> NDArray[np.int64]:
 
 
 def mean_and_error(differences: NDArray[np.float64], group: NDArray[np.int64]) -> tuple[float, float]:
-    """Return the mean over the texts and its standard error, which is computed from the sum of each group.
+    """Return the mean over the texts and its cluster-robust standard error; the groups are the clusters.
 
-    Source: Cameron & Miller (2015), "A practitioner's guide to cluster-robust inference", for a mean.
+    The formula is that of Cameron & Miller (2015), "A practitioner's guide to cluster-robust inference", for the
+    special case of a mean.
     """
     mean = differences.mean()
     sums = np.bincount(group, differences - mean)

@@ -1,11 +1,11 @@
 """Compares nlptx with TF-IDF and one logistic regression per label on texts with several labels.
 
 The texts are made from the TREC questions (Li & Roth 2002), with 6, 20 and 60 labels. The questions are shuffled, and a
-quarter of them is set aside for testing. Then one to three consecutive questions of the same part are joined into one
-text, so no question occurs twice. The labels of a text are the types of its questions, of which there are six. For more
-than six labels, the most frequent pairs of a type and a content word of the question (such as LOC with "city") in the
-training part are also labels; a text has such a label if it contains a question of this type with this word. Content
-words are all words except the 40 most frequent words.
+quarter of them is set aside for testing. Then one to three consecutive questions, all for training or all for testing,
+are joined into one text. Each question is in only one text. There are six types of questions. The labels of a text
+include the types of its questions. If there are more than six labels, the additional labels are pairs of a type and a
+content word, such as LOC and "city": the most frequent pairs in the training questions. A text has a pair as a label if
+one of its questions has the type and contains the word. Content words are all words except the 40 most frequent words.
 
 The n-grams of the baseline (words, or words and pairs), its inverse penalty C and its threshold, which is the same for
 all labels, are chosen on a held-out tenth of the training texts by micro-F1. Then the baseline is trained on all

@@ -1,10 +1,10 @@
 """Measures how much ``--start`` helps in multi-label classification.
 
 The texts are those of ``several_labels.py``: one to three TREC questions each. A quarter of the questions is used for
-testing. A tenth of the training texts has the new labels (6 types, and pairs of a type and a word). Three ways to learn
-these labels are compared: without ``--start``; with ``--start`` from a model that was trained on the other training
-texts, which have only the 6 types as labels; and with ``--start bundled``, a single-label model. All figures are means
-over several splits.
+testing. A tenth of the training texts has all labels: the 6 types and, for more than 6 labels, pairs of a type and a
+word. The other training texts have only the types as labels. Three ways to train on the tenth with all labels are
+compared: without ``--start``; with ``--start`` from a model that was trained on the other training texts; and with
+``--start bundled``, a single-label model. All figures are means over several splits.
 
     python tests/benchmarks/start_several_labels.py trec/train.tsv --splits 3
 """

@@ -3,9 +3,9 @@
 The texts of DATA are split into a test part and a pool whose labels are hidden. At first, a random part of the pool is
 labelled. Then further texts are chosen in batches: at random, or by the function behind --suggest, given the n-gram
 model that was trained on the texts labelled so far. After each batch, the model is trained again and tested. The table
-gives the gain over random choice with the same number of labels, and its standard error over the seeds. For each seed,
-both methods start with the same split and the same labelled texts. The last column is the number of labels with which
---suggest reaches the final accuracy of random choice.
+gives the gain of --suggest over random choice with the same number of labels, and the standard error of the gain over
+the seeds. For each seed, both methods start with the same split and the same labelled texts. The last column is the
+number of labels with which --suggest reaches the final accuracy of random choice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bundled model's network in PyTorch, run as usual in PyTorch: in padded batches sorted by length, on all cores."""
+"""The bundled model's network in PyTorch, run on all cores, in padded batches of texts sorted by length."""
 
 from __future__ import annotations
 

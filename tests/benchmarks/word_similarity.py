@@ -1,7 +1,7 @@
 """Computes the Spearman correlation between cosines of word vectors and human ratings, on MEN and WordSim-353.
 
-Pairs with a word that the embeddings do not contain are left out. Such pairs contain rare words and are often harder,
-so compare two sets of embeddings only if the number of remaining pairs is the same for both.
+Pairs with a word that the embeddings do not contain are left out. Pairs with rare words are often harder, so compare
+two sets of embeddings only if the number of remaining pairs is the same for both.
 """
 
 from __future__ import annotations

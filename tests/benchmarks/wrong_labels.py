@@ -39,7 +39,7 @@ def by_check(given: NDArray[np.int64], probabilities: NDArray[np.float64]) -> ND
 
 
 def followed_by_the_rest(listed: NDArray[np.int64], own: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the listed texts, then all others by the probability ``own`` (N,) of their labels."""
+    """Return the texts in ``listed``, then all others, sorted by the probability ``own`` (N,) of their labels."""
     rest = np.argsort(own, kind="stable")
     return np.concatenate([listed, rest[~np.isin(rest, listed)]])
 
