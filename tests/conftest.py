@@ -3,8 +3,8 @@
 import os
 import signal
 
-# These variables must be set before NumPy is imported. On a busy machine, small matrix products would otherwise spend
-# most of their time waiting for BLAS threads.
+# BLAS gets one thread, because on a busy machine with several BLAS threads, small matrix products spend most of their
+# time waiting. The number of threads must be set before NumPy is imported.
 os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 import pytest
@@ -18,13 +18,13 @@ from tally import table
 settings.register_profile("tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
-# Child processes inherit the signals that their parent ignores. Under nohup or in a background job, the programs under
-# test would therefore not stop.
+# Child processes inherit the signals that their parent ignores. Under nohup or in a background job, pytest ignores
+# SIGHUP or SIGINT, so this signal would not stop the programs under test.
 for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, default)
 
-# Modules with few tests that each take long.
+# Modules with few, slow tests.
 SLOW = ("tests/torture/", "tests/cluster/", "tests/experiments/", "tests/estimator/test_scikit_learn.py")
 
 
@@ -46,7 +46,7 @@ def pytest_xdist_make_scheduler(config, log):
 
         def _split_scope(self, nodeid):
             module = nodeid.split("::")[0]
-            # In `make torture`, the tests of a module take very long and share only a few fixtures.
+            # In `make torture`, workers get single tests, because the tests are slow and share only a few fixtures.
             apart = config.option.markexpr == "torture" and not module.endswith("test_failing_clusters.py")
             return nodeid if apart else module
 
@@ -88,8 +88,8 @@ def files(monkeypatch):
 def work(tmp_path_factory):
     """A folder with corpora, tables and the artifacts made from them.
 
-    It contains corpus.txt; train.tsv and test.tsv (labels neg, pos); kinds.tsv (three unordered labels); cooccur.npz,
-    embeddings.npz and model.npz; and kinds.npz, a model trained on kinds.tsv.
+    The folder contains corpus.txt; train.tsv and test.tsv (labels neg, pos); kinds.tsv (three unordered labels);
+    cooccur.npz, embeddings.npz and model.npz; and kinds.npz, a model trained on kinds.tsv.
     """
     return made_once(tmp_path_factory, "work", make_work)
 

@@ -55,7 +55,7 @@ def npy(shape, dtype="<f8", data=b"", header=None):
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
-# Name of the only array of `artifact()`, which is also listed in the header.
+# Zip entry of the only array of `artifact()`; the artifact header lists the array too.
 X = {"x.npy": npy((2, 3), "<f4", np.arange(6, dtype="<f4").tobytes())}
 
 

@@ -58,7 +58,7 @@ def nbsvm(task: Task) -> Answer:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Liblinear failed")  # the SVM may not converge if C is large
             model.fit(train.multiply(ratios).tocsr(), positive)
-        # The intercepts are mixed in the same proportions as the weights, and with the same scale.
+        # The intercepts are mixed in the same proportions as the weights, and rescaled by the same factor.
         scale = np.abs(model.coef_).mean()
         weights = 0.25 * model.coef_[0] + 0.75 * scale
         prior = np.log(positive.sum() / (~positive).sum())

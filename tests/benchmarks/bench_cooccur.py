@@ -38,7 +38,7 @@ def output_of(bench: Bench) -> Path:
 
 
 def rows(bench: Bench) -> list[Row]:
-    """Count tokenized and raw text, one review per line, and compare with GloVe's two programs."""
+    """Time counting, one review per line: tokenized text with nlptx and GloVe's programs, and raw text with nlptx."""
     if bench.data is None:
         print("no archive of reviews: counting is skipped", file=sys.stderr)
         return []

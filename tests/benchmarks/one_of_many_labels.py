@@ -39,7 +39,7 @@ FREQUENT_WORDS = 300
 MIN_WORDS, MAX_WORDS = 8, 40
 TEST_SHARE, HELD_OUT, MAX_TEST = 0.1, 0.1, 5000
 PENALTIES = (3.0, 10.0, 30.0)
-# With at least MANY labels, training takes long: the multinomial model is left out, and the inverse penalty is fixed.
+# With at least MANY labels, training is slow, so the multinomial model is left out, and the inverse penalty is fixed.
 MANY, PENALTY_FOR_MANY = 300, 10.0
 MIN_PROBABILITY = 1e-15
 TOKENIZER = Tokenizer()

@@ -94,7 +94,7 @@ def measures(true: np.ndarray, predicted: np.ndarray) -> list[float]:
 
 
 def baseline(data: Data, true: np.ndarray, test_true: np.ndarray, seed: int) -> dict[str, list[float]]:
-    """Return the measures for the baseline, with a chosen threshold and with 0.5."""
+    """Return the measures for the baseline, with the chosen threshold and with the threshold 0.5."""
     order = np.random.default_rng(seed).permutation(len(data.train))
     held_out = order[: round(HELD_OUT * len(order))]
     rest = np.setdiff1d(order, held_out)

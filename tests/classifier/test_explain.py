@@ -35,7 +35,7 @@ def test_removing_a_word_shifts_the_next_word_into_a_truncated_text(pool):
 
 
 def outputs_of(model, windows, features):
-    """Compute the outputs for a text with the textbook formula; a window is given as (word ids, token features)."""
+    """Compute the network's outputs for a text from all its windows, each given as (word ids, token features)."""
     network = model.network
     parts, weights = [], []
     for ids, token_features in windows:
@@ -78,7 +78,7 @@ def test_each_occurrence_of_a_repeated_word_has_a_worth():
     once = explain(model, " ".join([word, *others])).worth[0]
     twice = explain(model, " ".join([word, *others, word])).worth[[0, -1]]
     assert np.sign(twice).tolist() == [np.sign(once)] * 2
-    assert (np.abs(twice) > 0.1 * abs(once)).all()  # each occurrence accounts for half of the weight
+    assert (np.abs(twice) > 0.1 * abs(once)).all()  # each occurrence gets half of the word's weight
 
 
 def test_a_text_of_one_word_is_compared_with_a_text_without_words():

@@ -91,7 +91,7 @@ def test_str_labels_are_stored_without_types(tmp_path):
 
 
 class Never:
-    """Replaces the training function. Calling it fails, because labels must be checked before training starts."""
+    """Replaces the training function, and fails if called, because labels must be checked before training starts."""
 
     def __call__(self, *arguments):
         raise AssertionError("training has begun")

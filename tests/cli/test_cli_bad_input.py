@@ -47,7 +47,7 @@ def test_more_components_than_words(work, tmp_path):
 def test_a_very_long_document(model, tmp_path):
     line = f"great {'x' * 43} " * 20_000
     assert run("predict", "-m", model, stdin=line + "\ndull\n").rows[0][0] == "pos"
-    # By default, the csv module accepts fields of up to about an eighth of this size.
+    # The line is more than seven times as long as the longest field that the csv module accepts by default.
     (tmp_path / "a.csv").write_text(f"text\n{line}\n")
     assert run("cooccur", "a.csv", *COUNT, "--json", cwd=tmp_path).json["tokens"] == 40_000
 

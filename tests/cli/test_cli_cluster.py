@@ -31,7 +31,7 @@ TEXT = b"I loved this film .\nIt was awful , and too long .\n\nzzqx\nGood actors
 
 
 class Twice:
-    """Runs each task twice, in a different working folder and on a copy of its item, as can happen on a cluster."""
+    """Runs each task twice, in another working folder and on a copy of its arguments, as can happen on a cluster."""
 
     def map(self, work, items, *, isolated=False):
         for given in items:

@@ -42,7 +42,7 @@ def test_two_tables(folder):
 
 
 def test_one_table_with_true_labels_is_enough(folder, tmp_path):
-    """The table without true labels may have its rows in a different order, and may be given first or second."""
+    """Of two tables, the one without true labels may be given first or second, with its rows in any order."""
     rows = [f"{text} {number},{label}\n" for number, (text, label) in enumerate(TEXTS)]
     (tmp_path / "unlabelled.csv").write_text("text,predicted\n" + "".join(reversed(rows)))
     for tables in (["bad.csv", tmp_path / "unlabelled.csv"], [tmp_path / "unlabelled.csv", "bad.csv"]):
@@ -160,7 +160,7 @@ def test_after_two_models_a_label_with_a_confidence_is_not_taken_for_a_predictio
 
 
 def test_the_map_applies_to_labels_that_only_a_table_has(folder, tmp_path):
-    """In this table, 0 means positive, and every prediction is right."""
+    """In numbers.csv, 0 means positive, and every prediction is right."""
     rows = [f"{text} {number},{int(label == 'neg')}\n" for number, (text, label) in enumerate(TEXTS)]
     (tmp_path / "numbers.csv").write_text("text,predicted\n" + "".join(rows))
     words = (tmp_path / "numbers.csv", "bundled", folder / "data.tsv", "--json")

@@ -342,7 +342,7 @@ def test_the_commands_shown_by_info_reproduce_the_same_bytes(tmp_path):
 
 @pytest.fixture(scope="module")
 def foreign(work, tmp_path_factory):
-    """The bytes of a word-vector file of another program, and what ``nlptx info`` prints for a model trained on it."""
+    """The bytes of a GloVe file, and what ``nlptx info`` prints for a model trained with its word vectors."""
     folder = tmp_path_factory.mktemp("foreign")
     vectors = folder / "glove.txt"
     vectors.write_text("the 0.1 0.2\nfilm -0.3 0.4\nawful 1 0\ngreat 0 1\n")

@@ -111,7 +111,7 @@ def test_help_fits_two_screens_of_fifty_lines(command):
 
 @pytest.mark.parametrize(("terminals", "width"), [({}, 100), ({2: 80}, 80), ({1: 90, 2: 80}, 90), ({1: 200}, 100)])
 def test_help_fits_the_terminal_of_the_output_or_of_the_messages(terminals, width, monkeypatch):
-    """Without a terminal, the help has the width at which it fits two screens."""
+    """Without a terminal, the help is 100 columns wide."""
 
     def size(descriptor):
         if descriptor not in terminals:
@@ -222,7 +222,7 @@ def test_an_unknown_command_or_option_is_a_usage_error(words):
 
 def test_help_into_a_closed_pipe_is_silent():
     result = shell(f"{' '.join(NLPTX)} --help | true; exit ${{PIPESTATUS[0]}}", code=None)
-    # The program `true` does not read its input. It may close the pipe before or after the help is written.
+    # The program `true` does not read its input, and may close the pipe before or after the help is written.
     assert result.code in (0, 141)
     assert result.stderr == ""
 

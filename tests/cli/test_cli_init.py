@@ -36,7 +36,7 @@ def make(folder, words):
 
 
 def planned(folder, goals):
-    """Return what make would run: the command and the settings, models or data that it uses."""
+    """Return the nlptx command lines that make would run, without redirections."""
     lines = make(folder, ["-n", *goals]).splitlines()
     return [" ".join(line.split(" > ")[0].split()) for line in lines if line.startswith("nlptx")]
 
@@ -108,7 +108,7 @@ def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):
 
 @pytest.fixture
 def without_nlptx(tmp_path, monkeypatch):
-    """An experiment on folders, which is up to date. A script instead of nlptx only makes the files."""
+    """An experiment with folders as data, and up-to-date results: empty files made by a script that replaces nlptx."""
     for name in ("train/pos/1.txt", "train/neg/a file.txt", "test/pos/1.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a film")

@@ -12,11 +12,11 @@ from short_memory import check_shortage_message, limited, linux_only, options_in
 from nlptx.cli.main import COMMANDS
 from nlptx.cli.shortage import describe_shortage
 
-# Address-space limits in MB. Python needs only 60 MB to start, but all of these limits are too low for the commands on
-# any machine. Only init succeeds, because it computes nothing. Larger limits are reached later, when SciPy is loaded or
-# workers are started. Some versions of NumPy and SciPy need less memory than others: with some, predict succeeds with
-# 120 MB, pca with 250 MB, and train with 300 MB. Just below these limits, OpenBLAS may end the process with a message
-# of its own.
+# Commands, and address-space limits in MB that are too low for them on any machine. Python needs only 60 MB to start.
+# init is not listed, because it computes nothing and therefore succeeds. At higher limits, commands fail later, when
+# SciPy is loaded or workers are started. Some versions of NumPy and SciPy need less memory than others: with some,
+# predict succeeds with 120 MB, pca with 250 MB, and train with 300 MB. Slightly below the limit at which a command
+# succeeds, OpenBLAS may end the process with a message of its own.
 LIMITS = [
     *((command, 90) for command in COMMANDS if command != "init"),
     ("pca", 200),

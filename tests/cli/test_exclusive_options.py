@@ -1,4 +1,4 @@
-"""If two options contradict each other, the one with the higher precedence counts: command line, file, variable."""
+"""Contradictory options: the command line overrides the config file, and the config file overrides the environment."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Texts with no or only a few known words are reported by predict and evaluate, and not silently labelled.
 
-Texts with known words that are unlike the training texts are reported too.
+Texts that are unlike the training texts are reported even if the model knows their words.
 """
 
 import json
@@ -88,7 +88,7 @@ def scored(known, tokens, truncated=False):
         ([scored(1, 10), scored(90, 90)], 0),
         ([scored(0, 1000), scored(10, 10)], 1),  # the first text is reported only as a text without known words
         ([scored(0, 0), scored(1, 5)], 2),
-        ([scored(128, 1000, truncated=True)], 0),  # known words are counted only in the part that is read
+        ([scored(128, 1000, truncated=True)], 0),  # only the part of a text that is read counts
     ],
 )
 def test_number_of_notes(texts, notes):

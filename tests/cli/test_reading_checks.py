@@ -1,4 +1,4 @@
-"""Notes about options for reading tables, or folders and archives, if none of the inputs is one."""
+"""Notes on options without effect: options for tables if no input is a table, and --split without folder or archive."""
 
 import tarfile
 
@@ -76,7 +76,7 @@ def test_one_input_of_another_kind_is_enough():
     assert NOTE not in call(*words).stderr
     words = ("train", "texts", "--unlabelled", "table.tsv", "--text-column", "text", "--epochs", "0", "-o", "m.npz")
     assert NOTE not in call(*words).stderr
-    # --split selects only texts of DATA.
+    # --split applies to DATA, and not to --unlabelled.
     words = ("train", "table.tsv", "--unlabelled", "texts", "--split", "train", "--epochs", "0", "-o", "m.npz")
     assert "table.tsv is a table, not a folder or an archive" in call(*words).stderr
 

@@ -256,7 +256,7 @@ def test_a_file_that_a_worker_does_not_see(connect, tmp_path):
 
 
 def test_a_worker_that_joins_late_is_checked(connect, scheduler, monkeypatch, tmp_path):
-    """The check at the start is left out, because it cannot see a worker that does not exist yet."""
+    """The check on connecting is turned off, because it cannot see workers that join later."""
     monkeypatch.setattr(Cluster, "_check_workers", lambda cluster: None)
     needed = Requirements(versions(), (RequiredFile(str(tmp_path / "missing.txt"), 1, ""),))
     with connect(requirements=needed) as cluster, pytest.raises(NlptxError, match="cannot read it"):

@@ -1,4 +1,4 @@
-"""Workers of a cluster and of this machine."""
+"""Tests of a pool of workers that can use a cluster, and of the local pool that it provides."""
 
 from nlptx.cluster.cluster_workers import ClusterWorkers
 from nlptx.runtime.workers import Workers

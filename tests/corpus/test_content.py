@@ -19,7 +19,7 @@ from nlptx.corpus.document import ReadOptions
 
 
 def archive(*names):
-    """Return a zip archive with files of these names. As in OpenDocument, the file ``mimetype`` is not compressed."""
+    """Return a zip archive with the named files. As in OpenDocument, the file ``mimetype`` is not compressed."""
     with io.BytesIO() as out:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
             for name in names:
@@ -44,7 +44,7 @@ def database():
 
 
 ROWS = [{"text": f"film {number}", "label": "pos"} for number in range(500)]
-# Kind -> an example, its name in the error message, and part of the advice.
+# Kind of input -> an example, the name of the kind in the error message, and part of the advice.
 NOT_TEXT = {
     "zip": (archive("a.txt"), "a zip archive", "unzip"),
     "xlsx": (archive("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"), "an Excel workbook", "CSV"),

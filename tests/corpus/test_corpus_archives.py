@@ -156,7 +156,7 @@ def test_imdb_without_a_split_is_read_completely(imdb):
 @pytest.mark.parametrize("split", [(), ("train",), ("unsup",)], ids=["all", "train", "unsup"])
 @pytest.mark.parametrize("kind", ["folder", "tar.gz"])
 def test_the_word_ratings_of_imdb_are_not_a_review(tmp_path, kind, split):
-    # The published archive contains this file, a list of one number per word, beside the folders train/ and test/.
+    # The published archive contains imdbEr.txt, a list of one number per word, beside the folders train/ and test/.
     path = write_dataset(tmp_path, IMDB | {"imdbEr.txt": "0.0490972013402\n0.201363575849\n"}, kind)
     assert not [document.where for document in read(path, splits=split) if "imdbEr" in document.where]
 

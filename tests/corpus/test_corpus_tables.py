@@ -352,7 +352,7 @@ def test_a_cell_of_a_parquet_table_that_cannot_be_read_is_named(tmp_path):
 
 
 def test_tables_of_spreadsheets(tmp_path):
-    """The first line may name the delimiter, and columns at the end may be empty."""
+    """The first line of a CSV file may name the delimiter, and the last columns may be empty."""
     table = 'sep=|\r\ntext|label||\r\ngood|pos||\r\n"bad\r\nfilm"|neg||\r\n'
     found = read(write(tmp_path / "a.csv", table))
     assert [(document.text.split(), document.label, document.line) for document in found] == [

@@ -75,7 +75,7 @@ def test_words_after_a_negation_are_read_as_negated():
     for row in flipped:
         labels[row] = opposite[labels[row]]
     found = finding_of(check(rows_of(texts, labels), SERIAL)).rows[:20]
-    # If negated words are not marked, only 9 of the 20 flipped labels are among the first 20.
+    # If negated words are not marked, only 9 of the 20 flipped labels are among the first 20 rows found.
     assert len(set(found.tolist()) & set(flipped.tolist())) >= 12
 
 

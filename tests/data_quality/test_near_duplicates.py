@@ -1,4 +1,4 @@
-"""The search for similar texts finds exactly the pairs that comparing all texts finds, for any number of workers."""
+"""The search for similar texts finds the same pairs as comparing all pairs of texts, for any number of workers."""
 
 import random
 

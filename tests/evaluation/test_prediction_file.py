@@ -117,7 +117,7 @@ def test_a_label_column_that_is_read_as_the_prediction_causes_a_note(tmp_path):
 
 
 def test_the_column_label_contains_predictions_if_the_true_labels_are_in_another_column(tmp_path):
-    """`nlptx predict` writes its labels to this column if the table has no such column."""
+    """If the input has no column `label`, `nlptx predict` writes its labels to a column of this name."""
     header = "text,truth,label,confidence,prob_a,prob_b"
     path = written(tmp_path, f"{header}\nx,a,b,0.9,0.1,0.9\ny,b,b,0.8,0.2,0.8\nx,b,?,0.6,0.6,0.4\n")
     reading = ReadOptions(label_column="truth")
@@ -154,7 +154,7 @@ def test_the_column_label_contains_predicted_sets_of_labels_too(tmp_path):
 def test_true_labels_beside_probabilities_are_not_read_as_the_prediction(tmp_path):
     path = written(tmp_path, "text,label,prob_a,prob_b\nx,a,0.1,0.9\ny,b,0.3,0.7\n")
     assert read_predictions(path, data=read_labelled([path], ReadOptions())).correct.tolist() == [False, True]
-    # The predictions for unlabelled texts have a column "confidence".
+    # A column "confidence" shows that `nlptx predict` wrote the table, and that the column "label" is the prediction.
     data = read_labelled([path], ReadOptions())
     path = written(tmp_path, "text,label,confidence,prob_a,prob_b\nx,b,0.9,0.1,0.9\ny,?,0.7,0.3,0.7\n")
     assert read_predictions(path, data=data).predicted.tolist() == [1, NO_ANSWER]
@@ -177,7 +177,7 @@ def test_rows_for_texts_that_the_data_leaves_out_are_dropped(tmp_path):
 
 
 def test_rows_for_the_kept_texts_alone_are_all_used(tmp_path):
-    """The texts that are left out are copies of kept texts, and the table has rows for four seeds."""
+    """The two skipped texts are copies of kept texts, and the table has rows for four seeds."""
     rows = "".join(f"t{number},x\n" for number in range(6)) + "t0,\nt1,\n"
     data = read_labelled([written(tmp_path, f"text,label\n{rows}", "data.csv")], ReadOptions(skip_bad=True))
     table = "".join(f"t{number},x\n" for number in range(6)) * 4
@@ -272,7 +272,7 @@ def test_copies_of_a_text_with_different_labels_are_matched_by_label(tmp_path):
         reading = ReadOptions(label_map=label_map)
         found = read_predictions(path, reading, data=read_labelled([source], reading))
         assert found.correct.all()
-    # Without a column of predictions, the labels are the predictions, so they may not determine the rows.
+    # Without a column "predicted", the column "label" contains the predictions, so rows must not be matched by label.
     path = written(tmp_path, "text,label\nfine,neg\nfine,pos\nbad,neg\n")
     data = read_labelled([written(tmp_path, "text,label\nfine,pos\nfine,neg\nbad,neg\n", "c.csv")], ReadOptions())
     assert read_predictions(path, data=data).correct.tolist() == [False, False, True]
@@ -338,7 +338,7 @@ def test_what_is_not_a_probability_is_refused_with_its_line(tmp_path, cells, mes
 
 @pytest.mark.parametrize("repeated", ["predicted_predicted", "predicted_predicted_label"])
 def test_predictions_for_a_table_that_had_predictions_are_the_newest_ones(tmp_path, repeated):
-    """``nlptx predict`` and ``crossvalidate`` keep the names of older columns, and give new columns longer names."""
+    """If a table has predictions, ``predict`` and ``crossvalidate`` keep them and give the new columns longer names."""
     older = "text,label,predicted,predicted_label,prob_pos,prob_neg,confidence"
     newer = f"{repeated},predicted_prob_neg,predicted_prob_pos,predicted_confidence"
     rows = "good,pos,neg,neg,0.1,0.9,0.9,pos,0.2,0.8,0.8\nbad,neg,pos,pos,0.7,0.3,0.7,neg,0.6,0.4,0.6\n"

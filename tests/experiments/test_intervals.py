@@ -9,7 +9,7 @@ FOLDS, TEXTS, WIDTH = 5, 100, 10
 
 
 def sample(rng, count):
-    """Return points (count, WIDTH), which stand for texts, from two classes with different means, and their classes."""
+    """Return points (count, WIDTH) of two classes with different means, and the class of each point."""
     classes = np.arange(count) % 2
     return rng.normal(size=(count, WIDTH)) + 0.25 * (2 * classes - 1)[:, None], classes
 

@@ -119,7 +119,7 @@ def test_the_number_of_rounds_can_be_limited(world):
     assert result.rounds == 2
     assert len(result.trials) == 1 + 5 + 6
     assert sorted(set(shown)) == [0.0, 0.5]
-    assert search(world, 15.0, rounds=2).rounds == 0  # the time limit applies too
+    assert search(world, 15.0, rounds=2).rounds == 0  # the time limit applies even if the number of rounds is limited
 
 
 def test_no_settings_are_tried_twice(world):

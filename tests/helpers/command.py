@@ -192,7 +192,7 @@ def contents(folder):
 
 
 def run_forking(program):
-    """Run a Python program that forks. It runs in a new process, because the test process has threads.
+    """Run a Python program that forks; it needs a new process, because the test process has threads.
 
     Warnings are errors in the new process.
     """

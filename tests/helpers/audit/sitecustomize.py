@@ -16,7 +16,7 @@ EXCHANGED = {
     ("nlptx.classifier.scoring", "Scored"),
     ("nlptx.training.gradients", "AccumulatorTotals"),
 }
-# This file unpickles what the same run of tune has written to a temporary folder, and nothing else.
+# feature_cache.py may unpickle, because it reads only files that the same run of tune wrote to a temporary folder.
 CACHE = os.path.join("nlptx", "training", "feature_cache.py")
 # Older versions of threadpoolctl run ldconfig to find the C library, and NumPy's test tools run lscpu.
 ALLOWED = (["/sbin/ldconfig", "-p"], ["lscpu"])
