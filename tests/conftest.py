@@ -24,7 +24,7 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, default)
 
-# Modules with few, slow tests.
+# Modules that have few but slow tests.
 SLOW = ("tests/torture/", "tests/cluster/", "tests/experiments/", "tests/estimator/test_scikit_learn.py")
 
 

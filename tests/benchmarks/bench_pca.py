@@ -1,6 +1,7 @@
 """Times PCA, compared with other eigensolvers on the same matrix: standardised rows, 20,000 words, 100 components.
 
-The residual of a solver is the maximum of |C v - l v| / l over all eigenpairs (l, v) of C, computed in float64.
+The residual of a solver is the maximum of |C v - l v| / l over all eigenpairs (l, v) of C = X^T X / n, where X is the
+matrix with n standardised rows. Residuals are computed in float64.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from nlptx.runtime.workers import Workers
 
 COMPONENTS = 100
 TOLERANCE = 1e-3
-# The count matrix of the IMDB reviews with a window of 10 has 27 million entries. The transform "log" keeps all entries
-# of a count matrix; "ppmi" keeps about two thirds of the entries.
+# The count matrix of the IMDB reviews (20,000 words, window 10) has 27 million entries. The transform "log" keeps all
+# entries of a count matrix; "ppmi" keeps about two thirds of the entries.
 TRANSFORMS = ("log", "ppmi")
 
 # A solver returns eigenvalues, in ascending or descending order, and eigenvectors as columns.

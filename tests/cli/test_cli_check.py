@@ -331,7 +331,7 @@ def test_outputs_never_replace_inputs(to_label, words):
 
 
 def test_excluded_rows_are_not_checked(tmp_path, monkeypatch):
-    """The predictions come from a cross-validation that excluded the rows in bad.csv too."""
+    """The predictions come from a cross-validation that excluded the rows listed in bad.csv."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "data.tsv", make_rows(("neg", "pos"), 30, seed=1) + make_rows(("neg", "pos"), 2, seed=1))
     assert "duplicates" in call("check", "data.tsv", "--json", "-q", "--bad-rows", "bad.csv").json["faults"]

@@ -101,7 +101,7 @@ def test_the_message_about_divergence_is_short(diverged):
 
 @pytest.mark.parametrize("held_out", ["0.1", "0"])
 def test_divergence_at_the_last_step_is_detected(held_out, work, tmp_path):
-    """Divergence is detected even without a later step. No model is saved, and no interruption is reported."""
+    """Divergence is detected even in the last training step. No model is saved, and no interruption is reported."""
     words = one_step(
         work, "--ngrams", "0", "--lr", "1e30", "--warmup", "0", "--weight-averaging", "0", "--valid-share", held_out
     )

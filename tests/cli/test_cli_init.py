@@ -108,7 +108,7 @@ def test_make_runs_the_experiment_and_reruns_only_what_has_changed(experiment):
 
 @pytest.fixture
 def without_nlptx(tmp_path, monkeypatch):
-    """An experiment with folders as data, and up-to-date results: empty files made by a script that replaces nlptx."""
+    """An experiment whose data are folders and whose results are empty files, made by a script that replaces nlptx."""
     for name in ("train/pos/1.txt", "train/neg/a file.txt", "test/pos/1.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a film")

@@ -96,7 +96,7 @@ def test_an_artifact_can_be_written_to_a_pipe(target, work):
     ids=" ".join,
 )
 def test_standard_input_cannot_be_used_twice(words, work):
-    """If two inputs could be read from standard input, the second would be empty, and the message would not say why."""
+    """If two inputs could be read from standard input, the second would be empty, and the error message misleading."""
     refused(*words, code=2, says="standard input", stdin=(work / "model.npz").read_bytes(), cwd=work)
 
 
@@ -246,8 +246,8 @@ def test_json_and_an_artifact_cannot_share_stdout(stage, work):
 
 
 def test_vectors_can_be_written_and_read_as_word2vec_text(work, tmp_path):
-    # The components are not weighted here, because the text format does not store weights, so training could not undo
-    # the weighting.
+    # The text format does not store the weights of the components, so training could not undo the weighting. Therefore
+    # the components are not weighted here.
     for file in ("v.txt", "v.npz"):
         run("pca", work / "cooccur.npz", *PCA, "--equalize", 0, "--negative-weight", 1, "-o", file, cwd=tmp_path)
     first, *lines = (tmp_path / "v.txt").read_text().splitlines()

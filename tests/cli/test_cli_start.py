@@ -12,7 +12,7 @@ from nlptx.classifier.model_file import bundled_path
 
 @pytest.fixture(scope="module")
 def started(work, tmp_path_factory):
-    """A folder with new.tsv and two models trained on it: one starts from a model, one uses only its word vectors."""
+    """A folder with new.tsv and two models trained on it: from model.npz, and with only the vectors of model.npz."""
     folder = tmp_path_factory.mktemp("start")
     write_tsv(folder / "new.tsv", make_rows(("neg", "pos"), 20, seed=8))
     write_tsv(folder / "more.tsv", make_rows(("neg", "pos"), 12, seed=9))

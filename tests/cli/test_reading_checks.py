@@ -1,4 +1,4 @@
-"""Notes on options without effect: options for tables if no input is a table, and --split without folder or archive."""
+"""Notes on options without effect: table options without a table, and --split without a folder or an archive."""
 
 import tarfile
 

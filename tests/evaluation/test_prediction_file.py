@@ -154,7 +154,7 @@ def test_the_column_label_contains_predicted_sets_of_labels_too(tmp_path):
 def test_true_labels_beside_probabilities_are_not_read_as_the_prediction(tmp_path):
     path = written(tmp_path, "text,label,prob_a,prob_b\nx,a,0.1,0.9\ny,b,0.3,0.7\n")
     assert read_predictions(path, data=read_labelled([path], ReadOptions())).correct.tolist() == [False, True]
-    # A column "confidence" shows that `nlptx predict` wrote the table, and that the column "label" is the prediction.
+    # A column "confidence" means that the column "label" contains the predictions of `nlptx predict`.
     data = read_labelled([path], ReadOptions())
     path = written(tmp_path, "text,label,confidence,prob_a,prob_b\nx,b,0.9,0.1,0.9\ny,?,0.7,0.3,0.7\n")
     assert read_predictions(path, data=data).predicted.tolist() == [1, NO_ANSWER]
