@@ -117,6 +117,6 @@ def model(work):
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory):
     """Return the commands that the torture tests run, as a dictionary from name to command."""
-    from harness import make_stages, stages_in  # a helper of tests/torture, found only when its tests are collected
+    from harness import make_stages, stages_in  # in tests/torture, and importable only by the tests there
 
     return stages_in(made_once(tmp_path_factory, "stages", lambda folder: make_stages(folder, 20_000)))

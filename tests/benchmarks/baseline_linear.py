@@ -108,7 +108,7 @@ def one_against_rest(task: Task, weigh: Callable[..., tuple[np.ndarray, int]], s
 def linear_answer(
     task: Task, features: Callable[[Task], tuple[Any, Any]], fit: Callable[..., Answer], strengths: tuple
 ) -> Answer:
-    """Choose C on the held-out part, then train on all texts. N-grams are counted once, not for each C."""
+    """Choose C on the held-out part, then train on all texts. N-grams are not counted again for each C."""
     inner, true = task.held_out()
     parts = features(inner)
     hits = {C: (fit(*parts, inner.classes, C).probabilities.argmax(axis=1) == true).mean() for C in strengths}

@@ -61,7 +61,7 @@ def run_fasttext(task: Task, **settings: float) -> Answer:
     tokenize = Tokenizer()
     with tempfile.TemporaryDirectory() as name:
         train, test, model = (Path(name) / part for part in ("train", "test", "model"))
-        # The texts are shuffled, because fastText reads them in the given order, and an archive is sorted by label.
+        # The texts are shuffled, because fastText reads them in the given order, and archives are sorted by label.
         order = np.random.default_rng(SEED).permutation(len(task.train))
         rows = (f"__label__{task.classes[row]} {' '.join(tokenize(task.train[row]))}\n" for row in order)
         train.write_text("".join(rows))

@@ -59,7 +59,7 @@ def fasttext(texts: list[str], labels: list[str], new_texts: list[str]) -> Found
     names, classes = np.unique(labels, return_inverse=True)
     with tempfile.TemporaryDirectory() as name:
         train, test, model = (Path(name) / part for part in ("train", "test", "model"))
-        # The texts are shuffled, because fastText reads them in the given order, and an archive is sorted by label.
+        # The texts are shuffled, because fastText reads them in the given order, and archives are sorted by label.
         order = np.random.default_rng(1).permutation(len(texts))
         train.write_text("".join(f"__label__{classes[row]} {_words(texts[row])}\n" for row in order))
         test.write_text("".join(f"{_words(text)}\n" for text in new_texts))

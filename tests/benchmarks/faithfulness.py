@@ -144,7 +144,7 @@ def shapley(permutations: int) -> Method:
 
 
 def curves(text: Text, scores: Scores) -> tuple[Scores, Scores]:
-    """Return, for each fraction, the decrease in probability without the top words, and with only the top words."""
+    """Return the decreases in probability if fractions of the words are removed, and if only these words are kept."""
     order = np.argsort(-scores, kind="stable")
     cuts = np.ceil(FRACTIONS * len(order)).astype(int)
     before = text.probabilities[text.label]

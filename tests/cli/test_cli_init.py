@@ -18,7 +18,7 @@ SETTINGS = "[train]\nepochs = 1\nwidth = 8\nlsa-components = 0\n"
 
 @pytest.fixture
 def experiment(work, tmp_path):
-    """A folder with train.tsv, test.tsv and a new experiment ``exp`` on them, with small settings."""
+    """A folder with train.tsv, test.tsv and ``exp``, a new experiment that uses both tables and trains quickly."""
     for name in ("train.tsv", "test.tsv"):
         shutil.copy(work / name, tmp_path)
     run("init", "exp", "train.tsv", "test.tsv", cwd=tmp_path)

@@ -265,7 +265,7 @@ def test_a_truncated_archive_never_loses_documents_silently(tmp_path, packing):
     # If an uncompressed archive ends between two members, no reader can detect the truncation.
     sizes = [
         512 + -(-len(text) // 512) * 512 for text in expected
-    ]  # the sizes of a header and of the content, which is rounded up to blocks of 512 bytes
+    ]  # the sizes of a header and of the content, rounded up to blocks of 512 bytes
     borders = {sum(sizes[:number]) for number in range(7)} if not packing else set()
     for length in set(range(1, len(complete), 41)) - borders:
         write(path, complete[:length])
