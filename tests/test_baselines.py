@@ -21,7 +21,7 @@ def shared(tmp_path):
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """The reports of the linear baselines. They run in one process, because importing scikit-learn takes long."""
+    """The reports of all linear baselines, run in a single process, because importing scikit-learn takes long."""
     pytest.importorskip("sklearn", reason="baselines need the bench extra")
     shared = make_shared(tmp_path_factory.mktemp("linear"))
     run(shared, LINEAR, "sst2")

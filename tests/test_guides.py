@@ -35,10 +35,10 @@ RUN = [command for command in COMMANDS if command.guide not in ONLY_PARSED]
 
 
 class Folders:
-    """One folder per guide, in which the commands of the guide run in their order.
+    """One folder per guide; the commands of a guide run in its folder, in the order of the guide.
 
     Attributes:
-        top: folder that contains these folders.
+        top: folder that contains the folders of all guides.
     """
 
     def __init__(self, top: Path) -> None:
@@ -46,7 +46,7 @@ class Folders:
         self._printed: dict[str, list[str]] = {}
 
     def printed(self, command) -> str:
-        """Return what a command prints. Earlier commands of its guide run first if necessary."""
+        """Return what a command prints, after running all earlier commands of the same guide that have not run yet."""
         folder = self._of(command.guide)
         commands, printed = [each for each in RUN if each.guide == command.guide], self._printed[command.guide]
         while len(printed) <= commands.index(command):
@@ -204,7 +204,7 @@ def test_every_command_runs_and_prints_the_output_shown(command, folders):
 
 @pytest.mark.parametrize("guide", GUIDES)
 def test_every_option_in_the_prose_exists(guide):
-    """If code names a command too, as `train --epochs` does, the option must be an option of this command."""
+    """If inline code also names a command, such as `train --epochs`, the command must have the option."""
     options = {name: set(options_of(name)) for name in NAMES}
     known = set().union(*options.values(), OPTIONS_OF_OTHER_PROGRAMS)
     prose = re.sub(r"^```.*?^```", "", read_guide(guide), flags=re.MULTILINE | re.DOTALL)

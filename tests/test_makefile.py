@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DATA_FILES = ("sst2/train.tsv", "sst2/dev.tsv", "sst5/train.tsv", "sst5/dev.tsv", "trec/train.tsv", "cr/cr.tsv")
 SCRIPTS = [f"tests/benchmarks/{name}.py" for name in ("run_table", "baselines")]
-# A script that is run instead of `nlptx` and `python`. It logs its arguments and creates its output file.
+# A script that is run instead of `nlptx` and `python`, logs its arguments, and creates the output file.
 PROGRAM = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 while [ $# -gt 1 ]; do

@@ -18,7 +18,7 @@ from nlptx.metrics import (
 
 
 def auc_by_pairs(scores, positive):
-    """Compute the AUC: the fraction of (positive, negative) pairs in which the positive scores higher; ties are 1/2."""
+    """Compute the AUC: the fraction of (positive, negative) pairs whose positive scores higher; a tie counts 1/2."""
     pairs = list(product(scores[positive], scores[~positive]))
     return sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
 
@@ -115,7 +115,7 @@ def test_log_loss_of_probability_0_is_large_but_finite():
 
 @pytest.mark.parametrize(("hits", "count"), [(0, 1), (1, 1), (0, 20), (7, 10), (50, 100), (99, 100), (20, 20)])
 def test_wilson_interval_ends_where_the_z_score_reaches_1_96(hits, count):
-    """If an end of the interval is the true proportion, the observed one is 1.96 standard errors away from it."""
+    """If the true proportion is an end of the interval, the observed one differs from it by 1.96 standard errors."""
     proportion = hits / count
     for end in wilson_interval(hits, count):
         assert -1e-12 <= end <= 1 + 1e-12

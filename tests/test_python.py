@@ -115,7 +115,7 @@ def test_the_values_of_a_data_frame_are_not_quoted_in_a_message():
 
 
 class LikePyarrow(list):
-    """A collection whose elements have to be converted to Python objects, such as an array of pyarrow."""
+    """A collection whose elements have to be converted to Python objects, such as a pyarrow array."""
 
     def __iter__(self):
         return iter([object()] * len(self))
@@ -331,7 +331,7 @@ def test_every_public_function_has_an_example():
 
 
 def test_texts_are_read_in_the_calling_thread(model):
-    """For example, the rows of a database may be read only in the thread that opened it."""
+    """An iterator may work only in the thread that made it, as one over the rows of an SQLite database does."""
     connection = sqlite3.connect(":memory:")
     connection.execute("create table texts (text)")
     connection.executemany("insert into texts values (?)", [("good",), ("bad film",)])

@@ -70,7 +70,7 @@ def test_commands_import_heavy_packages_only_inside_functions(path):
     assert not any(inside(name, *HEAVY, "rich") for name in imports(path, top_level_only=True))
 
 
-# Parts of the package, in the order in which data flows through them. A part may import only from parts before it.
+# Parts of the package, in the order in which data flows through them. A part may import only itself and earlier parts.
 PARTS = [
     "version",
     "errors",
@@ -131,13 +131,13 @@ def test_there_are_no_circular_imports():
 
 
 def test_scipy_is_used_for_sparse_matrices():
-    """Other parts of SciPy load a second BLAS, which workers do not limit to one thread, and take longer to import."""
+    """Parts of SciPy other than scipy.sparse load a second BLAS, which workers do not limit to one thread."""
     importing = {
         path
         for path in MODULES
         if any(inside(name, "scipy") and not inside(name, "scipy.sparse") for name in imports(path))
     }
-    # Two exceptions: the t distribution, and the worker of a cluster, which names the versions and the BLAS.
+    # intervals.py needs the t distribution, and worker.py reports the versions and the BLAS of NumPy and SciPy.
     assert importing == {PACKAGE / "experiments/intervals.py", PACKAGE / "cluster/worker.py"}
 
 

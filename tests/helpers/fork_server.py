@@ -46,7 +46,7 @@ class ForkServer:
         Args:
             arguments: arguments of the program.
             streams: standard input, output and error, each as for :class:`subprocess.Popen`.
-            cwd: working directory; None means the current one.
+            cwd: working directory, or None for the current one.
             environment: all environment variables.
             program: Python source to run; by default it runs nlptx.
         """
@@ -88,15 +88,15 @@ def _ends(number, stream):
 class ForkedProcess:
     """A running fork, with attributes and methods of :class:`subprocess.Popen`.
 
-    The parent of the fork sends the exit code, and reaps the fork only when the code has been received. Until then, the
-    process id cannot be reused.
+    The parent of the fork sends the exit code to the test process, and reaps the fork only when the test process has
+    received the code. Until the fork is reaped, no other process can get its id.
     """
 
     def __init__(self, wire, pipes):
         self._wire = wire
         self.stdin, self.stdout, self.stderr = pipes
         self.returncode = None
-        self.pid = self._receive("pid")  # sent when signals and streams are ready
+        self.pid = self._receive("pid")  # the fork sends its id when its signals and streams are ready
 
     def _receive(self, kind):
         received_kind, number = self._wire.recv(32).split()
@@ -193,7 +193,7 @@ def _answer(connection, *streams):
             code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
             with contextlib.suppress(OSError):  # the other end may be closed
                 wire.sendall(f"exit {code}".encode())
-                wire.recv(1)  # returns when the code has been received
+                wire.recv(1)  # returns when the test process has received the exit code
             os.waitpid(child, 0)
             os._exit(0)
         os.setsid()

@@ -27,7 +27,7 @@ def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
         seconds: maximum CPU time per mutant.
 
     Returns:
-        Number of mutants by outcome: "accepted" or the name of the error.
+        Dict from each outcome ("accepted" or the name of the error class) to its number of mutants.
     """
     outcomes = Counter()
     before = peak_memory()

@@ -22,7 +22,7 @@ Arrays = Mapping[str, tuple[NDArray, NDArray]]
 
 
 class GradientError(AssertionError):
-    """Some gradients are wrong; for each such array, the message gives the position and both derivatives."""
+    """Some gradients are wrong; for each wrong array, the message gives the position and both derivatives."""
 
 
 def check_gradients(loss: Callable[[], float], arrays: Arrays, small: int = SMALL) -> None:

@@ -22,8 +22,8 @@ README = "README.md"
 # The README is the first, because some guides use the models that its commands make.
 GUIDES = [README, "CONTRIBUTING.md", "SECURITY.md", "data/README.md"]
 GUIDES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "nlptx").rglob("*.md"))
-# Figures in the guides may differ from printed ones by this fraction, because they depend on the processor: by at most
-# 0.3 % if the variable OPENBLAS_CORETYPE names another one.
+# Decimal numbers in the guides may differ from printed ones by this fraction, because results depend on the processor.
+# If the variable OPENBLAS_CORETYPE names another processor, the numbers differ by at most 0.3 %.
 TOLERANCE = 0.01
 _PART_OF_PIPELINE = re.compile(r"""(?:'[^']*'|"[^"]*"|[^'"|;&<>()])+""")
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?)(?![\w.]*\d)")
@@ -83,14 +83,14 @@ COMMANDS = [command for guide in GUIDES for command in commands_in(guide)]
 
 
 def in_folder(text: str, folder: Path) -> str:
-    """Return a command in which absolute paths, such as ``/shared/corpus.txt``, are paths in a folder."""
+    """Replace the absolute paths in a command, such as ``/shared/corpus.txt``, by paths in a folder."""
     return re.sub(r"(?<= )/(?=\w)", f"{folder}/", text)
 
 
 def arguments_of(text: str) -> list[list[str]]:
-    """Return the arguments of each call of nlptx in a shell command, also of calls by another program.
+    """Return the arguments of each call of nlptx in a shell command, including calls by other programs.
 
-    Shell variables, and the ``{}`` of xargs, become 1.
+    Shell variables, and the ``{}`` of xargs, are replaced by 1.
     """
     calls = []
     for part in _PART_OF_PIPELINE.findall(re.sub(r"\{\}|\$[A-Z_]+", "1", text)):
@@ -131,9 +131,9 @@ def add_program(folder: Path) -> None:
 
 
 def execute(command: str, folder: Path) -> str:
-    """Run a command in a folder; return what it prints, with the notes of standard error first.
+    """Run a command in a folder; return its standard error, followed by its standard output.
 
-    A new interpreter is started only if the command needs a shell, because this takes long.
+    Only a command that needs a shell starts a new interpreter, because starting an interpreter takes long.
     """
     if re.fullmatch(r"nlptx [^|*<>;&]*", command):
         result = run(*shlex.split(command, comments=True)[1:], cwd=folder)
@@ -148,7 +148,7 @@ def execute(command: str, folder: Path) -> str:
 def agree(shown: list[str], printed: list[str]) -> bool:
     """Return whether the output in a guide agrees with the printed output.
 
-    ``...`` stands for one or more lines. All other lines must agree.
+    A line ``...`` in the guide stands for one or more printed lines.
     """
     if not shown:
         return not printed
@@ -158,10 +158,10 @@ def agree(shown: list[str], printed: list[str]) -> bool:
 
 
 def _lines_agree(shown: str, printed: str) -> bool:
-    """Return whether two lines agree. Their text must be the same, except for the width of gaps, and so must integers.
+    """Return whether two lines agree: their text and integers must be the same, except for the width of gaps.
 
-    Decimal numbers may differ by :data:`TOLERANCE`, or by one unit in the last place. Only the
-    order of magnitude must agree for numbers with an exponent, because in the guides, these are rounding errors.
+    Decimal numbers may differ by :data:`TOLERANCE`, or by one unit in the last place. Numbers with an exponent need to
+    have only the same order of magnitude, because all such numbers in the guides are rounding errors.
     """
     first, second = (_NUMBER.split(re.sub(r"\s+", " ", line)) for line in (shown, printed))
     return len(first) == len(second) and all(

@@ -42,7 +42,7 @@ class Page(HTMLParser):
         self.comments.append(data)
 
     def find(self, tag, **attributes):
-        """Return the elements with a tag and these attributes."""
+        """Return the elements that have the given tag and attributes."""
         return [
             (found, text)
             for name, found, text in self.elements

@@ -81,7 +81,7 @@ def killed_at(point, number, *words, when="before", cwd=None):
         point: a function, such as STEP, given as its module, its class ("" if it has none) and its name.
         number: number of the call, from 1.
         words: arguments of the command.
-        when: ``before`` or ``after`` the call.
+        when: whether to kill the process "before" or "after" the call.
         cwd: working directory.
     """
     return run_program(_DRIVER, *point, number, when, *words, cwd=cwd, code=-signal.SIGKILL).stderr

@@ -1,4 +1,4 @@
-"""Starts clusters of dask.distributed. The package is slow to import, so it is imported only when it is needed."""
+"""Starts clusters of dask.distributed, a package that is imported only when it is needed, because this takes long."""
 
 import logging
 from importlib.util import find_spec

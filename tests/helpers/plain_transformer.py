@@ -23,7 +23,7 @@ class PlainTransformer:
         self.model = model
         self.settings = replace(model.settings, **changes)
         self.weights = {name: parameter.value for name, parameter in model.network.parameters()}
-        self.attention = []  # attention weights of the last text: [window][block][head], each of shape (T, T)
+        self.attention = []  # for the last text, indexed [window][block][head]; each of shape (T, T)
 
     def probabilities(self, ids):
         s = self.settings

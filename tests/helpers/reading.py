@@ -14,7 +14,8 @@ from nlptx.errors import DataError
 BOM = b"\xef\xbb\xbf"
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
-# Suppressing the first health check is safe, because the examples share only one file, which each example rewrites.
+# Suppressing the check of function-scoped fixtures is safe, because the examples share only one file, and each example
+# rewrites it.
 quick = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 

@@ -129,7 +129,7 @@ def test_a_read_error_in_the_block_is_not_reported_as_a_write_error(path):
 
 
 def test_the_file_is_flushed_before_the_rename_and_the_folder_after_it(path, monkeypatch):
-    """In any other order, a power failure could leave an empty file, or the old file after a reported success."""
+    """With another order of flushing and renaming, a power failure could leave an empty file, or undo a rename."""
     events = []
     fsync, replace = os.fsync, os.replace
 
@@ -372,7 +372,7 @@ def test_a_file_name_of_the_maximum_length(tmp_path):
 
 
 def standard_output(monkeypatch):
-    """Replace standard output with a buffer. A fixture could not, because pytest resets it afterwards."""
+    """Replace standard output with a buffer; a fixture cannot do this, because pytest resets sys.stdout later."""
     pipe = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(pipe))
     return pipe
@@ -422,7 +422,7 @@ def test_a_named_pipe_is_written_to_rather_than_replaced(tmp_path):
 
 @pytest.mark.parametrize("kind", ["/dev/fd", "/proc/self/fd", "link"])
 def test_an_open_file_is_written_at_its_current_position(path, kind):
-    """An open file is neither replaced nor truncated: ``-o /dev/stdout >> out.npz`` appends to the file."""
+    """An output path such as /dev/stdout is not truncated, so ``-o /dev/stdout >> out.npz`` appends to out.npz."""
     with open(path, "ab") as file:
         if kind == "link":
             name = path.with_name("link")

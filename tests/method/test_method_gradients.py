@@ -147,7 +147,7 @@ def test_fault_zero_gradients_for_k_and_q(attention, head_width):
     gradients = np.split(arrays["encoder.block0.attention.f.qkv.W"][1], 3, axis=1)
     for gradient in gradients:
         assert (gradient != 0).mean() > 0.99
-    # Training updates all three matrices: their weights differ from the initial ones.
+    # Training changes the weights of all three matrices Q, K and V.
     start, trained = (small_fit(**settings, lr=lr) for lr in (0.0, 1e-3))
     before, after = (dict(m.network.parameters())["encoder.block0.attention.f.qkv.W"].value for m in (start, trained))
     for part in np.split(before != after, 3, axis=1):

@@ -35,7 +35,7 @@ def shapes(model):
 def test_row_07_embedding_lookup_as_taught_is_frozen():
     embeddings = small_embeddings()
     model = small_fit(freeze=True, **ARTICLE)
-    # Training divides the vectors by the column weights that `pca` applied. Then it multiplies all vectors by the same
+    # Training divides the vectors by the column weights that `pca` applied, and then multiplies all of them by the same
     # number, so that the root mean square of their entries is 1.
     vectors = embeddings.unweighted()
     size = np.sqrt(np.mean(np.square(vectors, dtype=np.float64)))

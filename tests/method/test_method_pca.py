@@ -23,7 +23,7 @@ SLOW = {**TEXTBOOK_SCALE, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
 # Settings of the textbook power iteration with standardised rows and without PPMI.
 ARTICLE = {"transform": "none", "standardize": True, **SLOW}
-# Settings for which the rows are, in this order: standardised counts, standardised PPMI, and PPMI.
+# Three settings: the rows of the matrix X are standardised counts, standardised PPMI, and PPMI, in this order.
 VARIANTS = {"taught": ARTICLE | FAST, "both": {"smoothing": 0.75, "standardize": True}, "default": {}}
 SPECTRUM = np.array([1, 0.97, 0.6, 0.58, 0.3, 0.2, 0.1, 0.05])
 

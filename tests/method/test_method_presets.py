@@ -29,8 +29,9 @@ def stored_settings(files, stage):
 def check_improvement(model):
     epochs = model.history["epochs"]
     assert epochs[-1]["loss"] < epochs[0]["loss"]
-    assert epochs[-1]["accuracy"] >= epochs[0]["accuracy"] - 0.02  # words are dropped at random
-    assert model.history["best_epoch"] > 1  # the best epoch is chosen by the validation loss
+    # The accuracy may fall slightly, because words are dropped at random.
+    assert epochs[-1]["accuracy"] >= epochs[0]["accuracy"] - 0.02
+    assert model.history["best_epoch"] > 1
 
 
 # ---------------------------------------------------------------- the default pipeline

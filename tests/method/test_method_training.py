@@ -91,7 +91,7 @@ def test_row_17_gradient_clipping():
     assert_allclose(result.row_gradient, rows / 13)
     assert clip(result, 1.0) == pytest.approx(1)
     assert_allclose(result.flat, flat / 13)
-    for max_norm in (20.0, 0.0):  # 20 is above the norm, and 0 means no limit
+    for max_norm in (20.0, 0.0):  # the norm of the gradient is 13; 0 means no limit
         result = BatchGradient(0.0, 0, flat.copy(), np.arange(2), rows.copy())
         clip(result, max_norm)
         assert_array_equal(result.flat, flat)
@@ -190,7 +190,7 @@ def test_row_17_weight_averaging():
         for weight in weights:
             weight += 1 / step
         average.step()
-        if step % 10 == 0 or step == 304:  # every tenth step updates the average, and so does its use
+        if step % 10 == 0 or step == 304:  # the average is updated at every tenth step, and when it is used
             keep, last_update = min(0.99, step / (step + 9)) ** (step - last_update), step
             expected = keep * expected + (1 - keep) * weights[0]
     current = weights[0].copy()

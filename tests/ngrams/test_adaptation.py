@@ -66,7 +66,7 @@ def test_character_ngrams_are_weighted_by_their_inverse_document_frequency():
 def test_rare_character_ngrams_are_left_out():
     texts = [np.array([0], np.int32)] * 2 + [np.array([1, 3], np.int32)] + [np.array([4], np.int32)] * 3
     characters = ngram_rows(texts, len(texts), 1, VOCABULARY, 1).characters.toarray()
-    assert_array_equal((characters > 0).sum(axis=1), [6, 6, 0, 1])  # good, goods, bad, a
+    assert_array_equal((characters > 0).sum(axis=1), [6, 6, 0, 1])  # the words good, goods, bad and a
     counted = ngram_rows(texts, 3, 1, VOCABULARY, 1).characters.toarray()
     assert_array_equal((counted > 0).sum(axis=1), [6, 6, 0])
     weighted = ngram_rows(texts, 3, 1, VOCABULARY, 1, np.array([1.0, 1.0, 3.0])).characters.toarray()
@@ -98,15 +98,15 @@ def test_a_correction_that_is_much_too_large_is_made_smaller():
     outputs = rng.standard_normal((2000, 1)) + (2 * targets - 1)[:, None]  # the true log-odds are 2 * outputs
     factors = [adaptation._best_factor(outputs, size * outputs, targets, np.ones(2000)) for size in (0.5, 1, 8, -1)]
     assert factors[:2] == [1, 1]
-    assert 0.05 <= factors[2] <= 0.2  # the best correction equals the outputs, so this one is 8 times too large
+    assert 0.05 <= factors[2] <= 0.2  # the best correction is 1 * outputs, so 8 * outputs is too large
     assert factors[3] == 0
     assert adaptation._best_factor(outputs, 0 * outputs, targets, np.ones(2000)) == 0
 
 
 def test_a_correction_helps_if_its_gain_is_clearly_above_the_standard_error():
-    gains = np.array([1.0, -0.2] * 15)  # the mean is 0.4, and must exceed 0.29 (standard error 0.11)
+    gains = np.array([1.0, -0.2] * 15)  # mean gain 0.4, standard error 0.11, threshold 0.29
     assert adaptation._helps(gains, np.ones(30))
-    assert not adaptation._helps(gains[:16], np.ones(16))  # here, it must exceed 0.62 (standard error 0.15)
+    assert not adaptation._helps(gains[:16], np.ones(16))  # mean gain 0.4, standard error 0.15, threshold 0.62
     assert adaptation._helps(gains[:2], np.full(2, 15.0))
     assert not adaptation._helps(gains[:2], np.full(2, 8.0))
     assert not adaptation._helps(-gains, np.ones(30))

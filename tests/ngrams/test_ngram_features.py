@@ -46,7 +46,7 @@ both = pytest.mark.parametrize("classes", [2, 3])
 
 
 def grams_of(ids, order):
-    """Return the n-grams of 1 to ``order`` words that end at each token; None if one would begin before the text."""
+    """Return the n-grams of 1 to ``order`` words that end at each token; None for an n-gram longer than the text."""
     text = (START, *ids)
     return [[text[t + 2 - n : t + 2] if n <= t + 2 else None for n in range(1, order + 1)] for t in range(len(ids))]
 
@@ -59,8 +59,8 @@ def plain_ratios(counts, classes, min_texts):
     """Return log-count ratios (Wang & Manning 2012): r = log((p / |p|) / (q / |q|)).
 
     Here p are the smoothed counts of a class, and q those of all other classes together. Smoothing adds two texts to
-    the count of each n-gram. These two are divided between the class and the other classes in proportion to the total
-    counts of both.
+    the count of each n-gram, and divides these two texts between p and q in proportion to the total counts of the class
+    and of the other classes.
     """
     frequent = [row for row in counts if sum(row) >= min_texts]
     columns = []
@@ -129,7 +129,7 @@ def test_the_start_of_a_text_acts_as_a_word():
 def test_keys_of_empty_and_short_texts():
     assert ngram_keys(np.array([], np.int32), 3, 9).shape == (0, 3)
     (only,) = ngram_keys(np.array([4], np.int32), 3, 9)
-    assert_array_equal(only >= 0, [True, True, False])  # the word alone, the start and the word, and no trigram
+    assert_array_equal(only >= 0, [True, True, False])  # the word, the bigram of start and word, no trigram
     assert_array_equal(ngram_keys(np.array([4, 4], np.int32), 3, 9)[1] >= 0, True)
 
 

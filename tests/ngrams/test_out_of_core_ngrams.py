@@ -215,8 +215,9 @@ def test_the_model_on_components_equals_that_for_few_texts(budget):
 
 
 def test_what_a_text_contributes_to_its_own_output(budget):
-    # If V contains all eigenvectors of X'X, and L their eigenvalues, the weights of the n-grams are w = X' (X V L^-1
-    # b). Text t adds (x_t V L^-1 b) x_t' to w, and x_t V L^-1 b to its own output, because x_t has unit norm.
+    # Let V be all eigenvectors of X'X, L their eigenvalues, and b the slopes of a linear model on the components. Then
+    # the weights of the n-grams are w = X' (X V L^-1 b). Text t adds (x_t V L^-1 b) x_t' to w, and x_t V L^-1 b to its
+    # own output, because x_t has unit norm.
     importance = np.ones(len(KEYS), np.float32)
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, np.ones(len(TEXTS), bool), None)
     x = unit_rows(TEXTS, importance)
@@ -302,7 +303,7 @@ def test_neither_workers_nor_memory_change_a_bit(monkeypatch):
     expected = arrays(SERIAL, None)
     isolated = IsolatedWorkers(2)
     assert arrays(isolated, None) == expected
-    assert isolated.tasks > 10  # several tasks for the linear models, and more for the components
+    assert isolated.tasks > 10  # the linear models take several tasks, and the components take more
     for jobs, memory in ((1, 1), (3, 1), (3, 1 << 30)):
         with Workers(jobs) as workers, MemoryBudget(memory) as budget:
             assert arrays(workers, budget) == expected

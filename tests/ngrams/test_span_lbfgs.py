@@ -28,7 +28,7 @@ def losses_of(products, bias, rows, ratios, targets, text_weights):
 def problem(kind, texts, grams, seed):
     rng = np.random.default_rng(seed)
     rows = (rng.random((texts, grams)) < 0.2) / np.sqrt(rng.integers(1, 30, (texts, 1)))
-    rows[-3:] = rows[:3]  # copies of texts, some of which have other labels
+    rows[-3:] = rows[:3]  # three texts occur twice; a copy may have another label than its original
     width = 1 if kind == "two" else 3
     if kind == "multi-label":
         targets = rng.random((texts, width)) < 0.3

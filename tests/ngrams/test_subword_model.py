@@ -74,7 +74,7 @@ def test_rows_after_those_of_the_labelled_texts_are_not_used():
 
 
 def test_cross_validation_chooses_the_variance():
-    """Labels that depend on the words need a higher variance than random labels."""
+    """The chosen prior variance is higher for labels that depend on the words than for random labels."""
     texts = [RNG.integers(0, 6, 4).astype(np.int32) for _ in range(200)]
     rows = ngram_rows(texts, len(texts), 1, VOCABULARY, 1)
     by_word = np.array([int(0 in ids) for ids in texts])

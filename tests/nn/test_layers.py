@@ -119,7 +119,7 @@ CASES = [
     Case("dropout, not training", lambda rng: Dropout(0.25)),
     Case("sinusoidal positions", lambda rng: SinusoidalPositions()),
     Case("learned positions", lambda rng: LearnedPositions(4, WIDTH, rng)),
-    # Flattening supports only one window per text. The other pooling layers combine all windows of a text.
+    # The pooling layer that flattens supports only one window per text; all others combine the windows of a text.
     *(
         Case(f"{name} pool", lambda rng, make=make: make(WIDTH, 8), window=8 if name == "flatten" else 4)
         for name, make in POOLS.items()

@@ -61,7 +61,7 @@ def check(matrix, pairs, count, tolerance=1e-8):
     assert pairs.values.shape == pairs.residuals.shape == (count,)
     assert (np.diff(pairs.values) <= 0).all()
     assert pairs.residuals.max() <= tolerance
-    # Twice the tolerance, because both the solver and this check make rounding errors.
+    # The tolerance is doubled, because both the solver and this check make rounding errors.
     assert true_residuals(matrix, pairs).max() <= 2 * tolerance
     assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(count), atol=max(20 * tolerance, 1e-10))
     expected = scipy.linalg.eigh(matrix, eigvals_only=True)[::-1][:count]
@@ -218,7 +218,7 @@ def test_results_are_reproducible_and_all_seeds_give_the_same_pairs():
 @pytest.mark.parametrize("method", [{}, {"block": 1, "degree": 1}, {"block": 3, "degree": 2}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_jobs_do_not_change_one_bit(method, dtype):
-    # There are more rows than one slice holds. The product scales each row by itself, so it cannot depend on them.
+    # There are more rows than one slice holds. The product scales each row separately, so slicing has no effect.
     spectrum = 0.5 ** np.minimum(np.arange(9000), 40).astype(dtype)
     one, two, four = (
         power_iteration(

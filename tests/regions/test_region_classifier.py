@@ -49,7 +49,8 @@ def a_classifier(outputs=3, dtype=np.float64, groups=1):
 def test_the_strongest_regions_of_short_texts_are_those_of_long_texts(monkeypatch):
     rng = np.random.default_rng(3)
     lengths = rng.integers(1, 9, 30)
-    t = rng.integers(0, 4, (lengths.sum(), 7)).astype(np.float32)  # four values, so many responses are equal
+    # Responses have only four possible values, so that many of them are equal.
+    t = rng.integers(0, 4, (lengths.sum(), 7)).astype(np.float32)
     short = winners.strongest(t, lengths)
     monkeypatch.setattr(winners, "_SHORT", 0)
     for one, other in zip(short, winners.strongest(t, lengths), strict=True):

@@ -45,7 +45,7 @@ def test_every_stage_accepts_unusual_texts(work, tmp_path):
     run("pca", "c.npz", "--components", "2", "-o", "e.npz", cwd=tmp_path)
     run("train", "a.jsonl", "-e", "e.npz", *TRAIN, "-o", "m.npz", cwd=tmp_path)
     predicted = run("predict", "-m", "m.npz", "a.jsonl", cwd=tmp_path)
-    # bytes.splitlines, because JSON may contain U+2028, at which str.splitlines would split.
+    # Lines are split as bytes, because JSON may contain U+2028, at which str.splitlines would split.
     assert [json.loads(line)["text"] for line in predicted.stdout.splitlines()] == [row["text"] for row in rows]
     assert run("evaluate", "-m", "m.npz", "a.jsonl", "--json", cwd=tmp_path).json["texts"] == len(rows)
     run("info", "m.npz", cwd=tmp_path)

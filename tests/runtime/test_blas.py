@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 
 @pytest.fixture(autouse=True)
 def limit(monkeypatch):
-    """A new limit, which no block uses, even if an earlier test in this process has left a block open."""
+    """A new BlasLimit, which no block uses, even if an earlier test in this process has left a block open."""
     monkeypatch.setattr(blas_limit, "LIMIT", blas_limit.BlasLimit())
 
 

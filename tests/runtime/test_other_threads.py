@@ -1,4 +1,4 @@
-"""Worker processes are forked only if no other thread runs Python, because a fork would copy its locks."""
+"""Worker processes are forked only if no other thread runs Python, because a fork copies the locks of all threads."""
 
 import sys
 

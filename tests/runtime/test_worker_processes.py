@@ -29,7 +29,7 @@ def train_words(work, *more):
 
 @pytest.fixture
 def training(work, tmp_path):
-    """A running `train` with three jobs. It would take very long if it were not interrupted."""
+    """A running `train` with three jobs and so many epochs that it never ends by itself during a test."""
     with Running(*train_words(work, "--epochs", "100000", "--patience", "0"), cwd=tmp_path) as running:
         running.read_until(b"epoch 2/", running.process.stderr)
         yield running
@@ -103,7 +103,7 @@ def test_workers_ignore_stop_signals(name, scoring):
     [("SIGINT", 130, "nlptx: interrupted\n"), ("SIGTERM", 143, "nlptx: stopped by SIGTERM\n")],
 )
 def test_a_signal_to_all_processes_of_predict_is_handled_by_the_parent(name, code, message, scoring):
-    """Ctrl-C in a terminal and the command ``timeout`` send signals to all processes."""
+    """Ctrl-C in a terminal and the command ``timeout`` send signals to the parent and to all workers."""
     both = children(scoring)
     os.killpg(scoring.process.pid, getattr(signal, name))
     assert scoring.process.wait(TIMEOUT) == code

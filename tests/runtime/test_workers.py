@@ -158,7 +158,7 @@ def test_a_local_pool_has_the_same_kind_and_number_of_workers():
     with Workers(3) as workers, workers.local() as pool:
         assert pool is not workers
         assert (pool.jobs, pool.processes) == (3, False)
-        # Neither pool ends the ranks of the other.
+        # Using one pool does not end the workers of the other one.
         for each in (workers, pool, workers):
             assert each.run_all(lambda task, rank: task + rank, 1) == [1, 2, 3]
     assert Workers(3, processes=True).local().processes

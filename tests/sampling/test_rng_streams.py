@@ -8,11 +8,11 @@ from nlptx.sampling.rng_streams import Stream, generator, seed_sequence
 
 
 def test_streams_of_different_purpose_index_or_seed_share_no_numbers():
-    """In addition, no stream shares numbers with ``default_rng(seed)``."""
+    """No stream shares numbers with ``default_rng(seed)`` either."""
     seeds, indices = (0, 1, 2, 2**70), range(40)
     first = [generator(*which).integers(2**63) for which in product(seeds, Stream, indices)]
     first += [np.random.default_rng(seed).integers(2**63) for seed in seeds]
-    # The generators of microbatches are spawned from a stream. They must share no numbers either.
+    # The generators of microbatches, which are spawned from a stream, must share no numbers either.
     first += [np.random.default_rng(child).integers(2**63) for child in seed_sequence(1, Stream.DROPOUT, 3).spawn(9)]
     assert len(set(first)) == len(first)
 
@@ -24,7 +24,7 @@ def test_a_stream_does_not_depend_on_earlier_streams():
 
 
 def test_the_numbers_of_the_streams_never_change():
-    """If these numbers changed, results for a given seed would change too."""
+    """If the numbers of a stream changed, results for a given seed would change too."""
     assert [stream.name for stream in Stream] == [
         "WEIGHTS",
         "SPLIT",

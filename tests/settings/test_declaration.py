@@ -13,7 +13,7 @@ STAGES = [CountSettings, PcaSettings, TrainSettings]
 
 @dataclass(frozen=True, repr=False)
 class Example(Settings):
-    """One setting of each kind."""
+    """Settings of every type: integer, number, choice and flag."""
 
     count: int = setting(3, "A number.", MAIN, minimum=1, maximum=9)
     rate: float = setting(0.5, "A rate.", MAIN, minimum=0)

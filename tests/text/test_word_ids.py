@@ -42,7 +42,7 @@ def test_many_words_that_share_slots_have_correct_ids_and_counts():
 
 def test_words_constructed_to_share_a_slot_are_distinguished():
     inverse = pow(0x9E3779B97F4A7C15, -1, 1 << 64)
-    # Their hashes are 1, 2, 3 ..., and a slot is given by the highest bits of a hash, so they all share the first slot.
+    # The words have the hashes 1, 2, 3 ... The highest bits of a hash select its slot, so all share the first slot.
     colliding = [(inverse * number % (1 << 64)).to_bytes(8, "little") for number in range(1, 40_000)]
     valid = [word for word in colliding if word.isascii() and not set(word) & set(b"\0\t\n\v\f\r\x1c\x1d\x1e\x1f ")]
     assert len(valid) > 50

@@ -1,6 +1,6 @@
 """Runs nlptx with a deliberate defect, to show that the torture tests detect it.
 
-Call it as ``broken.py DEFECT ARGUMENTS...``."""
+The arguments are the name of the defect, followed by those of nlptx."""
 
 import contextlib
 import io

@@ -146,7 +146,7 @@ class End:
 
 
 def end(process, timeout=TIMEOUT):
-    """Wait until a process ends; kill it after ``timeout`` seconds. Then kill its children that are still running."""
+    """Wait until a process ends, or kill it after ``timeout`` seconds; kill the other processes of its session."""
     try:
         process.wait(timeout)
     finally:

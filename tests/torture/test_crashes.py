@@ -40,9 +40,9 @@ class KilledTarget(Target):
     """A target whose writer is killed."""
 
     def kill(self, name, *, delay=None, step=None, after=False, nlptx=None):
-        """Kill the stage after ``delay`` seconds or at a step of the final write, and check the files.
+        """Kill the stage after ``delay`` seconds or at a step of the final write, then run it to its end.
 
-        Then run the stage to its end, and check the files again.
+        Check the files after the kill and after the complete run.
         """
         self.path.write_bytes(self.stage.old)
         fault = None if step is None else json.dumps({"step": step, "after": after, "do": name})

@@ -256,7 +256,7 @@ def test_a_worker_with_another_nlptx_gets_no_tasks(cluster, tmp_path, corpus):
     code, _, errors = finish(process)
     assert code == 0, errors
     assert (tmp_path / "work/result.tsv").read_bytes() == whole
-    # A command fails if a worker with another version already exists when the command starts.
+    # A command fails if a worker with another version of nlptx exists when the command starts.
     code, _, errors = finish(cluster.command(*STAGES["predict"]))
     assert code == 1
     assert "has nlptx 0.0.1; expected" in errors

@@ -1,4 +1,4 @@
-"""Thousands of damaged corpora and word vector files are read. ``make torture`` tests a hundred thousand files."""
+"""Damaged corpora and word vector files are rejected or read; ``make torture`` tests a hundred thousand of them."""
 
 import json
 from functools import partial
@@ -39,7 +39,7 @@ def damaged_corpus(name, path, count, tally):
         documents = hostile_corpora.documents(path)
         assert not checked or documents == original
 
-    # One wrong bit can expand a block of bzip2 to 45 MB, and the checksum of a block is checked only at its end.
+    # One wrong bit can make a bzip2 block expand to 45 MB, and its checksum is checked only at the end of the block.
     seconds = 30 if name.endswith("bz2") else SECONDS
     mutate = partial(mutate_bytes, data=CORPORA[name])
     return campaign(f"corpus/{name}", count, mutate, use, DataError, tally, seconds)

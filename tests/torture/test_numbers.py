@@ -22,7 +22,7 @@ def tally(request):
 
 @pytest.fixture
 def path(request, work):
-    """The path of a model; None for the bundled model."""
+    """The path of a model, or None for the bundled model."""
     return {"two labels": work / "model.npz", "three labels": work / "kinds.npz", "bundled": None}[request.param]
 
 

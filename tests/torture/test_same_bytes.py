@@ -52,7 +52,8 @@ class Command:
         else:
             self.input = folder / ("train.tsv" if stage == "train" else "corpus.txt")
             write_corpus(self.input, size, seed=5, labels=("neg", "pos") if stage == "train" else ())
-        # A table from a pipe needs --input-format. Files get this option too, because the artifact records all options.
+        # A table from a pipe needs --input-format. A table from a file gets this option too, because the artifact
+        # records all options.
         table = ("--input-format", "tsv")
         self.before, self.after = {
             "cooccur": (("cooccur",), COUNT),

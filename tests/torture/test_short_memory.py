@@ -9,7 +9,7 @@ from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
 pytestmark = linux_only
-# Limits in MB. The minimum is too low for importing NumPy; the maximum is high enough for every command.
+# Limits in MB. The lowest limit does not suffice to import NumPy; the highest one suffices for every command.
 MIN_MB, MAX_MB = 100, 1000
 STEPS = (MAX_MB - MIN_MB) // 25
 MAX_SECONDS = 60
@@ -43,7 +43,7 @@ def words_of(command, stages):
 
 
 def run_in(folder, words, tally, nlptx=None, timeout=MAX_SECONDS):
-    """Run a command that replaces an old file; return how it ended, and the file's bytes. No other file may remain."""
+    """Run a command that replaces an old file and must leave no other; return how it ended, and the file's bytes."""
     here, temporary = folder / "here", folder / "tmp"
     for path in (here, temporary):
         path.mkdir(exist_ok=True)

@@ -13,18 +13,18 @@ from harness import SCALE, end, members, start, torture
 # Size of the larger input divided by the size of the smaller one.
 TIMES = 10
 MAX_FILES = 64
-# Minimum size of the smaller input in bytes. This input must fill all pipes, buffers and batches in progress, because
-# otherwise a larger input needs more memory even if the memory is bounded.
+# Minimum size of the smaller input in bytes. The smaller input must fill all pipes, buffers and batches in progress,
+# because otherwise a larger input needs more memory even if the memory is bounded.
 _MIN_SIZE = 3_000_000
 AMOUNTS = [pytest.param(_MIN_SIZE, id="quick"), torture(max(_MIN_SIZE, round(4_000_000 * SCALE)), id="full")]
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="needs /proc")
 
 
 class Watch(threading.Thread):
-    """Takes up to a hundred samples per second until the process has ended.
+    """Measures a process up to a hundred times per second, until it has ended.
 
     ``megabytes`` is the peak resident memory of the process and its children together, with shared memory counted once;
-    ``files`` is the maximum number of files that one process had open; ``samples`` is the number of samples taken.
+    ``files`` is the maximum number of files that one process had open; ``samples`` is the number of measurements.
     """
 
     def __init__(self, process):

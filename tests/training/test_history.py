@@ -1,4 +1,4 @@
-"""The loss curve: no point is a mean over only a few texts, in new histories or in stored ones."""
+"""The loss curve: all its points are means over similar numbers of texts, in new histories and in stored ones."""
 
 import numpy as np
 import pytest

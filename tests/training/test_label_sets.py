@@ -17,7 +17,7 @@ from nlptx.training.targets import count_labels, encode_targets, strata
 from nlptx.training.thresholds import best_threshold, choose_thresholds
 
 LABELS = ["blue", "green", "red"]
-MANY = tuple(f"label{number}x" for number in range(21))  # so many that the n-gram features are sparse
+MANY = tuple(f"label{number}x" for number in range(21))  # with so many labels, the n-gram features are sparse
 
 
 def bytes_of(model):

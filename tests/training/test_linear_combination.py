@@ -70,7 +70,7 @@ def test_the_weights_minimise_the_loss_of_the_training_texts(monkeypatch):
 
 
 def test_few_texts_never_reverse_the_predictions():
-    """Out-of-fold features of a few texts may be misleading. Even then, no linear model gets a negative weight."""
+    """No linear model gets a negative weight, even if the out-of-fold features of a few texts are misleading."""
     texts = ["good film", "nice and good", "good good", "nice plot", "bad film", "nasty and bad", "poor plot", "weak"]
     labels = ["pos"] * 4 + ["neg"] * 4
     for seed in range(5):
@@ -122,7 +122,7 @@ def test_a_text_of_weight_two_moves_the_bias_like_two_texts():
 
 
 def test_with_the_prior_a_text_of_weight_20_counts_as_20_texts():
-    """The prior of the weights a_m stays the same, and the loss of a text with a weight of 20 counts 20 times."""
+    """A text with a weight of 20 counts 20 times in the loss, whereas the prior of the weights a_m is unchanged."""
     texts, labels = TEXTS[:12], LABELS[:12]
     settings = TrainSettings(epochs=0, lsa_components=0, valid_share=0.0, subwords="off")
     found = []
@@ -175,7 +175,7 @@ def test_texts_sorted_by_label_are_learned_as_well_as_others():
     rows = [row.split("\t")[:2] for row in TRAIN.read_text(encoding="utf-8").splitlines()[1:]]
     rows = [
         row for number, row in enumerate(rows) if row[1] == "pos" or number % 3 == 0
-    ]  # fewer negative texts, because many files are unbalanced
+    ]  # a third of the negative texts, because labels in real files are often unbalanced
     test = [row.split("\t")[:2] for row in TEST.read_text(encoding="utf-8").splitlines()[1:]]
 
     def learned(rows):

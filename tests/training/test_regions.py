@@ -133,8 +133,8 @@ def test_explanations_are_about_the_complete_model():
     worth = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
     no_regions = nlptx.explain(fit(settings=TrainSettings(**SHAPE)), text, "pos", attention=False)
     assert not np.allclose(seen.worth, no_regions.worth, atol=1e-3)
-    # The values are only similar: ``explain`` keeps the limits of the other windows, whereas a shorter text is divided
-    # into windows anew, and ``explain`` counts n-grams that occur twice differently.
+    # The values of ``explain`` are only similar to the changes in the predictions, for two reasons: ``explain`` moves no
+    # words between windows, and it divides the weight of an n-gram between its occurrences.
     assert np.corrcoef(seen.worth, worth)[0, 1] > 0.9
 
 
@@ -147,7 +147,7 @@ def started(start, texts, labels, **settings):
 
 
 def test_models_that_start_from_the_model_keep_its_region_filters(monkeypatch):
-    # With such narrow priors, the correction is about 0, so the outputs stay the same, although there are new words.
+    # These narrow priors keep the correction near 0, so the outputs stay the same, although there are new words.
     monkeypatch.setattr(adaptation, "_NGRAM_VARIANCE", 1e-12)
     monkeypatch.setattr(adaptation, "_CHARACTER_VARIANCE", 1e-12)
     monkeypatch.setattr(start, "OUTPUT_SCALE", 1e-6)

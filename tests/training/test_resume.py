@@ -126,7 +126,7 @@ def test_early_stopping_works_after_resuming(tmp_path):
 
 def test_resuming_after_the_last_step_takes_no_step(monkeypatch, tmp_path):
     monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
-    settings = replace(SETTINGS, subwords="off")  # a subword model asks whether to stop, but has no checkpoint
+    settings = replace(SETTINGS, subwords="off")  # stop is also called before a subword model is fitted
     fit(tmp_path, settings=settings)
     model, _ = fit(tmp_path, settings=settings, stop=lambda: pytest.fail("there is no step to take"))
     assert same(model, settings, tmp_path)
@@ -389,7 +389,7 @@ def model_bytes(work, tmp_path_factory):
 
 
 def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
-    """The run is killed in the first step, in pre-training, and while it validates, saves files or deletes files."""
+    """Kills hit the first step, pre-training, validation, the saving of files, and the deletion of files."""
     command = words(work, "--pretrain", "1", "--checkpoint-minutes", "1e-9", "--jobs", "1", "--resume", "-o", "p.npz")
     for point, number, when in (
         (STEP, 1, "before"),
@@ -411,7 +411,7 @@ def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
 
 
 def test_a_training_run_killed_after_some_time(work, tmp_path):
-    """The run is killed after three different fractions of its running time."""
+    """Three runs are killed, each after a different fraction of its running time."""
     command = words(work, "--checkpoint-minutes", "1e-9", "--jobs", "1", "--epochs", "6")
     survives([0.6, 0.8, 0.95], command, "m.npz", tmp_path)
 

@@ -68,7 +68,7 @@ def test_regression_on_components(classes):
     width = 1 if classes == 2 else classes
     weighted = fit_dense(features, targets, width, weights)
     for ours, theirs in zip(weighted, fit_dense(features[twice], targets[twice], width), strict=True):
-        assert_allclose(ours, theirs, atol=1e-4)  # about the distance from the minimum at which L-BFGS stops
+        assert_allclose(ours, theirs, atol=1e-4)  # L-BFGS stops at about this distance from the minimum
     assert not np.allclose(weighted[0], fit_dense(features, targets, width)[0], atol=1e-3)
 
 

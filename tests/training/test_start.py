@@ -117,14 +117,14 @@ def test_words_and_vectors_are_kept():
     words = len(start.vocabulary)
     assert list(model.vocabulary.words) == [*start.vocabulary.words, "aaa", "bbb"]
     assert_array_equal(model.table[:words], start.table)
-    assert not model.table[words:].any()  # because the learning rate is 0
+    assert not model.table[words:].any()  # the vectors of new words stay 0, because the learning rate is 0
     assert set(start.ngram_features.ratios.ravel()) <= set(model.ngram_features.ratios.ravel())
 
 
 def test_the_shape_of_the_network_is_that_of_the_model():
     model = go_on(trained("pairs"))
     assert (model.settings.width, model.settings.heads, model.settings.ngrams) == (8, 2, 2)
-    assert model.settings.lr == STILL.lr  # the given rate, not the lower rate for few texts
+    assert model.settings.lr == STILL.lr  # the given learning rate, not the lower one for few texts
 
 
 # ---------------------------------------------------------------- what is learned

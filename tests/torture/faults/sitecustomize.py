@@ -61,7 +61,7 @@ def instrumented(name, call):
         try:
             result = call(*arguments, **options)
             if name == "open":
-                # The folder is opened after the rename. By then, another file may have the closed file's descriptor.
+                # When the folder is opened, the temporary file is closed, and another file may have its descriptor.
                 tracked.difference_update([number for number in tracked if isinstance(number, int)])
                 tracked.add(result)
             return result
