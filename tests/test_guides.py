@@ -144,7 +144,7 @@ def write_reviews(folder, folders):
 
 
 def write_long_reviews(folder, folders):
-    """Write few but long texts, which contain enough words that occur at least fifty times, as a preset requires."""
+    """Write a few long texts, in which enough words occur at least fifty times, as a preset requires."""
     texts = [TRAIN["text"][TRAIN["label"] == label] for label in ("neg", "pos")]
     rows = [(" ".join(texts[number % 2][number // 2 :: 75]), ("neg", "pos")[number % 2]) for number in range(150)]
     write(pd.DataFrame(rows, columns=["text", "label"]), folder / "reviews.tsv")

@@ -331,7 +331,7 @@ def test_every_public_function_has_an_example():
 
 
 def test_texts_are_read_in_the_calling_thread(model):
-    """An iterator may work only in the thread that made it, as one over the rows of an SQLite database does."""
+    """Some iterators, such as those over the rows of an SQLite database, work only in the thread that made them."""
     connection = sqlite3.connect(":memory:")
     connection.execute("create table texts (text)")
     connection.executemany("insert into texts values (?)", [("good",), ("bad film",)])

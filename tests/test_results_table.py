@@ -63,7 +63,7 @@ def test_runs_with_different_seeds_are_averaged(tmp_path, table):
         more = {"seconds": 1, "mean_absolute_error": accuracy * 2}
         write(tmp_path / folder / "evaluate.json", **report(accuracy, **more))
         write(tmp_path / folder / "train.json", seconds=2, parameters=5)
-    write(tmp_path / "sst5/pca.json", seconds=1)  # the other runs use the same vectors
+    write(tmp_path / "sst5/pca.json", seconds=1)  # the runs with the seeds 2 and 3 use the same word vectors
     (row,) = table().values()
     assert row["accuracy"] == "42.0 (39.0 to 45.1)"
     assert row["spread"] == "± 2.0, 3 seeds"

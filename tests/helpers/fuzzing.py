@@ -27,7 +27,7 @@ def campaign(name, count, mutate, use, allowed, tally=None, seconds=SECONDS):
         seconds: maximum CPU time per mutant.
 
     Returns:
-        Dict from each outcome ("accepted" or the name of the error class) to its number of mutants.
+        Dict that maps each outcome ("accepted" or the name of the error class) to the number of mutants.
     """
     outcomes = Counter()
     before = peak_memory()

@@ -1,4 +1,4 @@
-"""The commands in the guides, the README among them, and the outputs that the guides show below them."""
+"""The commands in the README and the other guides, and the output that a guide shows below a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nlptx.cli.main import nlptx
 
 ROOT = Path(__file__).parent.parent.parent
 README = "README.md"
-# The README is the first, because some guides use the models that its commands make.
+# The README comes first, because some guides use the models that its commands make.
 GUIDES = [README, "CONTRIBUTING.md", "SECURITY.md", "data/README.md"]
 GUIDES += sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "nlptx").rglob("*.md"))
 # Decimal numbers in the guides may differ from printed ones by this fraction, because results depend on the processor.

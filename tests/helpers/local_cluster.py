@@ -1,4 +1,4 @@
-"""Starts clusters of dask.distributed, a package that is imported only when it is needed, because this takes long."""
+"""Starts clusters of dask.distributed, a package that is imported only when it is needed, because it loads slowly."""
 
 import logging
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Row 1 of the table in README.md: counting. More detailed tests are in tests/cooccurrence/."""
+"""Row 1 of the table in tests/method/README.md: counting. More detailed tests are in tests/cooccurrence/."""
 
 from collections import Counter
 from fractions import Fraction

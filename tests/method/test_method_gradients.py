@@ -1,4 +1,4 @@
-"""Row 16 of the table in README.md: backpropagation, and tests for faults found in other implementations.
+"""Row 16 of the table in tests/method/README.md: backpropagation, and faults found in other implementations.
 
 More detailed tests are in test_layers and test_network.
 """
@@ -88,7 +88,7 @@ def test_row_16_backpropagation_as_taught_with_jacobians():
         z = (row - row.mean()) / sigma
         jacobian = (np.eye(width) - np.ones((width, width)) / width - np.outer(z, z) / width) / sigma
         assert_allclose(dx, jacobian.T @ upstream, atol=1e-12)
-    # If K and V are identity matrices, the scores are Q and the outputs are P, so attention is only a softmax.
+    # If K and V are identity matrices, the scores are Q, and the outputs are the softmax of the scores.
     q, one = rng.normal(size=(7, 7)), np.eye(7)
     single = [array[None, None] for array in (q, one, one)]  # one window, one head
     p, e, z = attend(*single, False)

@@ -1,4 +1,4 @@
-"""Rows 7 to 15 of the table in README.md: the transformer.
+"""Rows 7 to 15 of the table in tests/method/README.md: the transformer.
 
 More detailed tests are in test_layers, test_formulas, test_network and test_torch.
 """

@@ -1,4 +1,7 @@
-"""Rows 2 to 6 of the table in README.md: from counts to word vectors. More detailed tests are in tests/pca/."""
+"""Rows 2 to 6 of the table in tests/method/README.md: from counts to word vectors.
+
+More detailed tests are in tests/pca/.
+"""
 
 import math
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Rows 17, 20 and 21 of the table in README.md: the default pipeline and those of two articles, end to end."""
+"""Rows 17, 20 and 21 of the table in tests/method/README.md: the default pipeline and two presets, end to end."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Row 15 of the table in README.md: causally masked next-word prediction as pre-training for the classifier."""
+"""Row 15 of the table in tests/method/README.md: pre-training by causally masked next-word prediction."""
 
 import math
 

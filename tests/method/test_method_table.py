@@ -1,4 +1,4 @@
-"""The tests in this folder cover exactly the rows and the faults that the tables in README.md list."""
+"""The tests in tests/method/ cover exactly the rows and the faults that the tables in its README.md list."""
 
 import re
 from pathlib import Path

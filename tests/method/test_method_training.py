@@ -1,4 +1,4 @@
-"""Row 17 of the table in README.md: training steps, and which weights are kept in the end."""
+"""Row 17 of the table in tests/method/README.md: training steps, and which weights are kept in the end."""
 
 import math
 from dataclasses import replace
@@ -91,7 +91,7 @@ def test_row_17_gradient_clipping():
     assert_allclose(result.row_gradient, rows / 13)
     assert clip(result, 1.0) == pytest.approx(1)
     assert_allclose(result.flat, flat / 13)
-    for max_norm in (20.0, 0.0):  # the norm of the gradient is 13; 0 means no limit
+    for max_norm in (20.0, 0.0):  # the gradient has the norm 13; a maximum of 0 means no limit
         result = BatchGradient(0.0, 0, flat.copy(), np.arange(2), rows.copy())
         clip(result, max_norm)
         assert_array_equal(result.flat, flat)

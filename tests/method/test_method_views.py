@@ -1,4 +1,4 @@
-"""Rows 18 and 19 of the table in README.md: the learning curve and the attention weights."""
+"""Rows 18 and 19 of the table in tests/method/README.md: the learning curve and the attention weights."""
 
 import json
 

@@ -66,7 +66,7 @@ def test_character_ngrams_are_weighted_by_their_inverse_document_frequency():
 def test_rare_character_ngrams_are_left_out():
     texts = [np.array([0], np.int32)] * 2 + [np.array([1, 3], np.int32)] + [np.array([4], np.int32)] * 3
     characters = ngram_rows(texts, len(texts), 1, VOCABULARY, 1).characters.toarray()
-    assert_array_equal((characters > 0).sum(axis=1), [6, 6, 0, 1])  # the words good, goods, bad and a
+    assert_array_equal((characters > 0).sum(axis=1), [6, 6, 0, 1])  # in the words good, goods, bad and a
     counted = ngram_rows(texts, 3, 1, VOCABULARY, 1).characters.toarray()
     assert_array_equal((counted > 0).sum(axis=1), [6, 6, 0])
     weighted = ngram_rows(texts, 3, 1, VOCABULARY, 1, np.array([1.0, 1.0, 3.0])).characters.toarray()

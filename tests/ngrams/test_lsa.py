@@ -31,7 +31,8 @@ def test_importance_is_the_squared_logarithm_of_the_inverse_frequency():
 
 
 # If an n-gram occurs in n of 9,999 texts, and n is at least 10, log(10000 / n)^2 is at most log(10000 / 10)^2 = 47.7.
-# This logarithm squared exceeds a tenth of the maximum 47.7 if n is at most 1125, and a fifth if n is at most 455.
+# The squared logarithm exceeds a tenth of its maximum if n is at most 1125, and a fifth of its maximum if n is at most
+# 455.
 @pytest.mark.parametrize(("long", "largest"), [(False, 1125), (True, 455)])
 def test_very_frequent_ngrams_of_many_texts_have_no_importance(long, largest):
     seen = np.array([9, 10, largest, largest + 1, 9998])

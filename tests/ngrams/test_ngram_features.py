@@ -46,7 +46,7 @@ both = pytest.mark.parametrize("classes", [2, 3])
 
 
 def grams_of(ids, order):
-    """Return the n-grams of 1 to ``order`` words that end at each token; None for an n-gram longer than the text."""
+    """Return the n-grams of 1 to ``order`` words that end at each token; those beginning before the text are None."""
     text = (START, *ids)
     return [[text[t + 2 - n : t + 2] if n <= t + 2 else None for n in range(1, order + 1)] for t in range(len(ids))]
 

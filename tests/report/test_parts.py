@@ -51,7 +51,7 @@ def test_the_area_under_a_thinned_curve_is_that_of_all_points():
 
 
 def test_the_only_label_with_a_curve_is_named():
-    targets = np.array([[True, False], [False, False], [True, False]])  # no text has the label long
+    targets = np.array([[True, False], [False, False], [True, False]])  # no text has the label "long"
     roc, _ = ranking_charts(["good", "long"], np.array([[0.9, 0.9], [0.2, 0.8], [0.7, 0.9]]), targets, multi_label=True)
     assert "for the label good" in roc.caption
 

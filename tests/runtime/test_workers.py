@@ -42,7 +42,7 @@ def test_a_single_item_is_processed_without_another_thread():
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_results_come_in_the_order_of_the_items(jobs):
-    # The first item waits for the last one, so with several threads it finishes later.
+    # With several threads, the first item waits for the last one, so the last item finishes first.
     last = threading.Event()
 
     def work(item):

@@ -50,7 +50,7 @@ class FailingTarget(Target):
         self.check_no_leftovers()
 
     def limit(self, kilobytes):
-        """Limit the size of files."""
+        """Run the stage with a limit on the size of files; the write must fail and change nothing."""
         self.path.write_bytes(self.stage.old)
         self.tally.injected()
         shell = ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "bash"]

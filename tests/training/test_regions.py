@@ -133,8 +133,8 @@ def test_explanations_are_about_the_complete_model():
     worth = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
     no_regions = nlptx.explain(fit(settings=TrainSettings(**SHAPE)), text, "pos", attention=False)
     assert not np.allclose(seen.worth, no_regions.worth, atol=1e-3)
-    # The values of ``explain`` are only similar to the changes in the predictions, for two reasons: ``explain`` moves no
-    # words between windows, and it divides the weight of an n-gram between its occurrences.
+    # The values of ``explain`` are only similar to the changes in the predictions, because ``explain`` moves no words
+    # between windows, and divides the weight of an n-gram between its occurrences.
     assert np.corrcoef(seen.worth, worth)[0, 1] > 0.9
 
 

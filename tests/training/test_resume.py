@@ -389,7 +389,7 @@ def model_bytes(work, tmp_path_factory):
 
 
 def test_a_training_run_killed_many_times(work, model_bytes, tmp_path):
-    """Kills hit the first step, pre-training, validation, the saving of files, and the deletion of files."""
+    """The run is killed during the first step, pre-training and validation, and while files are saved or deleted."""
     command = words(work, "--pretrain", "1", "--checkpoint-minutes", "1e-9", "--jobs", "1", "--resume", "-o", "p.npz")
     for point, number, when in (
         (STEP, 1, "before"),
