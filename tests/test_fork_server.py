@@ -50,7 +50,7 @@ def test_a_signal_reaches_the_process_in_its_own_session(name, env):
         process.wait(0.01)
     process.send_signal(getattr(signal, name))
     assert process.wait(TIMEOUT) == -getattr(signal, name)
-    process.send_signal(signal.SIGTERM)  # has no effect after the process has ended
+    process.send_signal(signal.SIGTERM)  # a signal to an ended process has no effect
     process.communicate(timeout=TIMEOUT)
 
 
@@ -58,6 +58,6 @@ def test_process_id_is_not_reused_before_the_exit_code_is_received():
     process = start(program="pass")
     while alive(process.pid):
         time.sleep(0.001)
-    os.kill(process.pid, 0)  # succeeds because the process is still a zombie
+    os.kill(process.pid, 0)  # raises an error unless the id is in use; a zombie keeps it
     process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0

@@ -191,7 +191,7 @@ def _answer(connection, *streams):
                 os.close(descriptor)
             ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
             code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-            with contextlib.suppress(OSError):  # the other end may be closed
+            with contextlib.suppress(OSError):  # the test process may have closed its end
                 wire.sendall(f"exit {code}".encode())
                 wire.recv(1)  # returns when the test process has received the exit code
             os.waitpid(child, 0)

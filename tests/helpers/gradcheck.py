@@ -79,7 +79,7 @@ def layer_gradients(
 
 
 def randomise(layer: Layer, seed: int = 3, dtype: DTypeLike = np.float64) -> NDArray:
-    """Move the parameters of a layer into one array, and return it filled with noise.
+    """Move the parameters of a layer into one array, fill the array with noise, and return it.
 
     The usual initial values, zeros and ones, would hide wrong gradients.
     """

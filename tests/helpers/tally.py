@@ -28,7 +28,7 @@ class Tally:
         self.counts.setdefault("notes", []).append(text)
 
     def same(self, one, other, what=""):
-        """Fail unless both byte strings are equal; count their bytes."""
+        """Fail unless both byte strings are equal; add their length to the number of compared bytes."""
         assert one == other, f"{what}: {len(one):,} and {len(other):,} bytes differ"
         self.counts["bytes compared"] += len(one)
 

@@ -90,7 +90,7 @@ def test_a_lock_file_removed_before_it_is_locked_is_recreated(tmp_path, monkeypa
     def flock(descriptor, operation):
         original(descriptor, operation)
         if not calls:
-            os.unlink(path)  # the previous owner removes the file just after this process has opened it
+            os.unlink(path)  # the previous owner removes the lock file just after this process opened it
         calls.append(descriptor)
 
     monkeypatch.setattr(fcntl, "flock", flock)

@@ -257,7 +257,7 @@ def test_texts_with_very_many_decisive_ngrams_do_not_overflow():
     ratios = np.repeat(np.array([[-9.0], [9.0]], np.float32), half, axis=0)
     products, bias = fit_linear(
         presence, ratios, np.array([0, 0, 0, 1, 1, 1])
-    )  # an overflow warning would fail the test
+    )  # an overflow warning would make the test fail
     z = presence @ products + bias
     assert (z[:3] < -3).all()
     assert (z[3:] > 3).all()

@@ -136,7 +136,7 @@ def test_of_equal_regions_the_first_one_wins():
     ids = np.array([3, 3, 3, 3, 3, 3, 3, 3, 3], np.int32)  # the inner regions are equal
     winners = classifier.forward(classifier.regions_of([ids])).winners
     assert winners.max() <= 8
-    assert not np.isin(winners, [3, 4]).any()  # equal to the region at position 2, which comes first
+    assert not np.isin(winners, [3, 4]).any()  # they equal the region at position 2, which comes first
 
 
 @pytest.mark.parametrize("words_at_a_time", [3, 256])

@@ -109,7 +109,7 @@ def test_regions_contain_the_ngrams_around_a_position_and_no_others():
 
 
 def test_unknown_words_are_in_no_region():
-    ngrams = RegionNgrams(np.array([1, 3]), WORDS)  # words 0 and 2
+    ngrams = RegionNgrams(np.array([1, 3]), WORDS)  # the keys of the words 0 and 2
     ids, lengths = np.array([0, 1, 2]), np.array([3])
     found = ngrams.find(ids, lengths)
     assert_array_equal(ngrams.sums_of_bags(np.eye(2), found, lengths), [[1, 1], [0, 1], [0, 1]])

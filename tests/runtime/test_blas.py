@@ -190,7 +190,7 @@ for words in stages:
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory):
-    """A folder with word vectors and a table. Its texts have so many n-grams that a BLAS would use several threads."""
+    """A folder with word vectors and a table. The texts have so many n-grams that a BLAS would use several threads."""
     folder, rng = tmp_path_factory.mktemp("reviews"), random.Random(1)
     words = [f"w{number}" for number in range(3000)]
     telling = {label: [f"{label}{number}" for number in range(5)] for label in ("neg", "pos")}

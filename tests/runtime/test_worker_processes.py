@@ -177,7 +177,7 @@ def test_workers_of_a_killed_parent_do_not_hold_its_lock(training, work, tmp_pat
         os.kill(pid, signal.SIGSTOP)
     training.process.kill()
     training.process.wait()
-    run(*train_words(work), cwd=tmp_path)  # this would fail if the workers still held the lock
+    run(*train_words(work), cwd=tmp_path)  # training would fail if the old workers still held the lock
     for pid in both:
         os.kill(pid, signal.SIGCONT)
     assert all_end(both)

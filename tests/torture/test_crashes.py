@@ -66,7 +66,7 @@ class KilledTarget(Target):
             assert not exact or name != "SIGKILL", "the process was not killed"
             self.tally.same(content, self.new, "success was reported")
         else:
-            # While the interpreter starts, Ctrl-C ends it with its own error message.
+            # If Ctrl-C arrives while the interpreter starts, Python itself prints the error message.
             starting = name == "SIGINT" and done.code == 1 and "Fatal Python error: init" in done.stderr
             assert starting or done.code in CODES[name], done.stderr
             assert not exact or TRACEBACK not in done.stderr, done.stderr
@@ -163,7 +163,7 @@ def test_killing_cooccur_leaves_no_processes(tmp_path, tally):
     corpus = write_corpus(tmp_path / "corpus.txt", 12_000_000, seed=7, longest=8, padding=" " + "x" * 1000)
     process = start("cooccur", "-", *COUNT, "-j", "2", "-o", tmp_path / "out.npz", stdin=subprocess.PIPE)
     with process.stdin as pipe:
-        pipe.write(corpus.read_bytes())  # returns when all but the last few bytes have been read
+        pipe.write(corpus.read_bytes())  # write() returns when cooccur has read all but the last few bytes
         tally.injected()
         process.kill()
         assert end(process).orphans == [], "a child outlived the killed process"

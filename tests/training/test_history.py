@@ -55,7 +55,7 @@ def test_points_are_means_over_similar_numbers_of_texts(texts, batch):
     assert ends[-1] == 2 * texts
     assert counts.min() >= counts.max() / 3
     assert loss_curve(history) == [(step, loss) for step, loss in history["curve"]]
-    # The mean of the points of an epoch, weighted by their texts, equals the loss of the epoch.
+    # The mean of the points of an epoch, weighted by their numbers of texts, equals the loss of the epoch.
     losses = np.array([loss for _, loss in history["curve"]])
     for number, epoch in enumerate(history["epochs"]):
         in_epoch = (np.array(ends) > number * texts) & (np.array(ends) <= (number + 1) * texts)

@@ -24,7 +24,7 @@ from nlptx.training.loss import balanced_weights, loss_and_gradients, validate
 
 
 def fit(texts, labels, valid=None, **settings):
-    """Return a model and the notes without warnings: with arbitrary labels, a model may be worse than guessing."""
+    """Return a model, and its notes except for warnings, because a model of odd labels may be worse than guessing."""
     notes = []
     settings = TrainSettings(**{"epochs": 2, "batch": 8, "width": 0, "blocks": 1, "lsa_components": 8} | settings)
     model = nlptx.fit(texts, labels, small_embeddings(), settings, valid=valid, jobs=1, on_note=notes.append)

@@ -234,7 +234,7 @@ def test_training_can_be_resumed_if_the_model_could_not_be_written(work, monkeyp
 
 
 def test_a_diverged_training_run_leaves_no_checkpoint(monkeypatch, tmp_path):
-    """A resumed run would diverge again, and the checkpoint would prevent ``--resume`` with better settings."""
+    """With the same settings, a resumed run would diverge again; with others, ``--resume`` would be rejected."""
     settings = TrainSettings(**SETTINGS.to_dict() | {"lr": 1e12, "optimizer": "sgd", "clip": 0.0, "pretrain": 0})
     monkeypatch.setattr(checkpointing, "_MIN_INTERVAL", 0)
     with pytest.raises(DivergenceError, match=r"step [2-9]"):
