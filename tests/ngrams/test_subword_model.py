@@ -99,4 +99,4 @@ def test_only_some_folds_are_tested_if_there_are_many_texts(monkeypatch):
         subword_model, "_fit", lambda rows, targets, *rest: tested.append(len(targets)) or _FITTED(rows, targets, *rest)
     )
     fit(NGRAMS, RNG.integers(0, 2, len(TEXTS)), 1)
-    assert tested == [20] * 2 * len(subword_model._VARIANCES) + [30]  # two of three folds are tested, with fits to 20 texts
+    assert tested == [20] * 2 * len(subword_model._VARIANCES) + [30]  # two of three folds, fitted on 20 texts each
