@@ -46,8 +46,8 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
-@option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data; texts also in DATA are reported.")
-@option("--bad-rows", type=PATH, metavar="FILE", help="Write a table of rows to leave out, for nlptx train --exclude.")
+@option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data; reports texts that also occur in DATA.")
+@option("--bad-rows", type=PATH, metavar="FILE", help="Write the rows to leave out to a table for nlptx train --exclude.")
 @option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
 @option(
     "--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, from which --suggest chooses."
@@ -86,8 +86,8 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: all kinds that list only"
-    " faulty rows.",
+    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: all kinds whose listed"
+    " rows are certainly faulty.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, exclude=True, separator=True)
@@ -114,25 +114,25 @@ def check(
     nlptx check reviews.csv --against test.csv --bad-rows rows.tsv --fail-on overlap
     nlptx check reviews.csv --suggest 50 --unlabelled more.txt --to-label next.csv
 
-    The report shows the number of texts, and their lengths and labels. Then it lists the faults, each with examples and
-    advice: rows without a text or label, copies, texts that are nearly the same, identical texts with different
-    labels, texts that also occur in the --against data, damaged characters, markup, and unusual texts.
+    The report shows the number of texts, and their lengths and labels. The report then lists the faults, each with
+    examples and advice: rows without a text or label, copies, texts that are nearly the same, identical texts with
+    different labels, texts that also occur in the --against data, damaged characters, markup, and unusual texts.
 
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
     text is scored by a model that was fitted on other parts of DATA. With -m, the given model also scores the texts,
-    which makes the list of wrong labels more precise; the model must have the same labels as DATA. With --predictions,
-    only the predictions in the given table are used.
+    which makes the list of probably wrong labels more precise; the model must have the same labels as DATA. With
+    --predictions, the search for wrong labels uses only the predictions in the given table.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
-    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete the lines of the
-    rows that you want to keep, then pass the table to nlptx train --exclude.
+    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete from this table the
+    lines of the rows that you want to keep, then pass the --bad-rows table to nlptx train --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
-    the model given with -m, are most uncertain. A text that resembles a listed text is listed only if no other texts
-    are left. --to-label writes the listed texts to a table. Fill in the labels, and pass the table to nlptx train
-    together with DATA.
+    the model given with -m, are most uncertain. --suggest lists texts that resemble each other only if there are too
+    few other texts. --to-label writes the suggested texts to a table. Fill in the labels in the --to-label table, and
+    pass it to nlptx train together with DATA.
 
-    The exit code is 0 even if there are faults, unless --fail-on is given.
+    The exit code is 0 even if there are faults in DATA, unless --fail-on is given.
     """
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)

@@ -44,7 +44,7 @@ _MIN_GROUPS, _FEW_GROUPS = 6, 10
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="For each later model, show N texts that only it predicts correctly, and N that only the first one does.",
+    help="For each later model, show N texts that only it labels correctly, and N that only the first one does.",
 )
 @option("--disagreements", type=PATH, metavar="FILE", help="Write a table of texts that the models label differently.")
 @report_option
@@ -66,18 +66,17 @@ def compare(
     nlptx compare model.npz sklearn.csv llm.jsonl --show 5
 
     A and B each name a model: a file written by nlptx train, "bundled" for the bundled model, or a table with the
-    predictions of a model from another program. Such a table has the columns text, label (the true label), predicted,
-    and, if probabilities are known, prob_LABEL for each label. DATA contains the labelled texts, and may be omitted if
-    A or B is a table with true labels; the texts of this table are then used. All models are compared on the same
-    texts.
+    predictions of a model from another program. A table of predictions has the columns text, label (the true label),
+    predicted, and, if known, prob_LABEL for each label. DATA contains the labelled texts; it may be omitted if A or B
+    is a table that also contains true labels. All models are compared on the same texts.
 
     The report gives the accuracy, macro-F1, log-loss and calibration of each model, the differences from the first
-    model with 95 % bootstrap intervals, the number of texts that only one model predicts correctly, and McNemar's exact
+    model with 95 % bootstrap intervals, the number of texts that only one model labels correctly, and McNemar's exact
     test. If there are more than two models, the p-values are corrected by Holm's method. The report also says whether
     one model is better, or how many texts would be needed to show a difference of the observed size.
 
     --report FILE writes a page with the differences, the calibration of each model, and texts that only one of two
-    models predicts correctly. --report needs the report extra: pip install 'nlptx[report]'.
+    models labels correctly. --report needs the report extra: pip install 'nlptx[report]'.
 
     With --group, texts of the same group are treated as dependent: whole groups are resampled for the intervals, and a
     sign-flip test on the groups replaces McNemar's test. If a table contains predictions for several seeds, such as a

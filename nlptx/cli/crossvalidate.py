@@ -75,8 +75,8 @@ def crossvalidate(
 
     The 95 % interval of each mean takes the overlap of the training sets into account (Nadeau and Bengio 2003).
 
-    --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions
-    (this needs the report extra: pip install 'nlptx[report]').
+    --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions.
+    --report needs the report extra: pip install 'nlptx[report]'.
 
     --predictions writes a table with the columns of DATA, followed by these columns: predicted, confidence,
     prob_<label>, fold and seed.

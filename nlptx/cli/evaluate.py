@@ -85,23 +85,23 @@ def evaluate(
     frequent label is predicted.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
-    confidence are labelled; AURC is the error rate averaged over all coverages. --plot draws accuracy against coverage
-    as a curve, and a reliability diagram, which shows the accuracy at each confidence. If the model is perfectly
-    calibrated, the accuracy equals the confidence. --abstain and --max-error work as in nlptx predict. With one of
-    these options, --min-accuracy and all measures except accuracy against coverage refer only to the texts that get a
-    label.
+    confidence are labelled; coverage is the fraction of the texts that are labelled. AURC is the error rate averaged
+    over all coverages. --plot draws accuracy against coverage as a curve, and a reliability diagram, which shows the
+    accuracy at each confidence. In the reliability diagram of a perfectly calibrated model, the accuracy equals the
+    confidence. --abstain and --max-error work as in nlptx predict. With --abstain or --max-error, --min-accuracy and
+    all measures except accuracy against coverage refer only to the texts that get a label.
 
     --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the worst errors
-    and the most uncertain texts, whose words are coloured by their effect on the prediction. The page is one file that
-    loads nothing from the internet. --report needs the report extra: pip install 'nlptx[report]'.
+    and the most uncertain texts, whose words are coloured by their effect on the prediction. The report page is one
+    file that loads nothing from the internet. --report needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy (also for --min-accuracy) is subset accuracy: the fraction of the texts whose
     labels are all correct. The report on a multi-label model also contains micro-F1 and the threshold of each label.
 
-    Instead of a model, -m also accepts a table with the predictions of any program. The columns of this table are text,
-    label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is needed only if the table has no
-    true labels. Numeric labels in a table are treated as ordered, and the report then contains the mean absolute error
-    of the predictions; use --label-order none if the numbers are names.
+    Instead of a model, -m also accepts a table with the predictions of any program. A table of predictions has the
+    columns text, label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is not needed if -m
+    is a table with true labels. Numeric labels in a table are treated as ordered, and the report then contains the mean
+    absolute error of the predictions; use --label-order none if the numbers are names.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")

@@ -26,13 +26,14 @@ def merge(
     nlptx merge part-*.npz -o cooccur.npz
     nlptx merge part-*.npz --words-only -o words.npz
 
-    The output has the same bytes as the output of nlptx cooccur without --shard, whatever the number and order of the
-    parts. A corpus can therefore be counted on any number of machines, with any batch system. For example, this shell
-    command makes eight parts: seq 8 | xargs -P8 -I{} nlptx cooccur reviews/ --shard {}/8 -o part-{}.npz
+    The merged file has the same bytes as the output of nlptx cooccur without --shard, whatever the number and order of
+    the parts. With --shard and merge, a corpus can be counted on any number of machines, with any batch system. For
+    example, this shell command makes eight parts: seq 8 | xargs -P8 -I{} nlptx cooccur reviews/ --shard {}/8 -o
+    part-{}.npz
 
-    These parts contain only the words of the documents; nlptx merge counts the pairs of words. For a very large corpus,
-    the pairs can be counted in parts too: make a word list with --words-only, make each part again with nlptx cooccur
-    --shard I/N --vocabulary WORDS, and merge the new parts without --words-only.
+    Parts made without --vocabulary contain only the words of the documents, and nlptx merge counts the pairs of words.
+    For a very large corpus, the pairs can be counted in parts too: make a word list with --words-only, make each part
+    again with nlptx cooccur --shard I/N --vocabulary WORDS, and merge the new parts without --words-only.
     """
     check_names(*parts)
     if words_only:

@@ -47,15 +47,15 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
     EMBEDDINGS is the output of nlptx pca or nlptx train (- for standard input), or a file in word2vec text format
     (*.txt, *.vec); without EMBEDDINGS, the bundled model is used. The first argument is used as EMBEDDINGS if it
-    contains a slash, ends in .npz, .txt or .vec, or names a file in .npz format. If words follow, the first argument
-    may also be - or "bundled". With -m FILE, every argument is a word.
+    contains a slash, ends in .npz, .txt or .vec, or names a file in .npz format. If more arguments follow, the first
+    argument may also be - or "bundled". With -m FILE, every argument is a word.
 
     If a word is -, words are read from standard input, one per line.
 
     The vector of an unknown word is estimated from known words with a similar spelling, and a note names the known
-    words. In JSON, the neighbours of an unknown word have the key "estimated". If no known word has a similar spelling,
-    the command fails. If the unknown word is from standard input, however, the command prints a note and an empty list
-    of neighbours, and continues. With --analogy, all three words must be known.
+    words. In the JSON output, the neighbours of an unknown word are marked "estimated": true. If no known word is
+    spelled like an unknown word, the command fails, unless the unknown word is from standard input: then the command
+    prints a note and an empty list of neighbours, and continues. With --analogy, all three words must be known.
     """
     if model is None and (_is_file(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
         model, *rest = words

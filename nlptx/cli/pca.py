@@ -54,11 +54,11 @@ def pca(
     nlptx pca cooccur.npz --components 50 --transform none --block 1 --degree 1 -o textbook.npz
 
     COOCCUR is the output of nlptx cooccur, or - for standard input. The matrix of counts may be larger than memory: it
-    is read in parts, and if it does not fit within --memory, it is kept in a temporary file. The vectors of the
-    iteration always stay in memory. By default, these vectors take up to 56 bytes per word and component, in addition
-    to about 100 MB for the program. The table at the end of the output shows the first components and the last one. The
-    residual of an eigenvector v with eigenvalue l is |Av - lv| / l, where A = X'X / n and X is the n by n matrix of
-    transformed counts.
+    is read in parts, and if it does not fit within --memory, it is kept in a temporary file. The vectors that power
+    iteration multiplies always stay in memory; by default, they take up to 56 bytes per word and component, in addition
+    to about 100 MB for the program. The table at the end of the output shows the first components and the last
+    component. The residual of an eigenvector v with eigenvalue l is |Av - lv| / l, where A = X'X / n and X is the n by
+    n matrix of transformed counts.
     """
     check_names(counts)
     stage = StageRun(common, output, [counts])

@@ -80,28 +80,28 @@ def predict(
     cut -f3 reviews.tsv | nlptx predict | sort -t$'\\t' -k2,2nr | head
 
     For plain text (one document per line), each output line contains label, score and text. If the labels have no
-    order, the line contains the confidence instead of the score. For a folder or archive (one document per file), the
-    line contains the path instead of the text. Tables keep their columns and their format (CSV if the input is
-    Parquet), and the columns label, confidence, score and prob_<label> are added. The suffix of the output (.csv, .tsv,
-    .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz compresses it.
+    order, each output line contains the confidence instead of the score. For a folder or archive (one document per
+    file), each output line contains the path instead of the text. Tables keep their columns and their format (CSV if
+    the input is Parquet), and the columns label, confidence, score and prob_<label> are added. The suffix of the output
+    file (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz compresses the output.
 
-    --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, they precede the
-    last column. The surprise measures how rare the words of a text are in the training texts; its unit is the standard
-    deviation among texts of the same length. A text is unlike the training texts if its surprise is larger than that of
-    99.5 % of them, or if it has no known word. Such a text is probably in another language or about another subject. A
-    note is printed if many texts are unlike the training texts.
+    --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, these five columns
+    precede the last column. The surprise measures how rare the words of a text are in the training texts; its unit is
+    the standard deviation among texts of the same length. A text is unlike the training texts if its surprise is larger
+    than that of 99.5 % of them, or if it has no known word. A text unlike the training texts is probably in another
+    language or about another subject. A note is printed if many texts are unlike the training texts.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
-    probabilities are the label frequencies in the training data. With --prior, such a text gets the most frequent
-    label, with the frequency of this label as the confidence. With --abstain P, texts with a confidence below P get the
-    label ? too; their probabilities and scores are unchanged. --max-error E chooses P from the errors on the held-out
-    texts of the model. On texts of the same kind as these, at most a fraction E of the labels is then wrong, with 95 %
-    confidence. Every input row has an output row, unless --skip-bad leaves out empty texts and rows that cannot be
-    read.
+    probabilities are the label frequencies in the training data. With --prior, a text without a known word gets the
+    most frequent label, with the frequency of this label as the confidence. With --abstain P, texts with a confidence
+    below P get the label ?; their probabilities and scores are unchanged. --max-error E chooses P from the errors on
+    the held-out texts of the model, so that on texts of the same kind as the held-out texts, at most a fraction E of
+    the labels is wrong, with 95 % confidence. Every input row has an output row, unless --skip-bad leaves out empty
+    texts and rows that cannot be read.
 
     For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label
-    reaches its threshold, plain text contains -, and a table contains an empty cell. The confidence is the probability
-    that exactly these labels are correct.
+    reaches its threshold, plain-text output contains -, and a table contains an empty cell. The confidence of a
+    multi-label model is the probability that exactly the predicted labels are correct.
     """
     inputs = inputs_or_stdin(inputs)
     check_names(*inputs, model)

@@ -80,11 +80,11 @@ def tune(
     nlptx tune reviews.csv --minutes 60 --resume --epochs 3 --json
     nlptx tune reviews.csv --rounds 3
 
-    Pass the output to nlptx train --config. The search starts from the default settings, or from the settings of
+    Pass the settings file to nlptx train --config. The search starts from the default settings, or from the settings of
     --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the network and
     the training. Settings that are given as options, including settings that only nlptx train --help lists, are not
-    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no other settings are
-    better, the starting settings are written.
+    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no settings are better
+    than the starting settings, the starting settings are written.
 
     The checkpoint is kept, so a search can be continued with --resume even after it has finished. --minutes limits the
     total time of a search, including the time before --resume.

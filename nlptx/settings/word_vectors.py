@@ -59,7 +59,7 @@ class PcaSettings(Settings):
     )
     equalize: float = setting(
         0.15,
-        "Fraction of the components, by decreasing eigenvalue, that get the same scale; 0: none.",
+        "Fraction of the components, those with the largest eigenvalues, that get the same scale; 0: none.",
         "Transform",
         minimum=0,
         maximum=1,
@@ -67,7 +67,7 @@ class PcaSettings(Settings):
     )
     negative_weight: float = setting(
         0.25,
-        "Factor for components with a negative eigenvalue of the transformed matrix; 1: no change.",
+        "Factor that multiplies components with a negative eigenvalue of the transformed matrix; 1: no change.",
         "Transform",
         minimum=1e-6,
         maximum=1,
