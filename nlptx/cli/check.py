@@ -47,7 +47,7 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
 @command()
 @click.argument("data", nargs=-1, type=PATH, metavar="DATA...")
 @option("--against", type=PATH, multiple=True, metavar="FILE", help="Test data; reports texts that also occur in DATA.")
-@option("--bad-rows", type=PATH, metavar="FILE", help="Write the rows to leave out to a table for nlptx train --exclude.")
+@option("--bad-rows", type=PATH, metavar="FILE", help="Write a table of rows to leave out, for nlptx train --exclude.")
 @option("--suggest", type=click.IntRange(1), metavar="N", help="List the N texts that are most worth labelling.")
 @option(
     "--unlabelled", type=PATH, multiple=True, metavar="FILE", help="Texts without labels, from which --suggest chooses."
