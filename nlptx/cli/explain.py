@@ -94,8 +94,8 @@ def explain(
     The second table shows pairs of words that depend on each other, such as "not good". The table of pairs gives the
     effect of the second word of a pair twice: with the first word in the text, and without it. In the table of pairs,
     an effect is the decrease in the log-odds of the label, ln(p / (1 - p)), when the word is left out. The effect of a
-    pair is the difference between these two effects of its second word. Only pairs that contain one of the most
-    important words are measured.
+    pair is the amount by which the first word changes the effect of the second word. Only pairs that contain one of the
+    most important words are measured.
 
     Without --input, one text is explained: the arguments, or all of standard input. With --input FILE, each text of
     FILE is explained, in bounded memory. FILE may have any format that nlptx predict reads; - is standard input.
