@@ -124,8 +124,8 @@ def check(
     --predictions, the search for wrong labels uses only the predictions in the given table.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
-    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete from this table the
-    lines of the rows that you want to keep, then pass the --bad-rows table to nlptx train --exclude.
+    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete from the --bad-rows
+    table the lines of the rows that you want to keep, then pass the table to nlptx train --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
     the model given with -m, are most uncertain. --suggest lists texts that resemble each other only if there are too
