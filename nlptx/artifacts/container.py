@@ -166,8 +166,8 @@ def _read_all(stream: BinaryIO, budget: MemoryBudget | None) -> BinaryIO:
     """Copy the entire content of a stream to memory, or to a temporary file if there is a ``budget``.
 
     Raises:
-        BadZipFile: the stream does not begin with the first bytes of a zip file. No further bytes are read, because the
-            stream may be endless.
+        BadZipFile: the stream does not begin with the signature of a zip file; the rest of the stream is not read,
+            because it may be endless.
     """
     start = stream.read(len(_ZIP))
     if start != _ZIP:

@@ -15,7 +15,8 @@ from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum absolute value of a number in a history. A larger number cannot be a loss or a step, and cannot be plotted.
+# Maximum absolute value in a training history. Real losses and steps are far smaller, and larger values than this
+# cannot be plotted.
 _MAX_NUMBER = 1e15
 
 

@@ -54,9 +54,9 @@ class Decision(Protocol):
 class SingleLabelDecision:
     """Decision of a single-label model: each text gets one label, and its probabilities sum to 1.
 
-    The predicted class is the most probable one; this choice maximises accuracy. If the model was trained with balanced
-    class weights, the predicted class is the one with the largest ratio of probability to prior; this choice maximises
-    mean recall. If several classes have the same largest ratio, the most probable of them is chosen.
+    Without balanced class weights, the predicted class is the most probable one, which maximises accuracy. With
+    balanced class weights, the predicted class is the one with the largest ratio of probability to prior, which
+    maximises mean recall; if several classes have the same largest ratio, the most probable of them is chosen.
 
     Args:
         priors: (C,) fraction of the training texts with each label.
@@ -98,7 +98,7 @@ class MultiLabelDecision:
 
     A text gets each label whose probability is at least the threshold of that label. The confidence is the probability
     of exactly the predicted set, assuming that labels are independent given the text. If p is the probability of a
-    label, the confidence is the product of p over the labels in the set and of 1 - p over the other labels.
+    label, the confidence is the product of p over the predicted labels and of 1 - p over the other labels.
 
     Args:
         separator: string between the labels in a table cell.

@@ -33,8 +33,8 @@ class Explanation:
         label: index of the explained label among the model's labels.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
         attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
-            are the words that they attend to. The weight between words of different windows is 0. The list is empty if
-            the attention matrices were not requested.
+            are the words that they attend to. The attention weight between words of different windows is 0. The list is
+            empty if the attention matrices were not requested.
         received: for each block, the attention (T, H) that each word receives in each head, averaged over all query
             words.
     """
@@ -61,10 +61,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
 
     If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
-    move between windows. The time is therefore proportional to the number of words. If an n-gram occurs m times, each
-    occurrence accounts for 1/m of the weight that the linear models give to the n-gram. Without this rule, a repeated
-    word would seem to have hardly any effect, because the linear models use only whether an n-gram occurs, and not how
-    often.
+    move between windows. The time of an explanation is therefore proportional to the number of words. The linear models
+    use only whether an n-gram occurs, and not how often. If an n-gram occurs m times, each occurrence therefore
+    accounts for 1/m of the weight that the linear models give to the n-gram; otherwise, a repeated word would seem to
+    have hardly any effect.
 
     Args:
         model: the classifier.

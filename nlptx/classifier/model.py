@@ -190,7 +190,7 @@ class Model(PickledWithoutCache):
             jobs: as in :meth:`predict_proba`.
             abstain: minimum confidence, which is the probability of the predicted label or, for a multi-label model, of
                 the predicted set of labels. A text with a lower confidence, or without a known word, gets None instead
-                of a label. By default, every text gets a label. This includes texts without a known word, for which
+                of a label. By default, every text gets a label, even a text without a known word, for which
                 ``nlptx predict`` prints ``?`` instead.
 
         Raises:

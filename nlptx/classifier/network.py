@@ -26,9 +26,9 @@ class Network(Layer):
     provides E numbers. Text features are multiplied by the learned matrix W and added to the outputs. Initially, W
     averages the outputs of the linear models, so that the encoder learns to correct their errors.
 
-    If the model is multi-label, or if the n-gram features are sparse because there are many classes, each of the E
-    numbers belongs to one class. W then connects each number only to the output of its class, so that the size of W is
-    proportional to the number of classes.
+    If the model is multi-label, or if the n-gram features are sparse because there are many classes, each text feature
+    belongs to one class, and W connects it only to the output of this class, so that the size of W is proportional to
+    the number of classes.
 
     Args:
         settings: architecture of the network.
@@ -145,7 +145,10 @@ class Network(Layer):
 
 
 class _NoGenerator:
-    """Replaces the random generator if the weights come from a file. To save memory, it returns views of a single 0."""
+    """Replaces the random generator if the weights come from a file.
+
+    To save memory, ``uniform`` and ``normal`` return views of a single 0.
+    """
 
     def uniform(self, low: float, high: float, size: tuple[int, ...]) -> NDArray:
         return np.lib.stride_tricks.as_strided(np.zeros(1), size, (0,) * len(size))
@@ -170,7 +173,7 @@ def uninitialized_network(
     """
     width = settings.width or components
     # W has one weight per text feature if there is a single output, or if each feature affects only the output of its
-    # class. In all other cases, W has one weight per text feature and class.
+    # class; otherwise, W has one weight per text feature and class.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights

@@ -14,7 +14,7 @@ from nlptx.text.vocabulary import Vocabulary
 class RemainingWords:
     """A text from which words can be left out.
 
-    If a negation is left out, it no longer causes the words after it to be marked. All other marks stay as they are.
+    Leaving out a negation removes the marks that it caused on the words after it, and changes no other marks.
 
     Args:
         vocabulary: known words.

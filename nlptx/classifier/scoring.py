@@ -20,11 +20,11 @@ from nlptx.text.scanner import Scanner, scanner_of
 from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
-# The predictions for several texts: one list per field of :class:`Scored`. Processes exchange these lists, because
-# exchanging a named tuple for each text takes four times as long.
+# The predictions for several texts, in the form in which processes exchange them: one list per field of
+# :class:`Scored`, because exchanging a named tuple for each text takes four times as long.
 _Columns = tuple[list[Any], ...]
 
-# Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
+# Maximum number of texts that are scored together, which is large because scoring a short text takes little time.
 BATCH = 4096
 
 
@@ -41,9 +41,9 @@ class Scored(NamedTuple):
             the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
-        surprise: how rare the words of the text are, compared with the words of the training texts. The unit is the
-            standard deviation among texts of the same length. The surprise is None if it was not measured, if the
-            text has no tokens, or if the model stores no word counts.
+        surprise: how rare the words of the text are, compared with the words of the training texts, in standard
+            deviations among texts of the same length. The surprise is None if it was not measured, if the text has no
+            tokens, or if the model stores no word counts.
         unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
             known word. None if ``surprise`` is None.
     """
@@ -100,17 +100,17 @@ def score(
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
     Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for later batches. Results therefore appear immediately even if texts arrive slowly. Scores are bit
-    for bit the same, however the texts are grouped into batches.
+    without waiting for later batches, so results appear immediately even if texts arrive slowly. Scores are bit for
+    bit the same, however the texts are grouped into batches.
 
     Args:
         model: the classifier.
         pairs: (key, text) pairs, where a key may be any object.
         workers: threads or processes that score the texts; see :class:`Workers`.
         batch: maximum number of texts scored together.
-        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. If not, the
-            pairs are read in the calling thread, and a batch is scored only when it is full.
-        surprise: whether to measure the surprise of each text. The first measurement takes some milliseconds.
+        read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Without
+            ``read_ahead``, the pairs are read in the calling thread, and a batch is scored only when it is full.
+        surprise: whether to measure the surprise of each text; the first measurement takes some milliseconds.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.

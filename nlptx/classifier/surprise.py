@@ -1,12 +1,12 @@
 """Measures how rare the words of a text are, compared with the words of the training texts. Labels are not used.
 
-The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. For a text, s is averaged over the T
-tokens, without immediate repetitions ("!!!" counts as one token). The surprise of the text is this average,
-standardised with the mean m and the variance a + b/T over the training texts: b is the variance between the words of a
-text, and a is the variance between texts with different subjects and styles. Training measures m, a and b on training
-texts and on passages of several lengths from these texts. It sets a threshold that the surprise of 0.5 % of these texts
-and passages exceeds. Before a training text is measured, its words are subtracted from the counts, so that it is as
-surprising as a new text.
+The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. The surprise of a text of T tokens, where
+immediate repetitions are not counted ("!!!" is one token), is the mean of s over the tokens, standardised with the mean
+m and the variance a + b/T over the training texts: b is the variance between the words of a text, and a is the variance
+between texts with different subjects and styles. Training measures m, a and b on training texts and on passages of
+several lengths from these texts, and sets the threshold so that the surprise of 0.5 % of these texts and passages
+exceeds it. Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as
+a new text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nlptx.classifier.word_surprise import WordSurprise
 from nlptx.errors import CorruptError
 from nlptx.text.vocabulary import Vocabulary
 
-# Fraction of the training texts whose surprise exceeds the threshold. For new texts about other subjects, the fraction
+# Fraction of the training texts whose surprise exceeds the threshold; for new texts about other subjects, the fraction
 # is higher.
 FALSE_ALARMS = 0.005
 # Lengths, in tokens, of the passages that are measured in addition to the texts, and maximum length of a measured text.
@@ -31,13 +31,12 @@ _LONGEST = 128
 # Minimum variance between the words of a text. If the training texts were repetitive, a smaller variance would make
 # every other text seem unlike them.
 _MIN_WITHIN = 1.0
-# Minimum threshold: the 99 % quantile of the normal distribution. This minimum is needed because the threshold measured
-# on a few texts may be too low.
+# Minimum threshold, needed because a threshold measured on a few texts may be too low: the 99 % quantile of the normal
+# distribution.
 _MIN_THRESHOLD = 2.33
 # Maximum absolute value of the numbers that describe the distribution in a model file. Measured values are below 100.
 _MAX_STORED = 1e4
-# Default variance between texts and default threshold, for models that store neither. Both values were measured on
-# English reviews.
+# Default variance between texts and default threshold, measured on English reviews, for models that store neither.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
 
 
@@ -49,7 +48,8 @@ class TypicalSurprise:
         mean: m, in nats.
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
-        threshold: number of standard deviations; in only 0.5 % of the texts, the mean of s exceeds m by more than this.
+        threshold: number of standard deviations by which the mean of s over a text may exceed m; it is exceeded for
+            only 0.5 % of the texts.
     """
 
     mean: float
@@ -161,7 +161,7 @@ class SurpriseMeter:
         """Return the surprise of each text, in standard deviations, and whether it is unlike the training texts.
 
         A text is unlike the training texts if its surprise exceeds the threshold, or if it has no known word. Both
-        values are None for a text without tokens, or if the vocabulary has no counts.
+        results are None for a text without tokens, and for all texts if the vocabulary has no counts.
         """
         if self._words is None or self._typical is None:
             return [None] * len(tokens.lengths), [None] * len(tokens.lengths)

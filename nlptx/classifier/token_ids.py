@@ -23,7 +23,7 @@ _GAP = re.compile(r"(?<!\s)\s++(?=[^\W_0-9A-Zo])")
 
 @dataclass(frozen=True)
 class TokenIds:
-    """The tokens of B texts, one text after the other. W is the number of distinct words among them.
+    """The N tokens of B texts, one text after the other, and the W distinct words among the tokens.
 
     Args:
         words: the distinct words, in UTF-8.

@@ -5,13 +5,13 @@ The surprise of a word w is a log-likelihood ratio:
     s(w) = log q(w) - log p(w)
 
 p is the distribution of the words in the training texts. An unknown word is treated as half as frequent as the rarest
-known word. q is a background distribution for any language. Under q, half of the probability belongs to symbols (tokens
-of punctuation marks, such as brackets), and the other half to words. All symbols are equally probable, and all words
-are equally probable. Symbols are frequent in every language, so without q a line of program code would seem familiar.
-Only differences of s matter, so constants are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W
-and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on the
-spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, an unknown
-marked word is as surprising as the same word without the mark.
+known word. q is a background distribution for any language. Under q, half of the probability is spread evenly over all
+symbols (tokens of punctuation marks, such as brackets), and the other half evenly over all words. Symbols are frequent
+in every language, so without q a line of program code would seem familiar. Only differences of s matter, so constants
+are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W and S are the numbers of distinct words
+and symbols that were counted. For an unknown word, s also depends on the spelling of the word; see
+:class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, an unknown marked word is as
+surprising as the same word without the mark.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Error rates for which `nlptx info` shows the fraction of the texts that would get a label.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
-# Smallest coverage that is drawn, in percent. At a smaller coverage, the accuracy depends on only a few texts.
+# Minimum coverage that is drawn, in percent; at smaller coverages, the accuracy depends on only a few texts.
 _MIN_DRAWN = 10
 
 

@@ -50,6 +50,6 @@ def print_evaluation_plan(texts: list[str], classifier: Model, cluster: ClusterO
     started = time.perf_counter()
     classifier.predict_proba(sample, SERIAL)
     seconds = (time.perf_counter() - started) * size_of(texts) / max(size_of(sample), 1)
-    # This process holds all texts and has scored the sample, so its peak memory is an upper bound for a worker.
+    # This process holds all texts and has scored the sample, so a worker needs at most the peak memory of this process.
     plan = {"texts": len(texts), "bytes": size_of(texts), "memory_per_worker": 10**6 * peak_memory()}
     cluster.print_plan(plan, len(texts), seconds, common)

@@ -1,6 +1,6 @@
 """The Click classes of commands and options.
 
-These classes group the options in the help text, refuse repeated options and options that contradict each other, and
+Commands group their options in the help text, refuse repeated options and options that contradict each other, and
 report unknown environment variables.
 """
 
@@ -17,8 +17,8 @@ from nlptx.cli.environment import note_unknown_variables
 from nlptx.cli.precedence import configured, ignore, ignored
 from nlptx.settings import GROUPS, MAIN
 
-# Type of options and arguments that are paths. Shell completion offers files and folders for them. Click does not check
-# whether a path can be read; the code that opens the file reports any problems.
+# Type of options and arguments that are paths, for which shell completion offers files and folders. Click does not
+# check whether a path can be read; the code that opens the file reports any problems.
 PATH = click.Path(readable=False, allow_dash=True)
 # Maximum width of the column with the option names; longer names get a separate line.
 _NAMES = 30
@@ -29,8 +29,8 @@ class Option(click.Option):
 
     Args:
         group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
-        excludes: Python name of another option or argument -> conflict with it. If the two can never be combined, an
-            error message can be given instead of the conflict. Declare the conflict in only one of the two options.
+        excludes: Python name of another option or argument -> conflict with it or, if the two can never be combined,
+            the error message. A conflict is declared in only one of the two options.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
 # With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test exceeds 0.05: it is at least 2 / 2^5. With fewer
-# than _FEW_GROUPS, bootstrap intervals are much too narrow.
+# than _FEW_GROUPS groups, bootstrap intervals are much too narrow.
 _MIN_GROUPS, _FEW_GROUPS = 6, 10
 
 
@@ -140,9 +140,9 @@ def compare(
 def _predictions(
     inputs: tuple[str, ...], reading: ReadOptions, common: CommonOptions
 ) -> tuple[list[LabelledPredictions], dict[str, str | None], ReadOptions]:
-    """Return the predictions of each model, and whether each nlptx model was trained or validated on the data.
+    """Return the predictions of each model, the use of the data by each nlptx model, and the reading options.
 
-    The third item is ``reading``, with the label separator of a multi-label model.
+    The use is "training", "validation" or None. The reading options include the separator of a multi-label model.
     """
     from nlptx.classifier.model import Model
     from nlptx.corpus.label_map import label_map_notes

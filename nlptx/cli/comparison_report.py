@@ -110,7 +110,7 @@ def write_disagreements(path: str, predictions: Sequence[LabelledPredictions], s
     """Write the texts for which the models give different predictions to a .csv, .tsv or .jsonl file.
 
     Raises:
-        click.UsageError: the file name has any other extension.
+        click.UsageError: the file name has none of the extensions .csv, .tsv and .jsonl.
         OutputError: the file cannot be written.
     """
     from nlptx.evaluation.verdict import disagreement_columns, disagreements

@@ -1,7 +1,7 @@
 """Options that contradict each other.
 
-If one of two such options comes from a source with a higher precedence (:mod:`nlptx.cli.precedence`), the other one is
-ignored. Otherwise, the command is refused.
+If one of two contradictory options comes from a source with a higher precedence (:mod:`nlptx.cli.precedence`), the
+other one is ignored; otherwise, the command is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Conflict(NamedTuple):
 
 
 def overridden(ctx: click.Context) -> set[str]:
-    """Return the names of the options that are contradicted by an option with a higher precedence, and are ignored.
+    """Return the names of the options that are ignored because an option with a higher precedence contradicts them.
 
     Do not declare conflicts in a chain. If option A overrides option B, and B overrides option C, then C is ignored
     although B has no effect.

@@ -49,7 +49,9 @@ class EarlierStages:
             note_ignored(context, reporter, stage, {*used, *(item.name for item in fields(SECTIONS[stage]))})
 
     def builder(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> EmbeddingBuilder:
-        """Return an object that makes word vectors with the settings of both stages. Print a note that none are given.
+        """Return an object that makes word vectors with the settings of both stages.
+
+        Print a note that no word vectors are given.
 
         Args:
             epochs: number of training epochs; if it is 0, there is no network, so no word vectors are made, and no note

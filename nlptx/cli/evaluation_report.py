@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.evaluation.groups import Group
     from nlptx.metrics import Report
 
-# The confusion matrix is drawn for at most _MAX_DRAWN labels. For more labels, the _MAX_LISTED most frequent errors are
+# The confusion matrix is drawn for at most _MAX_DRAWN labels; for more labels, the _MAX_LISTED most frequent errors are
 # listed instead.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 # Maximum number of rows in a table of groups, where each group consists of the texts with one value of a column.

@@ -154,8 +154,8 @@ def _explain_text(
 ) -> ExplainedText:
     """Explain one text.
 
-    A text without a known word cannot be explained. If such a text comes from a file (``where`` is not empty), the
-    result has no label; otherwise, DataError is raised.
+    For a text without a known word, the result has no label if the text comes from a file (``where`` is not empty);
+    otherwise, DataError is raised.
     """
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs

@@ -16,8 +16,8 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 class Word(NamedTuple):
     """A token of a text. ``known`` says whether the model knows the token in the form that occurs here, negated or not.
 
-    ``worth`` is the effect of the token, and ``attention`` is the attention that it gets, by block and head. Both are
-    None if the model did not read the token.
+    ``worth`` is the effect of the token, and ``attention`` is the attention that it gets, by block and head. ``worth``
+    and ``attention`` are None if the model did not read the token.
     """
 
     word: str

@@ -21,8 +21,8 @@ FORMATS = ("auto", "table", "jsonl", "html")
 _BY_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".html": "html", ".htm": "html"}
 # Maximum width of a bar, in characters.
 _BAR = 12
-# Effects are shown in decimal notation if the largest effect in the table is at least this number. Otherwise, effects
-# are shown with an exponent.
+# Effects are shown in decimal notation if the largest effect in the table is at least this number, otherwise with an
+# exponent.
 _DECIMAL = 0.001
 
 

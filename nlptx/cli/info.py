@@ -164,7 +164,7 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
         held_out = f"{texts:,} held-out texts" if type(texts) is int else "held-out texts"
         all_labels = " have exactly the predicted labels" if sets else ""
         source = details.get("source", {})
-        # Texts of --valid have no weights.
+        # The accuracy on the texts of --valid is never weighted, because these texts have no weights.
         weighted = " (weighted)" if "weights_sha256" in source and "valid_sha256" not in source else ""
         entries["accuracy"] = f"{measures['valid_accuracy']:.2%} of {held_out}{all_labels}{weighted}"
     return {name: details["card"].get(name, value) for name, value in entries.items()}
@@ -187,7 +187,7 @@ def _details_as_json(artifact: Artifact) -> dict[str, Any]:
 
 
 def _calibration(artifact: Artifact) -> dict[str, Any]:
-    """Return the results of the calibration. If no network was trained, they do not mention a choice of the epoch."""
+    """Return the results of the calibration, without mentioning the choice of an epoch if no network was trained."""
     entries = _recorded(artifact, "calibration")
     if "measured_on" in entries and not has_epochs(artifact.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 # Maximum number of texts that a note lists.
 _NAMED = 3
-# If the fraction of known words is smaller than this number, a note is printed. A large vocabulary covers at least 80 %
+# Minimum fraction of known words; a note is printed for a smaller fraction. A large vocabulary covers at least 80 %
 # of the words in texts of its own language, and 40 to 60 % of the words in texts of another Western language, mainly
 # names, punctuation and short words that the two languages share.
 _MIN_KNOWN_SHARE = 0.6
@@ -51,7 +51,10 @@ class KnownWords:
             self._known += scored.known_words
 
     def extend(self, other: KnownWords, where: Callable[[str], str]) -> None:
-        """Add the counts of the next partition; ``where`` converts a position in it to a position in the input."""
+        """Add the counts of the next partition.
+
+        ``where`` converts a position in the partition to a position in the input.
+        """
         self._first_unlike = self._first_unlike or (where(other._first_unlike) if other._first_unlike else "")
         self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
         for name in ("texts", "unknown", "unlike", "_words", "_known"):

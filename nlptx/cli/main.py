@@ -134,9 +134,9 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, os._exit() is always used, because a normal exit may not have the exit code 130. If the signal arrived
-    inside the built-in exec(), which the dataclasses module calls, CPython kills itself with SIGINT when it exits,
-    even though KeyboardInterrupt was caught.
+    After Ctrl-C, os._exit() is always used, because a normal exit might change the exit code, which must be 130. If
+    Ctrl-C arrived inside the built-in exec(), which the dataclasses module calls, CPython kills itself with SIGINT when
+    it exits, even though KeyboardInterrupt was caught.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):

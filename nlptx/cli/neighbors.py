@@ -105,7 +105,7 @@ def _standard_input() -> Iterator[tuple[str, str]]:
 def _nearest(vectors: Embeddings, word: str, top: int, common: CommonOptions, where: str) -> list[tuple[str, float]]:
     """Return the nearest words and their cosines. The vector of an unknown word is estimated.
 
-    If it cannot be estimated and the word is from standard input, print a note and return an empty list.
+    If the vector of a word from standard input cannot be estimated, print a note and return an empty list.
 
     Args:
         vectors: word vectors.

@@ -122,7 +122,7 @@ seed_option = option(
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# Maximum size in bytes. Larger sizes are reduced to this size, so that sums of sizes fit in 64 bits.
+# Maximum size in bytes, to which larger sizes are reduced, so that sums of sizes fit in 64 bits.
 _MAX_SIZE = 1 << 60
 
 
@@ -225,9 +225,9 @@ def _defaults_option(
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds an option whose value selects other default settings.
 
-    A setting from the command line, a file or an environment variable takes precedence over these defaults. However,
-    ``--effort`` on the command line takes precedence over files and environment variables, for every setting that one
-    of the efforts changes.
+    A setting from the command line, a file or an environment variable takes precedence over the defaults that the
+    option selects. However, ``--effort`` on the command line takes precedence over files and environment variables, for
+    every setting that one of the efforts changes.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -73,7 +73,7 @@ def this_command(report: str) -> str:
             words += value if isinstance(value, tuple) else [str(value)]
     left_out = [ParameterSource.DEFAULT, None]
     if not _file_precedes_effort(context):
-        left_out.append(ParameterSource.DEFAULT_MAP)  # --config, --preset or --effort is shown instead of it
+        left_out.append(ParameterSource.DEFAULT_MAP)  # shown as --config, --preset or --effort instead
     for parameter in context.command.params:
         name = str(parameter.name)
         given = context.get_parameter_source(name) not in left_out

@@ -17,13 +17,13 @@ CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 OVERRIDES = "nlptx.overrides"
 # Prefix of the key in click.Context.meta for the options that choose other defaults; see :func:`chosen_defaults`.
 _CHOSEN = "nlptx.chosen"
-# If a section of the --config file sets these options, they apply only to the command that has the name of the section.
-# Other commands that read the section, such as tune, ignore them.
+# Options that a section of the --config file sets only for the command with the name of the section; other commands
+# that read the section, such as tune, ignore these options.
 _STAGE_ONLY = ("output", "resume")
 # Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
 _IGNORED = "nlptx.ignored"
-# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file. (It also
-# contains presets and efforts, but they set no values that contradict another option.)
+# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the values of the --config
+# file, and those of presets and efforts, none of which contradicts another option.
 PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 
@@ -58,8 +58,8 @@ def ignored(ctx: click.Context) -> set[str]:
 def chosen_defaults(ctx: click.Context) -> dict[str, str]:
     """Return the options that choose other defaults, ``preset`` or ``effort``, with their values.
 
-    Callers may change the dictionary. Click does not pass these values to commands, because their effect is on other
-    options.
+    Callers may change the dictionary. Click does not pass ``preset`` and ``effort`` to commands, because they only
+    change the values of other options.
     """
     return ctx.meta.setdefault(f"{_CHOSEN}.{ctx.info_name}", {})
 

@@ -106,7 +106,7 @@ def choose_format(requested: str, json: bool, output: str) -> str:
 
 
 def format_of_table(path: str) -> str:
-    """Return the format that the name of a table implies: csv, tsv or jsonl. Raise click.UsageError for other names."""
+    """Return the format that a table's name implies (csv, tsv or jsonl), or raise click.UsageError if there is none."""
     output_format = choose_format("auto", False, path)
     if output_format not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")

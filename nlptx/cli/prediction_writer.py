@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nlptx.corpus.source import Source
 
 
-# Text that is printed if a multi-label model predicts no label. Cells of tables are left empty instead.
+# Text that is printed instead of a label if a multi-label model predicts none; in tables, the cell is left empty.
 EMPTY_LABEL_SET = "-"
 # Input format -> output format, for the input formats that are not also output formats.
 OUTPUT_FORMATS = {"document": "text", "parquet": "csv"}
@@ -51,9 +51,9 @@ class WriterOptions:
 class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
-    CSV output has the same delimiter as the CSV table from which the first text comes. If this text does not come from
-    a CSV table, the delimiter is a comma. If the file with the first text begins with a byte order mark, CSV and TSV
-    output begins with one too; without it, Excel would not recognise the encoding.
+    CSV output has the same delimiter as the CSV table from which the first text comes or, if the first text does not
+    come from a CSV table, a comma. If the file with the first text begins with a byte order mark, so does CSV and TSV
+    output; without a byte order mark, Excel would not recognise the encoding.
 
     Args:
         out: binary output stream.
@@ -210,8 +210,8 @@ def different_columns_error(where: str) -> DataError:
 def round_distribution(probabilities: Sequence[float]) -> list[float]:
     """Round probabilities to six digits so that they still sum to 1.
 
-    All probabilities are rounded down. Then a millionth is added to each of the probabilities with the largest
-    remainders, until the sum is 1 (largest remainder method).
+    The largest remainder method is used: all probabilities are rounded down, and a millionth is then added to each of
+    the probabilities with the largest remainders, until the sum is 1.
     """
     unit = 10**DIGITS
     floors = [int(p * unit) for p in probabilities]

@@ -49,8 +49,9 @@ _exclude = option(
     group="Data",
     help="Table of rows to leave out, as written by nlptx check.",
 )
-# For several labels per text, training replaces the default loss, but not a loss that the user chose. A separator from
-# a variable or a file is not ignored, because without it, each combination of labels would become a label.
+# For several labels per text, training replaces the default loss, but not a loss that the user chose. A label
+# separator from a variable or a file is not ignored, because without a separator, each combination of labels would
+# become a label.
 _ONE_LABEL_LOSS = Conflict(
     "{1} requires one label per text, but {0} gives a text several labels; use only one of them.",
     lambda _, loss: loss == "cross-entropy",
@@ -103,7 +104,7 @@ def reading_options(
     Args:
         splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows that cannot be used.
-        labelled: whether the command needs labels. If so, ``--map`` is added; otherwise, faulty labels are not errors.
+        labelled: whether the command needs labels, so that ``--map`` is added, and faulty labels are errors.
         training: whether to add ``--weight-column`` and ``--label-separator``.
         separator: whether to add ``--label-separator``. A command that only uses models does not need this option,
             because a model stores the separator of its labels.

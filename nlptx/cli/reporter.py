@@ -221,8 +221,8 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # Threads started in this block do not receive signals. Otherwise, the thread that draws the bar could get a signal
-    # during a fork.
+    # Threads started in this block do not receive signals, so no signal reaches the thread that draws the bar during a
+    # fork.
     with signals_held():
         progress.start()
     console.show_cursor(True)  # a hidden cursor would stay hidden in the shell after Ctrl-Z or kill -9

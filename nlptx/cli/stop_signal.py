@@ -43,7 +43,7 @@ class Terminated(BaseException):
 class StopNote(str):
     """A note that is added to the exception of a signal, and printed when the command ends.
 
-    Notes of other types are not printed: Python adds notes of its own to exceptions.
+    Notes of other types are not printed, because Python itself adds notes to exceptions.
     """
 
 

@@ -51,7 +51,7 @@ class TableWriter:
             self._write_line(table_line(header, output_format))
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Write a row. If the row lacks a column of the table, the cell is empty."""
+        """Write a row, with an empty cell for each column of the table that the row lacks."""
         if self.output_format == "jsonl":
             self._write_line(json.dumps(dict(row), ensure_ascii=False, default=str))
         else:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Maximum number of rows in the table of tested settings.
 _MAX_ROWS = 20
-# Options, apart from the settings, that determine what is trained. They are written to the file with the settings.
+# Options, apart from the settings, that determine what is trained; the settings file contains them too.
 _DATA_OPTIONS = (
     *("text_column", "label_column", "input_format", "delimiter", "split", "encoding_errors", "skip_bad", "exclude"),
     *("map", "weight_column", "label_separator", "unlabelled", "embeddings", "start", "lexicon"),

@@ -25,8 +25,8 @@ R = TypeVar("R")
 
 # Maximum time to wait for the first worker, and time between two checks of the connection, in seconds.
 _FIRST_WORKER_TIMEOUT, _CHECK_INTERVAL = 30, 5
-# Maximum time to wait for a new local worker after all local workers died, in seconds. Without a limit, the wait could
-# be endless, because dask.distributed does not restart a worker that dies during its start.
+# Maximum time, in seconds, to wait for a new local worker after all local workers died. The wait could otherwise be
+# endless, because dask.distributed does not restart a worker that dies during its start.
 _RESTART_TIMEOUT = 60
 # Task numbers, which are part of the task names.
 _NUMBERS = itertools.count()
@@ -35,8 +35,8 @@ _NUMBERS = itertools.count()
 class Cluster:
     """The workers of a cluster. :meth:`map` has the interface of :meth:`nlptx.runtime.workers.Workers.map`.
 
-    If a worker dies, its task is repeated. Therefore, a task must produce the same result each time, and must not give
-    a file its final name before the file is complete.
+    If a worker dies, its task is repeated, so a task must produce the same result each time, and must not give a file
+    its final name before the file is complete.
 
     Args:
         address: ``local:N`` for N processes on this machine, or the address of a scheduler, ``tcp://HOST:PORT`` or
@@ -158,7 +158,7 @@ class Cluster:
         return result
 
     def _limit(self) -> int:
-        """Return the maximum number of unfinished tasks. This number changes when workers join or leave."""
+        """Return the maximum number of unfinished tasks, which changes when workers join or leave."""
         if time.monotonic() - self._counted_at > _CHECK_INTERVAL:
             self._count_threads()
         return self._per_worker * max(1, sum(self._threads.values()))

@@ -29,9 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Number of input bytes per range of words, and maximum number of matrix entries in a block of rows. The maximum does
-# not include the entries of the first row of a block. Both numbers determine the memory that a summing task needs, and
-# the number of summing tasks that can run at the same time.
+# Number of input bytes per range of words, and maximum number of matrix entries in a block of rows, not counting the
+# first row of the block. _RANGE_BYTES and _BLOCK_ENTRIES determine the memory that a summing task needs, and the number
+# of summing tasks that can run at the same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
@@ -109,7 +109,7 @@ class EncodeResult:
 class SumTask:
     """The task of adding up several partial sums of one block of rows.
 
-    The partial sums of level 0 are the counts of the partitions. A partial sum of any other level is the total of a few
+    The partial sums of level 0 are the counts of the partitions; a partial sum of a higher level is the total of a few
     partial sums of the level below.
 
     Args:

@@ -2,10 +2,11 @@
 
 1. Each partition is encoded as word ids. The word counts of a partition are written to a few files, one for each range
   of hash values.
-2. For each range, the counts of all partitions are summed. The most frequent words of all ranges form the vocabulary.
+2. For each range, the word counts of all partitions are summed. The most frequent words of all ranges form the
+  vocabulary.
 3. The word pairs of each partition are counted, as integer multiples of a unit such as 1/2520. The results are written
   in blocks of matrix rows.
-4. For each block, the counts of all partitions are added up, at most eight at a time, until a single sum remains.
+4. For each block, the pair counts of all partitions are added up, at most eight at a time, until one sum remains.
 5. The blocks are joined, and the sums are converted from units to counts.
 
 Only integers are added, so the order of addition does not matter. Every task reads and writes files in a folder to
@@ -82,8 +83,8 @@ def count_partitions(
             on_progress(step, done, len(tasks))
             yield result
 
-    # A single task computes the digest, because it must read the whole corpus in order. This task takes longest, so it
-    # starts first.
+    # A single task computes the digest, because the whole corpus must be read in order. The digest takes longest, so
+    # its task starts first.
     whole_corpus = tuple(Partition(part.name, part.path) for part in partitions if part.start == 0)
     encode = [EncodeTask(-1, whole_corpus), *(EncodeTask(number, (part,)) for number, part in enumerate(partitions))]
     corpus, *encoded = run("encoding", encode_partition, encode)

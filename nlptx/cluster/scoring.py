@@ -1,4 +1,4 @@
-"""Scores texts on the workers of a cluster, for ``evaluate``. The command passes the texts to the workers in files."""
+"""Scores texts on the workers of a cluster, for ``nlptx evaluate``, which passes the texts to the workers in files."""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the counting settings and the V words of a corpus. Raises CorruptError if any of them is invalid."""
+    """Return the counting settings and the V words of a corpus.
+
+    Raises CorruptError if the settings or the words are invalid.
+    """
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 
@@ -71,7 +74,7 @@ def have_symmetric_counts(slices: Iterable[sp.csr_matrix]) -> bool:
 
 
 def check_entries(rows: sp.csr_matrix) -> None:
-    """Raise CorruptError if these rows cannot belong to a matrix of counts."""
+    """Raise CorruptError if the given rows cannot belong to a matrix of counts."""
     if len(rows.indices) and (rows.indices.min() < 0 or rows.indices.max() >= rows.shape[1]):
         raise CorruptError("the matrix contains an index of a word that does not exist")
     if not ((rows.data > 0) & (rows.data <= _MAX_COUNT)).all():  # a NaN fails these comparisons too

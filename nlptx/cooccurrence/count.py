@@ -20,16 +20,15 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Number of bytes needed to count a block, per token and per padding position between documents. Both numbers are twice
-# the measured values, so that a block uses only half of the memory limit.
+# Number of bytes assumed to be needed for counting a block, per token and per padding position between documents: twice
+# the measured numbers, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A block is divided into segments. The positions of a segment are grouped by word, in a single thread. A segment has
 # about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores
 # one start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit,
 # because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices that are summed in one pass. The number is limited because each partial matrix has
-# two open files.
+# Maximum number of partial matrices that are summed in one pass, needed because each partial matrix has two open files.
 _FAN_IN = 16
 
 
@@ -113,7 +112,7 @@ def count_vocabulary_pairs(
         budget: memory limit and folder for temporary files.
         workers: pool of threads or processes; the number of workers does not change the counts.
         in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for
-            other texts. Otherwise, the entries are counts.
+            other texts, instead of counts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count

@@ -32,8 +32,8 @@ def count_shard(
         shard: which documents to use.
         words: the words whose pairs are counted; None for a part with tokens.
         settings: settings for counting.
-        corpus: function that returns facts about the whole corpus: number of documents, digest, options. The function
-            is called after all blocks have been read.
+        corpus: function that returns facts about the whole corpus (number of documents, digest, options); called after
+            all blocks have been read.
         budget: memory limit, and folder for temporary files. The part is valid until ``budget`` is closed.
         workers: pool of threads or processes; the number of workers does not change the part.
 

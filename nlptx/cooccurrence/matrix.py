@@ -74,7 +74,7 @@ class Cooccurrence:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> Cooccurrence:
-        """Build the counts from an artifact. Raises CorruptError if its settings or arrays are invalid."""
+        """Build the counts from an artifact. Raises CorruptError if the artifact's settings or arrays are invalid."""
         settings, vocabulary = read_settings(artifact)
         size = len(vocabulary)
         indptr, indices, data = matrix_arrays(artifact, size)
@@ -101,9 +101,9 @@ def count(
         settings: see :class:`CountSettings`.
         jobs: number of workers, or a :class:`Workers` object; by default, one worker per core. The number of workers
             does not change the result. The workers are processes or threads; see :func:`nlptx.fit`.
-        memory: maximum number of bytes used for counting. Data that exceeds the limit goes to temporary files. If there
-            are more distinct words than fit in memory, the rarest are dropped. The memory limit does not apply to the
-            result, which is always in memory.
+        memory: maximum number of bytes used for counting; data that exceeds this limit goes to temporary files. If
+            there are more distinct words than fit in memory, the rarest words are dropped. The memory limit does not
+            apply to the result, which is always in memory.
         tmp_dir: folder for temporary files.
 
     Returns:

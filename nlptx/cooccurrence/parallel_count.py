@@ -15,9 +15,9 @@ from nlptx.cooccurrence.window_pairs import PairCounter, SparseRows, Task
 from nlptx.runtime.shared_memory import shared_zeros
 from nlptx.runtime.workers import Workers
 
-# Maximum total number of entries in all buffers. The total is higher only if a single task needs a larger buffer.
+# Maximum total number of entries in all buffers, unless a single task needs a larger buffer.
 _ENTRIES = 1 << 21
-# Approximate number of pairs in a group of tasks. Counting a group takes a few hundredths of a second.
+# Approximate number of pairs in a group of tasks, which takes a few hundredths of a second to count.
 _PAIRS = 1 << 21
 
 

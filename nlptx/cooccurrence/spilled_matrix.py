@@ -17,7 +17,7 @@ class SpilledMatrix:
 
     Args:
         words: V, the number of words.
-        budget: folder for temporary files, and memory limit. The matrix may use a quarter of the limit.
+        budget: folder for temporary files, and memory limit, of which the matrix may use a quarter.
         units_per_count: number by which the sums are divided, which is the number of units in a weight of 1.
     """
 

@@ -41,7 +41,7 @@ class StoredMatrix:
         return words, words
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix:
-        """Return consecutive rows. Raises CorruptError if these rows cannot belong to a matrix of counts."""
+        """Return consecutive rows. Raises CorruptError if the rows cannot belong to a matrix of counts."""
         start, stop, _ = rows.indices(self.shape[0])
         bounds = self.indptr[start : stop + 1]
         first, last = int(bounds[0]), int(bounds[-1])

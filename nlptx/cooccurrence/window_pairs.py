@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from nlptx.cooccurrence.inverted_index import InvertedIndex
 from nlptx.runtime.radix_sort import radix_argsort
 
-# For windows up to this length, the unit of weights is 1/lcm(1..window), so 1/d is an integer number of units. For
-# longer windows, 1/d is rounded to multiples of 1/_FIXED_POINT.
+# Maximum window for which weights 1/d are exact, because their unit is 1/lcm(1..window). For windows longer than
+# _MAX_EXACT_WINDOW, 1/d is rounded to multiples of 1/_FIXED_POINT.
 _MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# Adding up the pairs of a row in a dense vector of V words takes as long as sorting _DENSE_PAIRS + V / _DENSE_WORDS
-# pairs. Rows with fewer pairs are therefore counted by sorting.
+# A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting the pairs, because adding up the
+# pairs of a row in a dense vector of V words takes as long as sorting this many pairs.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -35,7 +35,7 @@ Task = tuple[int, int]
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
     """Return the weights of distances 1..window as integer numbers of units, and the number of units in a weight of 1.
 
-    Harmonic weights 1/d are exact for windows up to 20. For longer windows, 1/d is rounded to multiples of 2^-26.
+    Harmonic weights 1/d are exact if the window is at most 20, and otherwise rounded to multiples of 2^-26.
     Sums of units are exact in float64 up to 2^53 units.
 
     >>> unit_weights("harmonic", 3)
@@ -68,8 +68,8 @@ class SparseRows:
 class PairCounter:
     """Counts pairs of words that are at most ``len(units)`` positions apart in the same document.
 
-    Entry [a, b] of the matrix adds up the weights of all such pairs whose words are a and b, in either order. The
-    matrix is therefore symmetric.
+    Entry [a, b] of the matrix is the sum of the weights of all counted pairs of the words a and b, in either order, so
+    the matrix is symmetric.
 
     Args:
         index: index of the documents, built with ``reach=len(units)``.

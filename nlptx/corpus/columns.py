@@ -109,7 +109,7 @@ def matching_columns(name: str, names: Iterable[str]) -> list[str]:
 
 
 def single_match(matches: Sequence[str], name: str, where: str, option: str) -> str | None:
-    """Return the only column that :func:`matching_columns` found, or None. Raises DataError if several match."""
+    """Return the only match of :func:`matching_columns`, or None. Raises DataError if several columns match."""
     if len(matches) > 1:
         raise DataError(
             f"columns {matches[0]!r} and {matches[1]!r} both match {name!r}",

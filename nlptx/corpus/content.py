@@ -147,8 +147,8 @@ def _zip(head: bytes) -> NotText | None:
 def _unmarked_utf16(head: bytes) -> str:
     """Return the encoding if the bytes seem to be UTF-16 without a byte order mark, else an empty string.
 
-    In UTF-16, one of the two bytes of a Latin letter is zero. Depending on the byte order, the zero byte is always the
-    first or always the second.
+    In UTF-16, one of the two bytes of a Latin letter is zero: always the first or always the second byte, depending on
+    the byte order.
     """
     even, odd = (head[parity::2].count(0) / (len(head) // 2) for parity in (0, 1))
     if max(even, odd) < 0.4 or min(even, odd) > 0.1:

@@ -35,8 +35,8 @@ class Corpus:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
-        noted: guesses, such as which column contains the text, that have already been reported and are not reported
-            again. If several corpora share this set, each guess is reported only once.
+        noted: set of guesses, such as which column contains the text, that have already been reported and are not
+            reported again. If several corpora share the set ``noted``, each guess is reported only once.
     """
 
     inputs: Iterable[str | Partition]

@@ -11,7 +11,7 @@ from nlptx.errors import SettingsError
 
 SPLITS = ("train", "test", "unsup")
 FORMATS = ("auto", "text", "csv", "tsv", "jsonl")
-# Maximum weight of a text. Sums of larger weights could overflow.
+# Maximum weight of a text, so that sums of weights do not overflow.
 MAX_WEIGHT = 1e9
 # Reading options that are not recorded in artifacts.
 _NOT_RECORDED = ("format", "delimiter", "exclude", "guess_text", "use_labels")
@@ -60,22 +60,22 @@ class ReadOptions:
 
     Args:
         text_column: name of the table column that contains the text.
-        label_column: name of the column that contains the label. A table need not have this column.
+        label_column: name of the column that contains the label; a table without labels need not have this column.
         format: one of FORMATS; with ``auto``, the file name determines the format, and standard input is plain text.
         splits: which of the folders ``train``, ``test`` and ``unsup`` of a corpus are read; if empty, all of them.
         encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
         skip_bad: whether to leave out rows that cannot be read, and rows that lack a text or a label.
         delimiter: character between the columns of CSV tables; if None, it is detected from the header.
-        label_map: old label -> new label. Other labels are kept. If the new label is empty, rows with the old label are
-            left out of labelled data.
+        label_map: old label -> new label; labels that are not in the map are kept. If the new label is empty, rows with
+            the old label are left out of labelled data.
         weight_column: name of the column that contains the row weights, or None.
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
         exclude: path of a table that lists the rows to leave out of labelled data, or None; see
             :class:`nlptx.corpus.exclusion.Exclusion`.
         guess_text: whether the only column of a table is read as the text if ``text_column`` is the default and there
             is no column with this name.
-        use_labels: whether the labels are used. If not, a cell in the label column that is not a label, such as a list,
-            is treated as empty instead of causing an error.
+        use_labels: whether the labels are used. If labels are not used, a cell in the label column that is not a label,
+            such as a list, is treated as empty instead of causing an error.
     """
 
     text_column: str = "text"

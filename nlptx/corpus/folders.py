@@ -53,7 +53,7 @@ def _files_in(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
 
     Args:
         folder: the folder.
-        above: real paths of the folders above this one. Links back to these folders are not followed.
+        above: real paths of the folders above ``folder``; links back to them are not followed.
 
     Raises:
         OSError: a folder cannot be listed.
