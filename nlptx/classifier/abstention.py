@@ -7,7 +7,7 @@ finds the threshold for a maximum error rate E:
     for each threshold that is not skipped, from high to low, with n answered texts and w wrong answers:
         stop unless P(X <= w) <= 5 %, where X has the binomial distribution with parameters n and E
 
-The last threshold that passes this test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
+The last threshold that passes the test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
 first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
 is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv 2017, "Selective
@@ -15,7 +15,7 @@ Classification for Deep Neural Networks", describe the problem.) Thresholds reac
 because one or two wrong answers among so few texts would end the tests early. Because thresholds are skipped, the bound
 of 5 % needs one more assumption: the error rate does not decrease when the threshold is lowered.
 
-This guarantee holds only for texts that are exchangeable with the held-out texts, for example if both are random
+The bound of 5 % holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
 choose the epoch and the temperature, so the model makes slightly fewer errors on them than on new texts.
 """

@@ -208,7 +208,7 @@ class Model(PickledWithoutCache):
     def threshold(self, max_error: float) -> float:
         """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
-        The limit holds at a confidence level of 95 %. The threshold is chosen on the held-out texts; see
+        The error rate is limited at a confidence level of 95 %. The threshold is chosen on the held-out texts; see
         :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:

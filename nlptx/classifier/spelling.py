@@ -7,8 +7,8 @@ letters. The surprise of a word is
 
     1/2 sum over its bytes of (log q - log p - c)
 
-The mean surprise of the known words is therefore 0. The factor 1/2 corrects for the dependence between neighbouring
-pairs of letters, which the sum ignores.
+The constant c makes the mean surprise of the known words 0. The factor 1/2 corrects for the dependence between
+neighbouring pairs of letters, which the sum ignores.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _MIN_WITHIN = 1.0
 # Minimum threshold, needed because a threshold measured on a few texts may be too low: the 99 % quantile of the normal
 # distribution.
 _MIN_THRESHOLD = 2.33
-# Maximum absolute value of the numbers that describe the distribution in a model file. Measured values are below 100.
+# Maximum absolute value of the numbers that describe the distribution in a model file; measured values are below 100.
 _MAX_STORED = 1e4
 # Default variance between texts and default threshold, measured on English reviews, for models that store neither.
 _BETWEEN, _THRESHOLD = 0.2, 3.0
@@ -81,7 +81,8 @@ class TypicalSurprise:
         rest = counts[words] - inside
         corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
         values = np.where(rest >= surprise.rarest, corrected, unknown[words])[index]
-        # Passages from the middle of the texts: one of every length that is shorter than the text, and the whole text.
+        # From the middle of each text, take a passage of every length in _PASSAGES that is less than the length of the
+        # text, and a passage of _LONGEST tokens (the entire text if it is not longer).
         text_starts, sums = np.cumsum(sizes) - sizes, np.append(0, np.cumsum(values))
         long_enough = [np.flatnonzero(sizes > length) for length in (*_PASSAGES, 0)]
         lengths = [np.full(len(texts), length) for texts, length in zip(long_enough, _PASSAGES, strict=False)]

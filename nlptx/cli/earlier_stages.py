@@ -26,7 +26,7 @@ _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 class EarlierStages:
     """Counting and PCA within ``nlptx train``, ``crossvalidate`` and ``tune``.
 
-    Both stages use the option values that their commands would use. The values come from the ``--config`` file, from
+    Both stages use the option values that their commands would use, which come from the ``--config`` file, from
     environment variables, and from the preset of ``train``.
 
     Args:

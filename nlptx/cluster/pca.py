@@ -1,6 +1,6 @@
 """PCA on the workers of a cluster. The result has the same bytes as on one machine.
 
-The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each slice is a file
+The transformed counts X are cut into slices of rows X_i, in a way that depends only on the matrix. Each X_i is a file
 in a folder that all workers can access. For each product with X, the main process writes the block of vectors b to the
 folder, each task computes X_i b for one slice, and the main process joins the results. If X is symmetric, X^T X b is
 computed as two products with X. With standardisation or smoothing, X is not symmetric; each task then computes X_i^T

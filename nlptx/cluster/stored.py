@@ -2,7 +2,7 @@
 
 A file contains a pickled object, followed by the arrays of the object, so that the arrays can be memory-mapped instead
 of copied. A file begins with the pickled sizes of its parts. Unpickling can run code, so other users must not have
-access to the folder of these files, nor to the cluster itself.
+access to the folder of the exchanged files, nor to the cluster itself.
 """
 
 from __future__ import annotations

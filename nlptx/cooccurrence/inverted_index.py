@@ -23,8 +23,8 @@ class InvertedIndex:
         text: int32 word ids of the documents; id V stands for padding.
         windows: for each position, in the order of the groups, the int32 or int64 index in ``text`` where the window
             around the position begins.
-        starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins. The last row contains
-            the end of each segment.
+        starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins. The last row of
+            ``starts`` contains the end of each segment.
     """
 
     text: NDArray[np.int32]

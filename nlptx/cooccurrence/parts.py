@@ -66,7 +66,7 @@ class TokenPart:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> TokenPart:
-        """Build a part from an artifact. Raises CorruptError if its arrays are inconsistent."""
+        """Build a part from an artifact. Raises CorruptError if the artifact's arrays are inconsistent."""
         blob = require_array(artifact, "words", "uint8", (None,)).tobytes()
         words = blob.split(b"\n") if blob else []
         counts = require_array(artifact, "word_counts", "int64", (len(words),))
@@ -101,7 +101,7 @@ class WordList:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact) -> WordList:
-        """Build a word list from an artifact. Raises CorruptError if its settings or words are invalid."""
+        """Build a word list from an artifact. Raises CorruptError if the settings or the words are invalid."""
         settings = CountSettings.from_dict(artifact.settings)
         return cls(read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase)), artifact.details)
 
@@ -131,7 +131,7 @@ def corpus_details(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part. Raises CorruptError or SettingsError if its shard or corpus is not recorded."""
+    """Return the details of a part, or raise CorruptError or SettingsError if they lack the shard or the corpus."""
     integers = all(type(details.get(name)) is int for name in ("shard", "shards", "documents"))
     if not integers or not isinstance(details.get("sha256"), str):
         raise CorruptError("the shard or the corpus of this part is not recorded")

@@ -1,4 +1,4 @@
-"""Rows to leave out of a corpus. A table lists the position of each row and the beginning of its text."""
+"""Rows to leave out of a corpus, listed in a table by position and by the beginning of the text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Exclusion:
         """Return whether a document is to be left out.
 
         Raises:
-            DataError: the text at this position is not the text in the table.
+            DataError: the table lists the position of the document, but with another text.
         """
         position = _normal(document.source), document.line
         text = self.texts.get(position)
