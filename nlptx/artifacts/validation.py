@@ -15,8 +15,7 @@ from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum absolute value in a training history. Real losses and steps are far smaller, and larger values than this
-# cannot be plotted.
+# Maximum absolute value in a training history: far above any real loss or step, and small enough to be plotted.
 _MAX_NUMBER = 1e15
 
 

@@ -208,8 +208,8 @@ class Model(PickledWithoutCache):
     def threshold(self, max_error: float) -> float:
         """Return the minimum confidence (``abstain``) that limits the error rate of the labels to ``max_error``.
 
-        The error rate is limited at a confidence level of 95 %. The threshold is chosen on the held-out texts; see
-        :mod:`nlptx.classifier.abstention` for the assumptions.
+        The limit on the error rate holds at a confidence level of 95 %. The threshold is chosen on the held-out texts;
+        see :mod:`nlptx.classifier.abstention` for the assumptions.
 
         Raises:
             ArtifactError, QualityGateError, SettingsError: as for :func:`nlptx.classifier.abstention.find_threshold`.

@@ -140,9 +140,9 @@ def compare(
 def _predictions(
     inputs: tuple[str, ...], reading: ReadOptions, common: CommonOptions
 ) -> tuple[list[LabelledPredictions], dict[str, str | None], ReadOptions]:
-    """Return the predictions of each model, the use of the data by each nlptx model, and the reading options.
+    """Return the predictions of each model, each nlptx model's use of the data, and the reading options.
 
-    The use is "training", "validation" or None. The reading options include the separator of a multi-label model.
+    A model's use is "training", "validation" or None. The reading options include a multi-label model's separator.
     """
     from nlptx.classifier.model import Model
     from nlptx.corpus.label_map import label_map_notes

@@ -22,8 +22,8 @@ _CHOSEN = "nlptx.chosen"
 _STAGE_ONLY = ("output", "resume")
 # Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
 _IGNORED = "nlptx.ignored"
-# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the values of the --config
-# file, and those of presets and efforts, none of which contradicts another option.
+# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file,
+# presets and efforts; the values from presets and efforts never contradict another option.
 PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 

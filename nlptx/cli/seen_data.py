@@ -39,7 +39,7 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
 
 
 def warn_if_start_is_trained_on(training: TrainingTexts, start: Model | None, reporter: Reporter) -> None:
-    """Print a warning if the labelled texts, or the texts of ``--valid``, are those on which ``start`` was trained."""
+    """Print a warning if ``start`` was trained on the labelled texts, or on the texts of ``--valid``."""
     known = set() if start is None else set(_training_digests(start))
     for name, data in (("sha256", "this data"), ("valid_sha256", "the texts of --valid")):
         if training.source.get(name) in known:

@@ -62,7 +62,7 @@ def save_model(
 
 
 def _interruption(history: dict[str, Any], output: str) -> str:
-    """Return when training was interrupted, and what the output file contains."""
+    """Return a note that says when training was interrupted, and what the output file contains."""
     best = history["best_epoch"]
     if not best:
         return "interrupted before the first epoch: there is no model yet"

@@ -95,7 +95,7 @@ def read_archive(name: str, options: ReadOptions, on_note: OnNote) -> Iterator[S
 
 
 class _Skipped:
-    """Collects the files that were not read although the user may expect it, such as tables."""
+    """Collects files, such as tables, that were not read although the user may expect them to be read."""
 
     def __init__(self, root: str, options: ReadOptions) -> None:
         self._root, self._options = root, options
