@@ -122,7 +122,7 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
         large: names of one-dimensional arrays that stay in the file, each as a :class:`StoredArray`.
-        budget: memory budget, required if ``large`` is given. If the path is a pipe, its content is copied to a
+        budget: memory budget, required if ``large`` is given. If the path names a pipe, its content is copied to a
             temporary file. The temporary file and the artifact file are closed when the budget's ``with`` block ends.
 
     Raises:

@@ -150,7 +150,7 @@ class _WindowMerger:
         return self._merged([around[0], own, around[1]]).vectors
 
     def _merged(self, sequence: list[Parts | None]) -> Parts:
-        """Merge the vectors of n texts. Each item of the sequence contains one (possibly merged) window per text."""
+        """Merge the vectors of n texts. Each item of ``sequence`` contains one (possibly merged) window per text."""
         parts = [part for part in sequence if part is not None]
         log_weights = np.stack([part.log_weights for part in parts], axis=1)  # (n, parts)
         vectors = np.stack([part.vectors for part in parts], axis=1)  # (n, parts, width)

@@ -32,10 +32,11 @@ def predict_frame(
     """Return a copy of a pandas DataFrame with the columns that ``nlptx predict`` adds to a table.
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
-    label. If the table already has a column with one of these names, the new column gets the prefix ``predicted_``.
-    If the column names of the table have several levels, the new names are at the first level. Labels have the same
-    type as in training; for a multi-label model, ``label`` contains lists. If a text is missing or has no known word,
-    or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ? in this case).
+    label. If the table already has a column with the name of a new column, the new column gets the prefix
+    ``predicted_``. If the column names of the table have several levels, the new names are at the first level. Labels
+    have the same type as in training; for a multi-label model, ``label`` contains lists. If a text is missing or has no
+    known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ? in this
+    case).
 
     Args:
         model: the classifier.

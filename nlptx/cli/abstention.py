@@ -89,7 +89,8 @@ def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
     """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
 
     The first pair is for the smallest error rate that can be guaranteed. Pairs for larger error rates follow, up to the
-    first at which all texts are labelled. If no error rate can be guaranteed, a single pair gives the reason.
+    first error rate at which all texts are labelled. If no error rate can be guaranteed, a single pair gives the
+    reason.
     """
     smallest = curve.smallest_error()
     if smallest is None:

@@ -98,7 +98,7 @@ def unless_given(name: str, value: str, default: str) -> str:
 
 
 def model_option(function: Function, excludes: Mapping[str, Conflict] | None = None) -> Function:
-    """Add ``-m/--model``. The default is the bundled model, for which the option has the value None."""
+    """Add ``-m/--model``, whose default is the bundled model, for which the option has the value None."""
     return option(
         "-m",
         "--model",

@@ -28,14 +28,14 @@ PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, Paramete
 
 
 def stage_of(ctx: click.Context) -> str:
-    """Return the stage whose settings a command takes. ``--config`` files and presets have a section with this name."""
+    """Return the stage whose settings a command takes, which is also a section of ``--config`` files and presets."""
     return getattr(ctx.command, "stage", None) or ctx.info_name or ""
 
 
 def configured(ctx: click.Context) -> dict[str, Any]:
     """Return the values that the ``--config`` file sets for a command: Python name of the option -> value.
 
-    Values that ``--effort`` sets on the command line replace those of the file. Options to ignore are left out.
+    Values that ``--effort`` sets on the command line replace the values in the file. Options to ignore are left out.
     """
     values: dict[str, Any] = {}
     for source in (CONFIGURED, OVERRIDES):

@@ -176,7 +176,7 @@ def _score(
 
 
 def _check_exist(inputs: tuple[str, ...]) -> None:
-    """Raise SettingsError for an input that does not exist. The hint shows how to score a text without a file."""
+    """Raise SettingsError if an input does not exist, with a hint on how to score a text that is not in a file."""
     for name in inputs:
         if name != "-" and not os.path.exists(name):
             text = shlex.quote(name) if " " in name and len(name) <= _MAX_QUOTED_LENGTH else '"I love it"'

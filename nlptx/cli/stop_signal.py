@@ -56,7 +56,10 @@ class StopSignal:
         self.is_polled = False  # whether the first signal is only recorded, because the command polls with requested()
 
     def install(self) -> None:
-        """Install the signal handlers. Call this in the main thread, in a program that exits after its command."""
+        """Install the signal handlers.
+
+        Call this method in the main thread, in a program that exits after its command.
+        """
         for number in STOP_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._handle)

@@ -114,7 +114,7 @@ class Cluster:
         """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS library."""
         with reporting_lost_connection(self.address):
             answers = self._client.run(inspect_worker, self._requirements, on_error="return")
-        # If a worker ends before it answers, its answer is a connection error (an OSError), which is skipped.
+        # For a worker that ends before it answers, `run` returns a connection error (an OSError), which is skipped.
         return {
             worker: (_cannot_run(worker, answer), "") if isinstance(answer, Exception) else answer
             for worker, answer in answers.items()

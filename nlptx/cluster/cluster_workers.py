@@ -53,6 +53,6 @@ class ClusterWorkers(Workers):
 
 
 def _run_stored(work: Callable[[Any, T], R], shared: Stored[Any], folder: str, item: T) -> Stored[R]:
-    # The random name gives each task a separate file. Tasks with equal results must not share a file, because a file is
-    # removed as soon as it is read.
+    # The name is random, because tasks with equal results must not share a file: a file is removed as soon as it is
+    # read.
     return Stored.write(folder, f"result-{os.urandom(8).hex()}", work(shared.read_cached(), item))

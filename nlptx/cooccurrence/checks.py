@@ -60,7 +60,7 @@ def have_symmetric_counts(slices: Iterable[sp.csr_matrix]) -> bool:
     """Return whether consecutive slices of rows form a symmetric (V, V) matrix of counts.
 
     A random vector is multiplied by the matrix and by its transpose, and the products are compared up to rounding
-    errors. Comparing all entries would take much more time and memory.
+    errors, because comparing all entries would take much more time and memory.
     """
     products: list[NDArray] = []
     first, vector, transposed = 0, np.zeros(0), np.zeros(0)

@@ -59,7 +59,7 @@ def merge_parts(
     """
     stream, partials = TokenStream(budget), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # defined after the loop, because there is at least one part
+    artifact: Artifact  # has a value after the loop, because there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -92,7 +92,7 @@ def merge_words(
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(budget)
-    artifact: Artifact  # defined after the loop, because there is at least one part
+    artifact: Artifact  # has a value after the loop, because there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))

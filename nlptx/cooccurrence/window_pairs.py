@@ -95,7 +95,7 @@ class PairCounter:
         self.max_entries = max(self.words, self.step * self.window)
 
     def pairs(self, rows: Task) -> int:
-        """Return the number of pairs to process for these rows, including pairs with padding."""
+        """Return the number of pairs to process for a range of rows, including pairs with padding."""
         first, after = rows
         return int(self.positions_before[after] - self.positions_before[first]) * self.window
 

@@ -96,7 +96,7 @@ class Columns:
 
 
 def matching_columns(name: str, names: Iterable[str]) -> list[str]:
-    """Return the columns with this name: the exact match or, if there is none, all matches in any case.
+    """Return the columns called ``name``: the exact match or, if there is none, all matches in any case.
 
     >>> matching_columns("text", ["Text", "text"]), matching_columns("text", ["Text", " TEXT"])
     (['text'], ['Text', ' TEXT'])

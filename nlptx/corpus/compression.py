@@ -18,8 +18,8 @@ from typing import Any, BinaryIO, cast
 from nlptx.io.truncation import open_detecting_truncation
 
 _BLOCK = 1 << 16
-# Maximum memory for decompressing an .xz file, in bytes. The header of a file can ask for up to 4 GiB of memory. A file
-# made with the strongest preset, xz -9, needs about 65 MiB.
+# Maximum memory for decompressing an .xz file, in bytes. The header of an .xz file can ask for up to 4 GiB. A file made
+# with the strongest preset, xz -9, needs about 65 MiB.
 _XZ_MEMORY = 128 << 20
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nlptx.corpus.columns import matching_columns
 
-# Number of bytes to examine. The first read of a file returns at least this number of bytes, or the whole file.
+# Number of bytes to examine. The first read of a file returns at least HEAD bytes, or the whole file.
 HEAD = 4096
 
 
@@ -29,7 +29,7 @@ _AS_TEXT = "Save the document as plain text (UTF-8) and use that file."
 _UNPACK = "Unpack it first ({}), or pass a file whose name ends in {}."
 _CONVERT = "Convert it to UTF-8 first: iconv -f {} -t UTF-8."
 # First bytes -> kind of file. UTF-32 precedes UTF-16, because the little-endian byte order mark of UTF-32 begins with
-# that of UTF-16.
+# the byte order mark of UTF-16.
 _SIGNATURES = {
     b"PK\x03\x04": NotText("a zip archive", "Unpack it first (unzip), and pass the folder or the files in it."),
     b"\x1f\x8b": NotText("gzip-compressed data", _UNPACK.format("gzip -dc", ".gz")),
@@ -92,8 +92,8 @@ _XML_START = re.compile(rb"<\?xml\s+version\s*=")
 _KEY = r'"(?:[^"\\\n]|\\.)*+"\s*+:'
 _ARRAY_OF_OBJECTS = re.compile(rf"\[\s*+\{{\s*+{_KEY}")
 _OBJECT_OVER_LINES = re.compile(rf"\{{\s*\n\s*+{_KEY}")
-# Patterns for JSON arrays whose elements are strings or arrays of strings. _ARRAY matches a complete array. The other
-# two patterns match only the beginning of an array.
+# Patterns for JSON arrays whose elements are strings or arrays of strings. _ARRAY matches a complete array, whereas
+# _ARRAY_START and _LONG_TEXT_START match only the beginning of an array.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\.)*+'
 _OPEN, _CLOSE = r"\[\s*+(?:\[\s*+)?+", r"\s*+(?:\]\s*+)?+"
 _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'

@@ -134,9 +134,9 @@ def check_separator(separator: str) -> None:
 def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options to record in an artifact: those that differ from the defaults of a command.
 
-    The format and the delimiter are not included, because they do not change the texts. The result is therefore the
-    same for a file whose name implies the format and for a pipe whose format must be set. The options ``exclude``,
-    ``guess_text`` and ``use_labels`` are not included either.
+    The options ``exclude``, ``guess_text`` and ``use_labels`` are not recorded. The format and the delimiter are not
+    recorded, because they do not change the texts, so the result is the same for a file whose name implies the format
+    and for a pipe whose format must be set.
 
     Args:
         reading: the reading options that were used.
