@@ -16,7 +16,7 @@ NlptxError                1   something failed while running
 └── QualityGateError      5   a required quality was not reached
 
 Messages contain the Python names of arguments and settings, in backticks (`epochs`, `resume=True`). The command-line
-tool replaces these names with the names of its options (--epochs, --resume).
+tool replaces the Python names with the names of its options (--epochs, --resume).
 """
 
 from __future__ import annotations

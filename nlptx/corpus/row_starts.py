@@ -31,7 +31,7 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
         size: number of bytes between two cuts.
 
     Returns:
-        The number of bytes in the header, including a line that names the delimiter, and the offsets of the cuts: 0
+        The number of bytes in the header, including a preceding line such as ``sep=;``, and the offsets of the cuts: 0
         and, for each multiple of ``size``, the start of the next row. There are no cuts after a line that is too long
         or a quote that is not closed.
     """
@@ -48,7 +48,7 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
 def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
     """Yield the offset after each row, up to a line that is too long or a quote that is not closed.
 
-    The first row is the header. A line that names the delimiter, before the header, is not a row.
+    The first row is the header. A line such as ``sep=;`` before the header is not a row.
     """
     csv.field_size_limit(MAX_FIELD_LENGTH)
     with open_detecting_truncation(path) as file:

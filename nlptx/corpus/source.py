@@ -53,7 +53,7 @@ class Source:
 
 
 def first_name(inputs: Sequence[str]) -> str:
-    """Return the name of the first input in messages; an empty string if there are no inputs."""
+    """Return the name that messages use for the first input; an empty string if there are no inputs."""
     first = inputs[0] if inputs else ""
     return "<stdin>" if first == "-" else first
 

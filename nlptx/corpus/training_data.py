@@ -47,8 +47,8 @@ class TrainingTexts:
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
         removed_labels: labels that the label map replaces with nothing, if texts with these labels were left out.
         first_rows: for each label, as it stands in the data, the row of the first text with this label.
-        corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
-            ``nlptx cooccur`` records the same values when it counts the same inputs.
+        corpus: number and digest of all texts except the held-out texts, and the options with which they were read, as
+            ``nlptx cooccur`` records them when it counts the same inputs.
     """
 
     texts: Sequence[str]
@@ -79,9 +79,9 @@ def read_training_data(
 
     Args:
         data: one or more paths, or ``-`` for standard input. Texts in a folder ``unsup`` need no labels.
-        unlabelled: paths of texts without labels. If an input has the folders train, test and unsup, only ``unsup`` is
+        unlabelled: paths of texts without labels; of an input with the folders train, test and unsup, only ``unsup`` is
             read.
-        valid: paths of held-out texts. If an input has the folders train, test and unsup, only ``test`` is read.
+        valid: paths of held-out texts; of an input with the folders train, test and unsup, only ``test`` is read.
         options: options for reading; the label map applies to ``data`` and ``valid``, the weight column only to
             ``data``.
         on_document: called from time to time with the number of documents read so far.

@@ -73,9 +73,10 @@ def check(
         similarity: minimum Jaccard similarity of texts that are nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label, or for
             some of them. The predictions must come from a model that was not trained on these rows. If there are
-            several predictions for a row, their mean is used. None if there is no such model.
+            several predictions for a row, their mean is used. None to use no predictions.
         cross_fit: whether to compute out-of-fold probabilities with n-gram models. If ``predict`` is given too, the
-            check uses the geometric mean of both probabilities, which finds wrong labels better than either alone.
+            check uses the geometric mean of the out-of-fold and the predicted probability, which finds wrong labels
+            better than either of them alone.
         seed: seed for the assignment of texts to folds.
         on_progress: called with the name of a step and its completed fraction.
         on_note: called with a note if the data does not allow a search for likely wrong labels, or if the list of these

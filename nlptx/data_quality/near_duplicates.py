@@ -3,15 +3,16 @@
 Comparing every text with every other text would take too long. If two sets A and B have a Jaccard similarity of at
 least t, they have at least ceil(t |A|) elements in common. Therefore, if the elements of every set are sorted in the
 same order, the first |A| - ceil(t |A|) + 1 elements of A and the first |B| - ceil(t |B|) + 1 elements of B have at
-least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). Shingles are
-sorted by the number of texts that contain them, the rarest first. As a result, two texts rarely have one of their first
-elements in common. Only pairs of texts with a common first element are compared in full.
+least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The elements
+(shingles) are sorted by the number of texts that contain them, the rarest first, so two texts rarely share one of their
+first elements. Only pairs of texts that share a first element are compared in full.
 
-Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of
-such a group are sorted by the smallest hash among their shingles (MinHash), and each text is compared only with the
-next few, so that the time is proportional to the number of texts. The more similar two texts are, the more likely their
-smallest hashes are equal. Similar texts are therefore usually neighbours in the sorted group. The pairs that are found
-thus link most of the similar texts of a group, directly or through other texts.
+Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of a
+large group with a common element are sorted by the smallest hash among their shingles (MinHash), and each text is
+compared only with the next few, so that the time is proportional to the number of texts. The more similar two texts
+are, the more likely their smallest hashes are equal. Similar texts are therefore usually neighbours in the sorted
+group. As a result, most of the similar texts of a group are linked by the pairs that are found, directly or through
+other texts.
 """
 
 from __future__ import annotations

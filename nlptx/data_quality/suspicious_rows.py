@@ -17,9 +17,9 @@ def suspicious_rows(result: Check) -> Iterator[dict[str, Any]]:
     """Yield the table cells of each row with a fault that can be removed by leaving out the row.
 
     The columns are the file, the line, the beginning of the text, its label, the suggested label, the kinds of faults,
-    the position of the row that this row was compared with (if any), and a score from 0 to 1. The suggested label is
-    empty if there is no suggestion, or if the row should probably have none of the labels. A row with several faults is
-    yielded once, with its highest score.
+    the position of the row with which the faulty row was compared (if any), and a score from 0 to 1. The suggested
+    label is empty if there is no suggestion, or if the row should probably have none of the labels. A row with several
+    faults is yielded once, with its highest score.
     """
     faults: dict[int, list[tuple[float, str, int | None, str | None]]] = {}
     for finding in result.findings:

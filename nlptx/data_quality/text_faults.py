@@ -33,9 +33,8 @@ _PATTERNS = {
 }
 # Patterns for which ASCII texts are searched; matches of all other patterns contain non-ASCII characters.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
-# For a text or for the whole corpus, let f be the fraction of its words that occur in only one text. A text is unusual
-# if it has at least _MIN_WORDS words, and its f is at least _MIN_FRACTION and at least _TIMES times the f of the
-# corpus.
+# A text is unusual if it has at least _MIN_WORDS words, and the fraction of its words that occur in no other text is at
+# least _MIN_FRACTION and at least _TIMES times the corresponding fraction of the words of the whole corpus.
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 

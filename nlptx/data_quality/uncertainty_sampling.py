@@ -78,8 +78,8 @@ def suggest_texts(
         count: maximum number of texts.
         workers: pool of threads; the number of threads does not change the result.
         predict: computes the probabilities. If None, the probabilities come from the n-gram model of
-            :mod:`.out_of_fold`, fitted on the labelled rows. A text that shares no n-gram with the labelled rows is
-            then not a candidate, because the model knows nothing about this text.
+            :mod:`.out_of_fold`, fitted on the labelled rows; texts that share no n-gram with these rows are not
+            candidates, because the n-gram model knows nothing about them.
 
     Raises:
         DataError: every text has a label, or no model can be fitted.

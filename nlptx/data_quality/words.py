@@ -29,7 +29,8 @@ class TextWords:
     Args:
         ids: (T,) int32 word ids of all texts, concatenated. Tokens without a letter or a digit are left out.
         starts: (N + 1,) int64 index in ``ids`` of the first word of each text; the last entry is T.
-        size: upper bound of the ids (exclusive). The tokens that are left out have ids too.
+        size: upper bound of the ids (exclusive); it can exceed the number of distinct words, because tokens that are
+            left out also have ids.
     """
 
     ids: NDArray[np.int32]

@@ -20,7 +20,7 @@ from nlptx.text.negation import is_marked, without_mark
 
 # Number of similar words that are averaged, and the constants 5 and 100 of the weight given above.
 _WORDS, _EXPONENT, _HALF_COUNT = 30, 5, 100
-# Minimum similarity of the most similar known word. Below this value, no vector is estimated.
+# No vector is estimated if the similarity of the most similar known word is below this value.
 _MIN_SIMILARITY = 0.45
 
 

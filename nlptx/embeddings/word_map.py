@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 
 # Groups are chosen from the most frequent quarter of the vocabulary, but from at least 4 * STOP_WORDS and at most
-# MAX_WORDS words, because the vectors of rare words are noisy. Of these words, the STOP_WORDS most frequent ones (but
-# at most a tenth) are left out, because they carry little meaning.
+# MAX_WORDS words, because the vectors of rare words are noisy. The STOP_WORDS most frequent words (but at most a tenth
+# of the words to choose from) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
-# English words that occur in all contexts. A group of such words would say nothing about the corpus. These words are
-# always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of them.
+# English words that occur in all contexts. A group of function words would say nothing about the corpus. Function words
+# are always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of them.
 _FUNCTION_WORDS = """
     about above actually after again against all almost along already also although always among and another any anyone
     anything are around away back because been before behind being below beside between beyond both but came can cannot
@@ -74,9 +74,9 @@ def word_groups(embeddings: Embeddings, groups: int = 20, size: int | None = Non
 
 
 def _content_words(embeddings: Embeddings) -> NDArray[np.int64]:
-    """Return the ids of the frequent words that are alphabetic and are not stop words.
+    """Return the ids of the frequent words that consist of three or more letters and are not stop words.
 
-    If no frequent word fulfils both conditions, return the ids of all frequent words.
+    If none of the frequent words qualifies, return the ids of all frequent words.
     """
     words = embeddings.vocabulary.words
     words = words[: min(MAX_WORDS, max(len(words) // 4, 4 * STOP_WORDS))]

@@ -27,8 +27,8 @@ from nlptx.text.arguments import check_iterable, check_one_label_each, list_text
 from nlptx.training.sample_weights import list_weights
 
 # NumPy's types for str, bool, int and float. Labels of these types can be converted to Python objects, because the
-# conversion does not change the name of a label. In contrast, np.float32(0.1) and float(np.float32(0.1)) have different
-# names.
+# conversion does not change str(label). In contrast, str(np.float32(0.1)) and str(float(np.float32(0.1))) are
+# different.
 _USUAL = (np.str_, np.bool_, np.int64, np.float64)
 
 
@@ -139,8 +139,9 @@ def _reusable(y: Iterable[Any], name: str) -> Any:
 def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
     """Return the labels, an array from which the classes are made, and the separator; see :class:`FitArguments`.
 
-    The array contains the label of each text. Its dtype is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses
-    it, unless this would change a label. For multi-label data, the array contains the distinct labels instead.
+    For single-label data, the array contains the label of each text; for multi-label data, the distinct labels. The
+    dtype of the array is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses the dtype, unless this would
+    change a label.
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")
@@ -198,7 +199,7 @@ def _validation(
 
 
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the labels as cells of a table. For this table, ``nlptx train`` would record the same digest as ``fit``.
+    """Return the labels as cells of a table for which ``nlptx train`` would record the same digest as ``fit``.
 
     For multi-label data, a cell contains the joined labels, or is None for a text without labels. If the labels
     of a text have an order in ``y``, this order is kept.

@@ -47,7 +47,8 @@ class TextClassifier(MetadataRequests, Parameters):
         verbose: whether ``fit`` shows progress and notes on standard error. A terminal or notebook shows a progress
             bar; other outputs get lines of text.
         **parameters: any field of :class:`nlptx.TrainSettings`, such as ``epochs``. ``set_params`` and parameter grids
-            also accept fields of the other stages, such as ``pca__components``. ``fit`` checks the values.
+            also accept fields of the other stages, such as ``pca__components``. ``fit`` checks the values of all
+            parameters.
 
     Attributes:
         classes_: (C,) distinct labels, sorted, with the dtype of ``y``; 0 to C - 1 for an indicator matrix.
@@ -157,8 +158,8 @@ class TextClassifier(MetadataRequests, Parameters):
         With ``class_weight="balanced"``, each probability is first divided by the label's fraction of the training
         texts, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.
 
-        For a multi-label model, return the log-odds of each label minus the log-odds of its threshold, (texts, C). The
-        values are at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
+        For a multi-label model, return the log-odds of each label minus the log-odds of its threshold, (texts, C),
+        which is at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:
