@@ -26,8 +26,9 @@ def resample(
 ) -> NDArray[np.float64]:
     """Return S statistics of each resample, (resamples, S).
 
-    A resample contains as many texts as the data, drawn with replacement. If there are groups, it contains as many
-    groups as the data, each with all its texts. The seed is fixed, so the result is the same each time.
+    A resample contains as many texts as the data, drawn with replacement. If there are groups, a resample contains as
+    many groups as the data, also drawn with replacement, each with all its texts. The seed is fixed, so the result is
+    the same each time.
 
     Args:
         values: (texts, F) float64, F values per text.

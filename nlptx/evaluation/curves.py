@@ -22,7 +22,7 @@ class RankingCurves:
     Args:
         roc: (false positive rate, true positive rate) for decreasing thresholds.
         precision_recall: (recall, precision) for decreasing thresholds.
-        area: area under the ROC curve (ROC-AUC), computed from all points, of which ``roc`` contains only some.
+        area: area under the ROC curve (ROC-AUC), computed from all points of the curve, not only those in ``roc``.
         average_precision: mean precision over all thresholds, weighted by the increase in recall at each
             threshold.
         prevalence: fraction of the texts that have the label, which is also the precision of random scores.

@@ -86,8 +86,7 @@ def column_values(column: str, documents: Sequence[Document], option: str = "by"
 def group_values(column: str, documents: Sequence[Document], on_note: Callable[[str], None]) -> list[str]:
     """Return the group of each document, which is its value in a column.
 
-    All documents without a value are put in one group, so that they are never separated, whatever their real groups
-    are.
+    All documents without a value form one group, so that documents that really belong together are never separated.
 
     Args:
         column: name of the column.

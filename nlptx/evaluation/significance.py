@@ -21,8 +21,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
     The test uses only the texts that exactly one of the two models predicts correctly. If both models are equally good,
-    the first model is the correct one for each of these texts with a probability of 1/2, so the number of texts that
-    only the first model predicts correctly is binomial with parameter 1/2.
+    each of the two is the correct one for such a text with a probability of 1/2, so the number of texts that only the
+    first model predicts correctly is binomial with parameter 1/2.
 
     Args:
         only_first: number of texts that only the first model predicts correctly.
@@ -44,10 +44,10 @@ def mcnemar(only_first: int, only_second: int) -> float:
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
     """Return the two-sided p-value of a sign-flip test (randomisation test) for per-group differences.
 
-    If both models are equally good, the sign of each difference is random. Therefore, all signs are drawn at random, n
-    times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the differences is at
-    least as far from 0 as the observed sum. Without the added 1, the test would reject too often (Phipson and Smyth
-    2010). With one text per group, the p-value approximates that of McNemar's test.
+    If both models are equally good, the sign of each difference is random. Therefore, the signs of all differences are
+    drawn at random, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the
+    differences is at least as far from 0 as the observed sum. With m / n instead, the test would reject too often
+    (Phipson and Smyth 2010). With one text per group, the p-value approximates that of McNemar's test.
 
     Args:
         differences: (groups,) number of correct predictions in each group, second model minus first model.
@@ -82,8 +82,8 @@ def texts_needed(discordant: float, difference: float, level: float = LEVEL) -> 
     """Return how many texts are needed to show a difference in accuracy with power 0.8.
 
     The formula is from Connor (1987, Biometrics 43, 207-211). Let r be the fraction of discordant texts, d the
-    difference, and z(p) the p-quantile of the standard normal distribution. The number is
-    ((z(1 - level / 2) sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
+    difference, and z(p) the p-quantile of the standard normal distribution. The number of texts is ((z(1 - level / 2)
+    sqrt(r) + z(power) sqrt(r - d^2)) / d)^2.
 
     Args:
         discordant: fraction of the texts that exactly one of the two models predicts correctly.

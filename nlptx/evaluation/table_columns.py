@@ -115,8 +115,8 @@ def read_cells(
         path: path of the table, for messages.
         documents: the rows of the table.
         reading: name of the column with the true labels, and the separator for multi-label data.
-        labels_known: whether the true labels are known from another file. If the table has neither predicted labels nor
-            probabilities, its label column is then read as the prediction.
+        labels_known: whether the true labels are known from another file; if so, the label column of a table that has
+            neither predicted labels nor probabilities is read as the prediction.
         needs_labels: whether multi-label data needs a column with the predicted labels.
         on_note: called with a note if a column with a name other than ``predicted`` is read as the prediction.
 

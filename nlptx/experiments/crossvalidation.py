@@ -22,7 +22,8 @@ from nlptx.settings import SEED
 from nlptx.training.progress import Progress
 
 # Function that trains and tests models. The argument of the function is a list of (seed, fold) pairs. For each pair, in
-# order, it yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks from the training run.
+# order, the function yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks from the training
+# run.
 RunFolds = Callable[[Sequence[tuple[int, int]]], Generator[tuple[dict[str, Any], list[str]]]]
 
 

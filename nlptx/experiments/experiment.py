@@ -41,7 +41,7 @@ class Recipe:
     start: Model | None = None
 
     def fingerprint(self) -> Fingerprint:
-        """Return a fingerprint of everything in the recipe. It does not depend on the seed or the texts."""
+        """Return a fingerprint of everything in the recipe, without the seed and the texts of the experiment."""
         settings = self.train.to_dict()
         digests = {"embeddings": "", "model to start from": ""}
         if isinstance(self.vectors, EmbeddingBuilder):
@@ -68,9 +68,10 @@ class Experiment:
         texts: the N texts.
         labels: label of each text, or a tuple of labels for each text (multi-label).
         folds: number of folds.
-        groups: group of each text; texts of the same group are in the same fold. Without groups, stretches of
-            consecutive texts with the same label stay together, and so do equal texts.
-        shuffle: whether to assign single texts to folds instead of stretches of consecutive texts. Ignored with groups.
+        groups: group of each text; texts of the same group are in the same fold. Without groups, each stretch of
+            consecutive texts with the same label is in one fold, and so are equal texts.
+        shuffle: whether to assign single texts to folds instead of stretches of consecutive texts; ignored if there are
+            groups.
         weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
             weights.
         unlabelled: texts without labels, which are used for training in every fold; see :func:`nlptx.fit`.
@@ -158,7 +159,7 @@ class Experiment:
         )
 
     def rare_labels(self) -> list[str]:
-        """Return the labels with fewer texts than there are folds. Some folds contain no text with such a label."""
+        """Return the labels that are missing from some folds: those with fewer texts than there are folds."""
         counts = dict.fromkeys(self.label_names, 0)
         for labels in self._sets:
             for label in labels:

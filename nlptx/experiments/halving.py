@@ -27,7 +27,8 @@ _CANDIDATES = 6
 MEASURES = {"log_loss": False, "accuracy": True}
 # Function that performs steps, each of which trains and tests one model. The arguments of the function are an iterator
 # over the steps and the maximum number of steps. The function must take the steps one at a time, because their number
-# depends on the remaining time. For each step, in order, it yields a record, or None if there was no time for the step.
+# depends on the remaining time. For each step, in order, the function yields a record, or None if there was no time for
+# the step.
 RunSteps = Callable[[Iterator[Step], int], Generator[dict[str, Any] | None]]
 
 
@@ -208,7 +209,8 @@ class Search:
     def _expected(self, trial: Trial) -> float:
         """Return the expected time of the next step, in seconds.
 
-        This is the mean time of the finished steps of this candidate or, if there are none yet, of all finished steps.
+        The expected time is the mean time of the finished steps of ``trial`` or, if there are none yet, of all finished
+        steps.
         """
         for trials in ([trial], self.trials):
             if steps := sum(len(each.folds) for each in trials):

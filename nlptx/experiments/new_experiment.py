@@ -77,9 +77,9 @@ def _relative(path: str | Path, folder: Path) -> str:
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
     target = os.path.normpath(os.path.join(resolved, name))
     if not is_same_file(target, path):
-        # The relative path leads to another file, because a folder is a symbolic link. So the links in folders are
-        # resolved. A link to the file itself is kept: the name of its target may contain characters that are not
-        # allowed in a Makefile.
+        # The relative path leads to another file, because a folder in it is a symbolic link. So the symbolic links
+        # among the folders of the path are resolved. A link to the file itself is kept: the name of its target may
+        # contain characters that are not allowed in a Makefile.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):

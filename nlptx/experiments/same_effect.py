@@ -66,12 +66,12 @@ def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Toke
 
 
 def _epochs(value: int) -> int:
-    """Return the number of epochs for a value of ``epochs``, unless few texts have word vectors of a large corpus."""
+    """Return the number of epochs for a value of ``epochs``, where the automatic value stands for EPOCHS."""
     return EPOCHS if value == AUTOMATIC else value
 
 
 def _has_many_words(parts: Iterable[Iterable[str]], tokenizer: Tokenizer) -> bool:
-    """Return whether the texts have so many words that word vectors made from them may come from a large corpus."""
+    """Return whether the texts have more than FEW_WORDS words in total."""
     words = accumulate(len(tokenizer(text)) for text in chain.from_iterable(parts))
     return any(number > FEW_WORDS for number in words)
 

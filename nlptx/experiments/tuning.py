@@ -1,11 +1,11 @@
 """``tune``: search for better settings, within limits of time and rounds, by successive halving over folds.
 
 The search consists of rounds. The candidates of the first round are changes that often help together; those of later
-rounds are random changes to the best settings so far. All candidates of a round are tested on one fold, the best third
-on two more folds, and the best of these on the remaining folds. After each of these three tests, a candidate continues
-only if it is better than the best settings so far on the same folds. A candidate that passes all tests replaces the
-best settings so far. Because candidates are compared on the same folds, the differences between folds cancel out. Each
-round begins with a different fold.
+rounds are random changes to the best settings so far. A round has up to three tests: all candidates are tested on one
+fold, the best third on two more folds, and the best of this third on the remaining folds. After each test, a candidate
+continues only if it is better than the best settings so far on the same folds. A candidate that passes all tests
+replaces the best settings so far. Because candidates are compared on the same folds, the differences between folds
+cancel out. Each round begins with a different fold.
 
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
@@ -91,8 +91,8 @@ def tune(
     Args:
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
-        seconds: time limit. The search may exceed this limit, but by less than the time of one step, which trains and
-            tests one model.
+        seconds: time limit. The search may exceed the time limit, but by less than the time of one step, which trains
+            and tests one model.
         rounds: maximum number of rounds; None for no maximum.
         measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.
