@@ -1,8 +1,8 @@
 """L-BFGS: minimises a smooth function of many parameters, given its value and gradient (Nocedal 1980).
 
 In each iteration, the search moves in the direction -H g, where g is the gradient and H approximates the inverse of the
-matrix of second derivatives. H is not stored. The last steps, together with the changes of the gradient that they
-caused, determine the product H g; see :func:`_direction`. If a step does not decrease the function enough, it is
+matrix of second derivatives. The matrix H is not stored: the last steps, together with the changes of the gradient that
+they caused, determine the product H g; see :func:`_direction`. If a step does not decrease the function enough, it is
 shortened to the minimum of the parabola that has the known slope at its start and the known values at both ends.
 
 The algorithm needs only inner products and linear combinations of vectors. So the vectors can be arrays
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 _HISTORY_LENGTH = 10
 # A step is accepted if the function decreases by at least this fraction of the decrease that the gradient predicts.
 _SUFFICIENT_DECREASE = 1e-4
-# Otherwise the step is shortened, at most to this fraction of its length.
+# A step that is not accepted is shortened, but not to less than this fraction of its length.
 _LEAST_FACTOR = 0.1
 _MAX_ATTEMPTS = 10
 
@@ -70,7 +70,7 @@ def minimise_over_vectors(
     for _ in range(max_iterations):
         direction = _direction(gradient, steps, max_scale)
         slope = gradient.dot(direction)
-        # A step of length 1 leads to the minimum if H is exact. It then decreases the function by -slope / 2.
+        # If H is exact, a step of length 1 leads to the minimum, and decreases the function by -slope / 2.
         if -slope / 2 <= (tolerance * max(abs(value), 1) if steps else 0):
             break
         # The length of the first direction is arbitrary; later directions usually have a suitable length.
@@ -153,8 +153,8 @@ def minimise_above(
 ) -> NDArray[np.float64]:
     """Return the parameters (P,) for which a convex function is smallest, each at least its lower limit.
 
-    Parameters that would be below their limits are set to the limits, and the others are fitted again. With more than
-    one such parameter, the result is not always the exact minimum.
+    Parameters that would be below their limits are set to the limits, and the others are fitted again. If more than one
+    parameter would be below its limit, the result is not always the exact minimum.
 
     Args:
         value_and_gradient: as for :func:`minimise`.

@@ -5,9 +5,9 @@ the target. Then the folder is flushed, so that the file survives a power cut.
 
 The temporary file has a random name and is locked (flock) while the process that writes it is running. However the
 process ends, the system releases the lock. The next process that writes the same target therefore recognises leftover
-temporary files: they are not locked. Process ids could not be used instead, because they are meaningless on a volume
-that several hosts share. NFS, Lustre, CephFS and other shared file systems propagate locks between hosts, unless the
-volume is mounted with host-local locks.
+temporary files: they are not locked. Process ids could not be used instead of locks, because process ids are
+meaningless on a volume that several hosts share. NFS, Lustre, CephFS and other shared file systems propagate locks
+between hosts, unless the volume is mounted with host-local locks.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
     If ``path`` is a symbolic link, the link is kept, and the file to which it points is replaced. If there is an old
     file, the new file gets its mode; otherwise the umask determines the mode. Files that are already open (``-``,
-    /dev/stdout, /dev/fd/3), pipes and devices are not replaced. The bytes are copied to these files at the end. Errors
-    raised by the code in the block propagate unchanged.
+    /dev/stdout, /dev/fd/3), pipes and devices are not replaced; the bytes are copied to them at the end. Errors raised
+    by the code in the block propagate unchanged.
 
     Args:
         path: file to replace or create.
@@ -53,7 +53,7 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
             without flushing, which is faster.
 
     Raises:
-        OutputError: the file cannot be written or is write-protected. The old file is not changed.
+        OutputError: the file cannot be written or is write-protected; an old file is not changed.
     """
     path = file_name(path)
     check_writable(path)

@@ -53,8 +53,8 @@ def _open_locked(path: str) -> int:
                 return descriptor
             os.close(descriptor)
             raise
-        # Between opening and locking, the previous holder of the lock may have removed the file. In this case, other
-        # processes would lock a new file instead, so the loop tries again.
+        # Between opening and locking, the previous holder of the lock may have removed the file. Because other
+        # processes would then lock a new file, the loop tries again if the path no longer refers to the locked file.
         if refers_to(path, descriptor):
             return descriptor
         os.close(descriptor)

@@ -95,7 +95,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
                 yield from (block[start - low : end - low] for start, end in bounds)
 
     def last_entries(self, count: int) -> NDArray[Any]:
-        """Return the last ``count`` entries of each array, (arrays, count). No array may be shorter."""
+        """Return the last ``count`` entries of each array, (arrays, count); no array may have fewer entries."""
         result = np.empty((len(self), count), self._entries.dtype)
         order = np.argsort(self.starts, kind="stable")  # arrays are sorted, so that a file is read from start to end
         for first in range(0, len(self), _ARRAYS_PER_READ):

@@ -6,19 +6,19 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum number of nested levels. Tables and headers need far fewer levels. Recursive functions can process this number
-# of levels.
+# Maximum number of nested levels: far more than tables and headers need, but few enough for recursive functions.
 _MAX_DEPTH = 100
 
 
 def loads(text: str) -> Any:
     """Parse a JSON text.
 
-    Python's json module accepts NaN and infinities, keeps the last value of a duplicate key, and turns numbers that are
-    too large into infinities. In each of these cases, and for deep nesting, this function raises an error.
+    NaN, infinities, duplicate keys, numbers that are too large for a float, and deep nesting cause an error. (Python's
+    json module accepts NaN and infinities, keeps the last value of a duplicate key, and turns numbers that are too
+    large into infinities.)
 
     Raises:
-        ValueError: the text is not JSON, or one of the cases above occurs.
+        ValueError: the text is not JSON, or contains a duplicate key, a number that is too large, or deep nesting.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)

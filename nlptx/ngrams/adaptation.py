@@ -11,8 +11,8 @@ divided by the mean inverse document frequency of all n-grams; j_c is the corres
 c. The sum in v_g is 0 if g has several words, or if the model has several outputs. The parameters b, B, w and u have
 normal priors with mean 0, that is, their squares are penalised. With few new texts, the priors keep the corrected
 outputs close to z0. The more new texts there are, the further the outputs can move away from z0. Words that share
-character n-grams, such as "disappoint" and "disappointing", also share the parameters u of these n-grams. A text with
-one of the words therefore changes v_g for the other word too. Axis letters: see :mod:`nlptx.ngrams`.
+character n-grams, such as "disappoint" and "disappointing", also share the parameters u of these n-grams, so a text
+that contains "disappoint" also changes the v_g of "disappointing". Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on its
-# scale. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL. In that case, u is 0, because character
-# n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
+# scale. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL, and u is 0, because character n-grams
+# lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 # A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because a standard
 # error estimated from few texts is itself inaccurate, and a wrong correction from few texts does much harm.
@@ -94,9 +94,9 @@ def cross_fit_correction(
 
     Returns:
         The correction fitted on all texts; and, for each row of ``ngrams``, the contribution of its n-grams to the
-        outputs, (N + passages, E). This contribution comes from a correction that was fitted without the text of the
-        row. Both results are multiplied by a factor from 0 to 1, because a correction of a good model can easily be too
-        large. The factor is chosen by comparing out-of-fold log-losses; see :func:`_best_factor`.
+        outputs, (N + passages, E), according to a correction that was fitted without the text of the row. The
+        correction and the contributions are multiplied by a factor from 0 to 1, because a correction of a good model
+        can easily be too large. The factor is chosen by comparing out-of-fold log-losses; see :func:`_best_factor`.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -126,11 +126,10 @@ def _best_factor(
 ) -> np.float32:
     """Return the factor by which a correction is multiplied.
 
-    The factor is 0 if no factor lowers the log-loss enough (:func:`_helps`). Otherwise it is 1 or, if a factor of 1
-    would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because the final
-    correction, which is fitted on all texts, is better than the out-of-fold corrections by which the factors are
-    compared. The out-of-fold correction for a text is fitted without the texts next to it in the training data, which
-    are often similar to it.
+    The factor is 0 if no factor lowers the log-loss enough (:func:`_helps`), else 1 or, if a factor of 1 would raise
+    the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because the final correction, which is
+    fitted on all texts, is better than the out-of-fold corrections by which the factors are compared. The out-of-fold
+    correction for a text is fitted without the texts next to it in the training data, which are often similar to it.
 
     Args:
         outputs: (N, E) outputs without the correction.
@@ -170,8 +169,9 @@ def _fit(
     characters, ngram_variance = ngrams.characters, _NGRAM_VARIANCE
     if width > 1:
         characters, ngram_variance = characters[:, :0], _NGRAM_VARIANCE_OF_SEVERAL
-    # L-BFGS fits the parameters divided by their prior standard deviations, so that it converges faster. This matrix,
-    # (G, G + C), multiplied by the divided w, followed by the divided u, gives the numbers v.
+    # L-BFGS fits the parameters divided by their prior standard deviations, so that it converges faster. The matrix
+    # `to_ngrams`, (G, G + C), converts the divided parameters w, followed by the divided parameters u, to the numbers
+    # v.
     deviations = np.sqrt([ngram_variance, _CHARACTER_VARIANCE])
     to_ngrams = sp.hstack(
         [sp.diags(ngrams.importance) * deviations[0], characters * deviations[1]], format="csr", dtype=np.float32

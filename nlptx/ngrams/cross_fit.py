@@ -168,9 +168,9 @@ class _Fitted(NamedTuple):
     Args:
         features: the n-gram features.
         self_outputs: (texts, M E) contribution of each training text to its own outputs.
-        outputs: (others, M E) outputs of the linear models for the training texts on which they were not fitted. These
-            outputs are computed from the matrix of all training texts, so that the n-grams of the texts need not be
-            looked up again.
+        outputs: (others, M E) outputs of the linear models for the training texts on which they were not fitted,
+            computed from the matrix of all training texts, so that the n-grams of the texts need not be looked up
+            again.
     """
 
     features: NgramFeatures

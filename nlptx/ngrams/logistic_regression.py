@@ -114,7 +114,7 @@ def _minimise(
     loss_of = weighted(text_losses(width, targets), targets, text_weights)
 
     # For a matrix of 5 columns, an OpenBLAS kernel for AVX-512 also computes with uninitialised numbers, and discards
-    # the results. NumPy's warning about invalid operations on such numbers is therefore turned off.
+    # the results. NumPy's warning about invalid operations on uninitialised numbers is therefore turned off.
     @np.errstate(invalid="ignore")
     def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat[:-width].reshape(shape)

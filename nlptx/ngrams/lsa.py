@@ -1,13 +1,14 @@
 """LSA components of texts, computed without labels (latent semantic analysis, Deerwester et al. 1990).
 
 Each text is represented by a row vector with one entry per n-gram. The entry is 0 if the text does not contain the
-n-gram. Otherwise, it is the importance of the n-gram,
+n-gram, and otherwise the importance of the n-gram. The importance of n-gram g is
 
     i_g = log((N + 1) / n_g)^2,
 
-where n_g is the number of texts, out of N, that contain n-gram g. Each row is then scaled to unit norm. Let X be the
-matrix of these rows, and X = U S V' its truncated singular value decomposition. Then F = X V = U S contains the
-components of the texts. A function that is linear in the components, with the weights b, is also linear in the n-grams:
+where n_g is the number of texts, out of N, that contain n-gram g. The row of each text is then scaled to unit norm. Let
+X be the matrix of the scaled rows, and X = U S V' its truncated singular value decomposition. Then F = X V = U S
+contains the components of the texts. A function that is linear in the components, with the weights b, is also linear in
+the n-grams:
 
     F b = X (V b) = X (X' U S^-1 b).
 
@@ -30,8 +31,8 @@ from nlptx.runtime.workers import Workers
 
 # With at least this many texts, the components are computed less accurately, which saves time and changes little.
 _MANY_TEXTS = 10_000
-# Maximum relative residual of an eigenpair, for few texts and for many texts. Both limits are large, because less
-# accurate components distinguish texts just as well.
+# Maximum relative residual of an eigenpair, for few texts and for many texts. Both maximum residuals are large, because
+# less accurate components distinguish texts just as well.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 # The power iteration checks the residuals for the first time when its basis has about this many vectors per eigenpair.
 _FIRST_CHECK = 1.7
@@ -39,10 +40,10 @@ _FIRST_CHECK = 1.7
 TEXTS_PER_COMPONENT = 4
 # A result smaller than this fraction of its inputs may be only a float32 rounding error.
 ROUNDING = 1e-5
-# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These
-# n-grams, the most frequent ones, account for a quarter of the entries of X, but leaving them out hardly changes the
-# rows. If the texts are long, even more n-grams can be left out, so the fraction for long texts is larger. With few
-# texts, no n-grams are left out, because almost all of them may be frequent.
+# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. The
+# n-grams that are left out, the most frequent ones, account for a quarter of the entries of X, but leaving them out
+# hardly changes the rows. If the texts are long, more n-grams can be left out than if they are short, so the fraction
+# for long texts is larger. With few texts, no n-grams are left out, because almost all of them may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, this number is also the block width of the power
 # iteration: blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.
@@ -56,7 +57,7 @@ class TextComponents:
     Args:
         rows: (texts, G) float32 matrix X of the texts.
         scores: (texts, K) float32 components of the texts, minus their mean, and divided by a single number so that
-            their mean square is 1. Both means are weighted by the text weights.
+            their mean square is 1; the mean and the mean square are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, divided by the same number as ``scores``.
@@ -71,7 +72,8 @@ class TextComponents:
         """Return the contribution (texts, E) of each text to its own output in a linear model ``scores @ slopes``.
 
         With a = lift @ slopes, the output for text t is x_t' X' a, which is a sum over all texts. The term of text t
-        itself is |x_t|^2 a_t. The output for a text that is not in ``rows`` contains no such term.
+        itself, |x_t|^2 a_t, is its contribution. The output for a text that is not in ``rows`` contains no term of this
+        text.
         """
         return self.lift @ slopes
 
@@ -111,8 +113,7 @@ def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], ND
 
     def values(columns: NDArray, counts: NDArray) -> NDArray[np.float32]:
         data = weights[columns]
-        # Texts without n-grams have no entries. Such texts are left out here, because `reduceat` would not return 0 for
-        # them.
+        # Texts without n-grams are left out here: they have no entries, and `reduceat` would not return 0 for them.
         some = counts[counts > 0]
         lengths = np.sqrt(np.add.reduceat(data * data, np.cumsum(some) - some)) if len(some) else np.ones(0)
         return (data / np.repeat(lengths, some)).astype(np.float32)
