@@ -1,7 +1,7 @@
 """Encodes n-grams as ids, so that each n-gram is looked up only once, even if several matrices are computed.
 
-The id of an n-gram is its index in a list of n-grams. N-grams that are not in the list, most of which are rare, are
-still represented by their keys. Unlike keys, ids can be counted without sorting them, and an array can map them to the
+The id of an n-gram is its index in a list of n-grams. N-grams that are not in the list (mostly rare ones) are still
+represented by their keys. Unlike keys, ids can be counted without sorting them, and an array can map them to the
 columns of a matrix.
 """
 

@@ -103,7 +103,7 @@ def _character_matrix(
 
 
 def _spelling(word: str) -> list[str]:
-    """Return the distinct character n-grams of a word. If the word is marked as negated, each of them is marked too."""
+    """Return the distinct character n-grams of a word, each marked as negated if the word is."""
     ngrams = character_ngrams(without_mark(word))
     return [MARK + ngram for ngram in ngrams] if is_marked(word) else ngrams
 

@@ -1,4 +1,4 @@
-"""A sparse matrix of zeros and ones that shows which texts contain which n-grams. It is stored in blocks of rows.
+"""A sparse matrix of zeros and ones that shows which texts contain which n-grams, stored in blocks of rows.
 
 Let N be this matrix, (texts, G). All matrices with one row per text and one column per n-gram have the form S N W with
 diagonal matrices S and W, so it is enough to store the column indices of the entries of N that are 1. Sums over the
@@ -27,8 +27,8 @@ T = TypeVar("T")
 S = TypeVar("S")
 # Approximate number of entries in a block: enough to keep a thread busy, but small enough to need little memory.
 _ENTRIES = 1 << 21
-# Maximum number of groups of blocks for which a separate sum is computed. This maximum is small because each of these
-# sums needs much more memory than a block and, on a cluster, is sent to the machine that runs the command.
+# Maximum number of groups of blocks for which a separate sum is computed. The maximum is small because each sum needs
+# much more memory than a block and, on a cluster, is sent to the machine that runs the command.
 _GROUPS = 32
 
 

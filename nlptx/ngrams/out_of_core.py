@@ -42,8 +42,8 @@ from nlptx.sampling.copies import first_copies
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
-# Maximum number of weights. There is one weight per n-gram and output, and L-BFGS stores 25 numbers for each weight.
-# The maximum is ignored if the user sets ``ngram_min_texts``.
+# Maximum number of weights, ignored if the user sets ``ngram_min_texts``. There is one weight per n-gram and output,
+# and L-BFGS stores 25 numbers for each weight.
 _MAX_WEIGHTS = 1 << 21
 
 
@@ -112,8 +112,8 @@ def fit_out_of_core(
         """Yield the features of the texts of each fold, computed by models that were fitted without this fold."""
         for number, fold_models in zip(range(folds), fitted, strict=False):
             yield from _features_of_fold(fold_models, texts, fold == number, settings, workers)
-            # Every text helps to determine the LSA components, so it contributes to the outputs for its own passages.
-            # This contribution is not subtracted, because it is negligible with so many texts.
+            # Every text helps to determine the LSA components, and thus contributes to the outputs for its own
+            # passages. The contribution is not subtracted, because with so many texts it is negligible.
             for index, passage in enumerate(passages, len(texts)):
                 if fold[passage.text] == number:
                     yield batch_of(

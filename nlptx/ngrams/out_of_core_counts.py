@@ -20,8 +20,8 @@ from nlptx.runtime.workers import Workers
 
 # Number of bytes of memory that counting needs per key.
 _BYTES_PER_KEY = 32
-# Maximum number of ranges into which the keys are divided for counting. This number is limited because all keys are
-# read once for each range.
+# Maximum number of ranges into which the keys are divided for counting. The number of ranges is limited because all
+# keys are read once for each range.
 _MAX_RANGES = 100
 # If more than this multiple of ``max_ngrams`` n-grams have been found, the rare ones are left out before further ranges
 # are counted.
@@ -65,8 +65,8 @@ def find_known(
         unlabelled_sets: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts that contain an n-gram.
-        min_total: minimum number of texts, with and without labels, that contain an n-gram. An n-gram that reaches this
-            minimum need not occur in any labelled text.
+        min_total: minimum number of texts, with and without labels, that contain an n-gram; if so many texts contain an
+            n-gram, no labelled text needs to contain it.
         max_ngrams: maximum number of n-grams, or None. If there are more n-grams, ``min_labelled`` is raised.
         workers: pool of threads or processes; its size does not change the result.
         memory: number of bytes of memory to use for counting; it does not change the result.
@@ -108,9 +108,9 @@ def _joined(parts: list[Counts]) -> Counts:
 def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
     """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left.
 
-    Return the new minimum and the n-grams that are left. N-grams in at least ``min_total`` texts are always kept. This
-    function may also be called before all ranges are counted. The final result is the same, because further n-grams can
-    only raise the minimum.
+    Return the new minimum and the n-grams that are left. N-grams in at least ``min_total`` texts are always kept. If
+    this function is also called before all ranges are counted, the final result is the same, because further n-grams
+    can only raise the minimum.
     """
     keys, with_label, total = counts
     rare = with_label[total < min_total]

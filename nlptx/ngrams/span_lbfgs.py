@@ -3,7 +3,7 @@
 The objective is the loss, a function of the outputs z = X w + b, plus |w|^2 / (2 C). X has one row per text. The
 gradient of the objective with respect to w is X' e + w / C, where e is the derivative of the loss with respect to z. If
 the search starts at 0, all weights and directions in L-BFGS (:mod:`nlptx.lbfgs`) therefore have the form X' a, where
-the array a contains one number per text and output. Only this array and its image K a, with K = X X', are stored:
+the array a contains one number per text and output. Only the array a and its image K a, with K = X X', are stored:
 
 - the outputs are K a + b, and |w|^2 = a' K a;
 - the gradient is X' (e + a / C), so one product with K gives its image, K e + (K a) / C;

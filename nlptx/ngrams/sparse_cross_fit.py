@@ -43,8 +43,8 @@ def fit_sparse_features(
 ) -> tuple[NgramFeatures, ExampleFeatures]:
     """Count the n-grams of labelled texts, and fit the n-gram features.
 
-    Even if every text has exactly one label, the outputs are the log-odds of each label against all other labels. The
-    network computes the softmax.
+    Even if every text has exactly one label, the outputs are the log-odds of each label against all other labels, and
+    only the network computes a softmax.
 
     Args:
         texts: word ids (T,) of each training text.

@@ -12,7 +12,8 @@ priors with mean 0, that is, their squares are penalised; cross-validation choos
 number v of the other. Once the model is fitted, only the numbers v are needed. Axis letters: see :mod:`nlptx.ngrams`.
 
 Source: Bojanowski et al. (2017), "Enriching word vectors with subword information", add up the vectors of the character
-n-grams of a word. Here, a single number takes the place of each vector, and the word has a number of its own too.
+n-grams of a word. In the subword model, a single number u_c takes the place of the vector of the character n-gram c,
+and each word g has a number w_g in addition.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from nlptx.runtime.workers import Workers
 
 # Prior variance of a parameter u, divided by that of a parameter w.
 _CHARACTER_VARIANCE = 0.25
-# Candidates for the prior variance of a parameter w. They are tested on whole folds with at least _TESTED texts in all.
+# Candidates for the prior variance of a parameter w, and the minimum number of texts on which they are tested (the
+# texts of one or more folds).
 _VARIANCES, _TESTED = (1.0, 5.0, 20.0), 600
 # L-BFGS stops when the next step is expected to decrease the loss by at most this fraction of its value. A lower
 # tolerance takes up to twice the time, and does not make the model better.

@@ -1,7 +1,6 @@
 """The transformer, one layer per file, with every gradient derived by hand. NumPy only.
 
-``README.md`` in this folder is a guided tour of the code, which starts with six words and ends with a trained
-transformer.
+The guided tour in ``README.md`` in this folder starts with six words and ends with a trained transformer.
 
 A layer stores only its parameters. What ``backward`` needs from a call of ``forward`` is returned as a cache::
 
