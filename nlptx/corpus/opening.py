@@ -27,7 +27,7 @@ STDIN = "-"
 def open_input(
     name: str | Partition, options: ReadOptions, on_note: OnNote = lambda where, note: None
 ) -> Iterator[Source]:
-    """Open an input, and yield one source per file. The file is closed before the next one is opened.
+    """Open an input, and yield one source per file. Each file is closed before the next one is opened.
 
     Args:
         name: path of a file, folder or archive; ``-`` for standard input; or a partition of such an input.

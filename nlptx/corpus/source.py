@@ -12,9 +12,9 @@ from nlptx.corpus.document import ReadOptions
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _TABLES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-# Maximum number of bytes in a text or row, for uncompressed and for compressed input. The first limit is high, because
-# some corpora are a single long line. The second limit is low, because a compressed file of a few kilobytes must not
-# fill the memory.
+# Maximum number of bytes in a text or row, for uncompressed and for compressed input. The limit for uncompressed input
+# is high, because some corpora are a single long line. The limit for compressed input is low, because a compressed file
+# of a few kilobytes must not fill the memory.
 _MAX_BYTES, MAX_PACKED_BYTES = 1 << 30, 8 << 20
 
 

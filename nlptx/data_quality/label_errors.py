@@ -1,11 +1,11 @@
 """Likely wrong labels, found by confident learning (Northcutt, Jiang & Chuang 2021).
 
 The threshold t_j of label j is the mean probability of j among the texts with this label. The confident label of a text
-is the most probable of the labels j whose probability is at least t_j. The number n of wrong labels is estimated as the
-number of texts whose confident label differs from the given label (the off-diagonal part of the confident joint). Among
-the texts whose given label is not the most probable label, the n texts with the lowest probability of the given label
-(self-confidence) are listed, the lowest first. In experiments, this rule found more wrong labels than listing all texts
-whose confident label differs from the given label.
+is the most probable of the labels j whose probability is at least the threshold t_j. The number n of wrong labels is
+estimated as the number of texts whose confident label differs from the given label (the off-diagonal part of the
+confident joint). Among the texts whose given label is not the most probable label, the n texts with the lowest
+probability of the given label (self-confidence) are listed, the lowest first. In experiments, this rule found more
+wrong labels than listing all texts whose confident label differs from the given label.
 
 In multi-label data, each label is examined separately, as two classes: yes and no.
 """
@@ -48,7 +48,7 @@ def likely_wrong(
 def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the confident class of each text, (N,).
 
-    This is the given class, unless a more probable class reaches its threshold.
+    The confident class is the given class, unless a more probable class reaches its own threshold.
 
     Args:
         targets: (N,) given class of each text.

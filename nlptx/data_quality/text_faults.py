@@ -31,7 +31,7 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# Patterns for which ASCII texts are searched; matches of all other patterns contain non-ASCII characters.
+# Patterns that can match an ASCII text; every match of another pattern contains a non-ASCII character.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
 # A text is unusual if it has at least _MIN_WORDS words, and the fraction of its words that occur in no other text is at
 # least _MIN_FRACTION and at least _TIMES times the corresponding fraction of the words of the whole corpus.

@@ -93,10 +93,7 @@ def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any
 
 
 def decision_values(label_sets: MultiLabelDecision, p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log-odds of probabilities (texts, C) minus the log-odds of the thresholds.
-
-    The values are at least 0 for the predicted labels.
-    """
+    """Return log-odds of probabilities (texts, C) minus log-odds of thresholds: at least 0 for a predicted label."""
     return logit(p) - logit(label_sets.thresholds)
 
 

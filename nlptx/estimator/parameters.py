@@ -27,7 +27,7 @@ _DEFAULTS: dict[str, Any] = {
     "seed": SEED,
     "verbose": False,
 }
-# Names of the fields of the settings of a stage.
+# Names of the stage settings, such as `pca__components`.
 _NESTED = [f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in fields(cls)]
 # Parameters that have a different name in scikit-learn.
 _OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed"}

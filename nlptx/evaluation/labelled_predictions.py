@@ -164,8 +164,8 @@ def read_labelled(
         paths: files, folders and archives.
         reading: options for reading.
         on_note: called with notes about the inputs.
-        check_map: whether at least one of the labels to replace must occur; False if the label map may concern only the
-            labels in a table of predictions.
+        check_map: whether at least one of the labels to replace must occur; pass False if the label map may concern
+            only the labels in a table of predictions.
 
     Raises:
         DataError: there is no text, a text has no label, or the corpus cannot be read.

@@ -69,8 +69,8 @@ def named_predictions(documents: Sequence[Document], label_column: str) -> str |
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
     """Return the column with this name, possibly after one or more prefixes ``predicted_``; None if there is none.
 
-    If there are several, the one with the longest name is returned. The longest name is that of the newest column:
-    nlptx adds a prefix to the name of a new column if the table already has a column with this name.
+    If there are several such columns, the one with the longest name is returned. The longest name is that of the newest
+    column: nlptx adds a prefix to the name of a new column if the table already has a column with this name.
     """
     fields = {field.strip().casefold(): field for field in column_names(documents)}
     matches = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
@@ -78,7 +78,7 @@ def newest_column(documents: Sequence[Document], name: str) -> str | None:
 
 
 def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
-    """Return label -> name of the column with its probability, for each label that has such a column."""
+    """Return the columns with probabilities, as a dictionary from label to column name."""
     pattern = re.compile(f"({_REPEATED})*{PROBABILITY_PREFIX}(.*)", re.IGNORECASE | re.DOTALL)
     matches = [(match, name) for name in column_names(documents) if (match := pattern.fullmatch(name.strip()))]
     # If a label has several columns, the one with the longest name is used, because it was written last.

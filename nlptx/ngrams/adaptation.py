@@ -33,9 +33,9 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
-# Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on its
-# scale. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL, and u is 0, because character n-grams
-# lower the log-loss on some data sets with three or more classes, and raise it on others.
+# Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on the
+# scale of f. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL, and u is 0, because character
+# n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 # A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because a standard
 # error estimated from few texts is itself inaccurate, and a wrong correction from few texts does much harm.

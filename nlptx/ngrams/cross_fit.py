@@ -76,8 +76,8 @@ def fit_ngram_features(
 
     Returns:
         The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
-        those of each passage. Each element of the sequence was computed by models that were fitted without the fold of
-        its text. (A passage is in the fold of the text that contains the passage.)
+        those of each passage. The features of a text or passage were computed by models that were fitted without its
+        fold. (A passage is in the fold of the text that contains the passage.)
 
     Raises:
         OutputError: the temporary files cannot be written.

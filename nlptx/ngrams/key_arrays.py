@@ -1,8 +1,8 @@
 """Converts the keys of n-grams, which are sorted int64 numbers, to the arrays in a model file and back.
 
-The keys are stored in two arrays if these take less space than a single one. One array contains the lower 32 bits of
-each key, as an int32. The other contains each distinct value of the upper bits, with the number of keys that have this
-value.
+The keys are stored in two arrays if these take less space than a single one. The first array contains the lower 32 bits
+of each key, as an int32. The second array contains each distinct value of the upper bits, with the number of keys that
+have this value.
 """
 
 from __future__ import annotations

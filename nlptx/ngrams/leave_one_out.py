@@ -64,9 +64,8 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
-    # The n-grams to find begin at most `reach` words before the left-out word, and end at most `reach` words after it.
-    # They are found in a passage that consists of the `reach` words before and the `reach` words after the left-out
-    # word.
+    # The n-grams to find begin at most `reach` words before the left-out word and end at most `reach` words after it,
+    # so a passage of the `reach` words before and the `reach` words after the left-out word contains all of them.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages

@@ -1,13 +1,13 @@
 """Fits one logistic regression per label, on the log-count ratios of the n-grams that indicate the label.
 
-N-gram features use one model per label if there are many labels. The model of a label is a logistic regression on
-log-count ratios, as in :mod:`nlptx.ngrams.logistic_regression`. The ratios compare the label with all other labels.
-However, the model uses only the n-grams that occur with the label more often than expected. The number of n-grams in
-the model of a label grows at most in proportion to the number of texts with the label, so the memory for all weights
-grows at most in proportion to the total number of labels of all texts. The output for every text without any n-gram of
-the model is the bias. The total loss of all texts without any n-gram of the model is therefore computed from only two
-numbers: the number of such texts, and the number of them that have the label. The time grows at most in proportion to
-the number of texts times the number of labels. Axis letters: see :mod:`nlptx.ngrams`.
+If there are many labels, the n-gram features are the outputs of one model per label. The model of a label is a logistic
+regression on log-count ratios, as in :mod:`nlptx.ngrams.logistic_regression`. The ratios compare the label with all
+other labels. However, the model uses only the n-grams that occur with the label more often than expected. The number of
+n-grams in the model of a label grows at most in proportion to the number of texts with the label, so the memory for all
+weights grows at most in proportion to the total number of labels of all texts. The output for every text without any
+n-gram of the model is the bias. The total loss of all texts without any n-gram of the model is therefore computed from
+only two numbers: the number of such texts, and the number of them that have the label. The time grows at most in
+proportion to the number of texts times the number of labels. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

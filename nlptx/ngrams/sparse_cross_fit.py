@@ -59,7 +59,7 @@ def fit_sparse_features(
             the result.
 
     Returns:
-        The same as :func:`.cross_fit.fit_ngram_features`.
+        The same two objects as :func:`.cross_fit.fit_ngram_features` returns.
 
     Raises:
         OutputError: the temporary files cannot be written.

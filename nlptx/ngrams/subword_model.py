@@ -11,9 +11,9 @@ priors with mean 0, that is, their squares are penalised; cross-validation choos
 "disappoint" and "disappointing" share most of the parameters u, so the texts that contain one of them also inform the
 number v of the other. Once the model is fitted, only the numbers v are needed. Axis letters: see :mod:`nlptx.ngrams`.
 
-Source: Bojanowski et al. (2017), "Enriching word vectors with subword information", add up the vectors of the character
-n-grams of a word. In the subword model, a single number u_c takes the place of the vector of the character n-gram c,
-and each word g has a number w_g in addition.
+Source: Bojanowski et al. (2017), "Enriching word vectors with subword information", who add up the vectors of the
+character n-grams of a word. In the subword model, a single number u_c takes the place of the vector of the character
+n-gram c, and each word g has a number w_g in addition.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _fit(
     squares = (ngrams.importance * ngrams.importance)[:, None]
 
     def numbers(coefficients: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return the numbers v (G, E) for parameters w and u that are X' a, where a are the coefficients (N, E)."""
+        """Return the numbers v (G, E) for the parameters w and u, which are X' a for the coefficients a (N, E)."""
         sums = rows_transposed @ coefficients.astype(np.float32)
         return sums * squares + ngrams.characters @ (_CHARACTER_VARIANCE * (characters_transposed @ sums))
 
