@@ -88,7 +88,7 @@ class PlainAttention(Layer):
         return dx
 
     def _stacks(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """View (N, D) as a single head, (n, 1, T, D), for each stack of windows. No copy is made."""
+        """View (N, D) as a single head, (n, 1, T, D), for each stack of windows, without a copy."""
         return [stack[:, None] for stack in layout.stacks(x)]
 
     @staticmethod
@@ -124,12 +124,12 @@ class MultiHeadAttention(Layer):
         return (("qkv", self.qkv), ("out", self.out))
 
     def _split(self, qkv: NDArray, layout: Layout) -> list[NDArray]:
-        """View (N, 3 H K) as Q, K and V together, (3, n, H, T, K), for each stack of windows. No copy is made."""
+        """View (N, 3 H K) as Q, K and V together, (3, n, H, T, K), for each stack of windows, without a copy."""
         shape = (3, self.heads, self.head_width)
         return [stack.reshape(*stack.shape[:2], *shape).transpose(2, 0, 3, 1, 4) for stack in layout.stacks(qkv)]
 
     def _split_heads(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """Return views of an array (N, H K): one view (n, H, T, K) for each stack of windows. No copy is made."""
+        """Return views of an array (N, H K), not copies: one view (n, H, T, K) for each stack of windows."""
         shape = (self.heads, self.head_width)
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 

@@ -63,7 +63,7 @@ class Layer:
         raise NotImplementedError
 
     def apply(self, x: NDArray, layout: Layout) -> NDArray:
-        """Return only y, without dropout. Composite layers override this to free intermediate results early."""
+        """Return only y, without dropout. Composite layers override this method to free intermediate results early."""
         return self.forward(x, layout, None)[0]
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:

@@ -22,8 +22,8 @@ class Linear(Layer):
         outputs: O, the number of columns of y.
         rng: random generator for the initial weights.
         bias: whether the layer has a bias b.
-        fan_out: fan-out that determines the scale of the initial weights; None means O. It is smaller than O if W
-            consists of several matrices side by side.
+        fan_out: fan-out that determines the scale of the initial weights; None means O. If W consists of several
+            matrices side by side, the fan-out is smaller than O.
     """
 
     def __init__(

@@ -39,14 +39,14 @@ class Loss:
     def probabilities(self, outputs: NDArray) -> NDArray:
         """Return the probability of each class, (B, C), for outputs (B, outputs).
 
-        Each row sums to 1, unless the classes are independent.
+        Each row of the result sums to 1, unless the classes are independent.
         """
         raise NotImplementedError
 
     def correct(self, outputs: NDArray, targets: NDArray) -> NDArray[np.bool_]:
         """Return whether the prediction for each text is correct, (B,).
 
-        The prediction is the most probable class. If the classes are independent, it is the set of classes with a
+        The prediction is the most probable class or, if the classes are independent, the set of classes with a
         probability above 0.5. The arguments are those of :meth:`value_and_gradient`.
         """
         predicted = self.probabilities(outputs).argmax(axis=1)

@@ -105,8 +105,8 @@ class MaxPool(Pool):
             rows[text] = x[start : start + length].argmax(axis=0) + start
         return np.take_along_axis(x, rows, axis=0), (rows, x.shape)
 
-    # Only the largest entry of each column of a text influences y. If several entries are equally large, only the first
-    # of these entries does.
+    # Only the largest entry of each column of a text influences y. Of several equally large entries, only the first
+    # influences y.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         rows, shape = cache
         dx = np.zeros(shape, dy.dtype)  # (N, D)

@@ -63,9 +63,9 @@ def fit_pca(
         seed: seed for the random starting block.
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of
             threads does not change the result.
-        memory: maximum number of bytes for the transformed matrix and the vectors together. Beyond this limit, the
-            matrix is written to a temporary file, which is read again for each product. The vectors always stay in
-            memory, even if they alone exceed the limit. The limit does not change the result.
+        memory: maximum number of bytes for the transformed matrix and the vectors together. If both need more memory,
+            the matrix is written to a temporary file, which is read again for each product. The vectors always stay in
+            memory, even if they alone exceed the limit. The memory limit does not change the result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
         on_note: called with a note if a setting has no effect, if there are fewer words than the default number of
@@ -126,7 +126,8 @@ def fit_pca(
 def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
     """Return the settings of PCA for a number of words, and report settings that have no effect.
 
-    The default number of components is reduced to the number of words. A number that the user chose is not changed.
+    The default number of components is reduced to the number of words. A number of components that the user chose is
+    not changed.
     """
     for note in unused_pca_notes(settings):
         on_note(note)

@@ -6,10 +6,10 @@ and the next eigenvector is found in the same way.
 
 Two refinements make power iteration fast without changing the result. First, a *block* Q of k vectors is iterated at
 once, and a small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, all ``degree``
-iterates A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz over all of them finds the best polynomial filter of that
-degree (block Lanczos). Eigenvectors found in earlier rounds are included, so that their remaining errors do not limit
-the accuracy of later eigenvectors. The iteration ends when all requested eigenpairs are found. With the default degree,
-a single round nearly always finds all of them.
+iterates A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz within the span of all iterates finds the best polynomial
+filter of degree ``degree`` (block Lanczos). The span also contains the eigenvectors found in earlier rounds, so that
+their remaining errors do not limit the accuracy of later eigenvectors. The iteration ends when all requested eigenpairs
+are found. With the default degree, a single round nearly always finds all requested eigenpairs.
 
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """
@@ -82,8 +82,8 @@ def power_iteration(
         block: number of vectors iterated together; 0 for an automatic choice.
         degree: number of iterates kept per round; 0 for an automatic choice.
         deflation: how the eigenvectors v found so far, with eigenvalues l, are removed: by ``projection`` of the block,
-            or by ``subtraction`` of l v v^T from A and then by projection, which removes rounding errors. The results
-            are the same up to rounding.
+            or by ``subtraction`` of l v v^T from A and then by projection, which removes rounding errors. Both methods
+            give the same results up to rounding.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
         workers: thread pool for everything except ``product``; the number of threads does not change the result.

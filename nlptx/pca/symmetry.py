@@ -1,4 +1,4 @@
-"""Checks that the matrix of counts in a file is symmetric, because PCA relies on it."""
+"""Checks that the matrix of counts in a file is symmetric, because PCA relies on the symmetry."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _add_validation(losses: Any, accuracies: Any, epochs: list[dict[str, Any]], 
     accuracies.plot(ends, percent, "s-", color=GREEN)
     accuracies.set_ylabel("validation\naccuracy (%)")
     low, high = min(percent), max(percent)
-    margin = max(1, (high - low) / 5)  # at least one point on each side, so that small changes look small
+    margin = max(1, (high - low) / 5)  # at least one percentage point on each side, so that small changes look small
     accuracies.set_ylim(low - margin, min(high + margin, 101))
     percent_axis(accuracies.yaxis)
     kept = history["epochs"][history["best_epoch"] - 1]["step"]

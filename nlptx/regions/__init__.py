@@ -1,7 +1,7 @@
 """The region classifier: a second classifier, whose filters look for the strongest regions of a text.
 
-This classifier is trained separately from the network. The functions that train it are not imported here, because they
-need SciPy, which is slow to import.
+This classifier is trained separately from the network. The training functions are not imported here, because they need
+SciPy, which is slow to import.
 """
 
 from nlptx.regions.classifier import RegionClassifier

@@ -41,8 +41,8 @@ from nlptx.runtime.slices import slices_up_to
 
 # Number added to the squared norm of the vector of a region. This norm is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
-# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. If this number is
-# changed, the last bits of the scores of longer texts may change.
+# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another value
+# of _CHUNK may change the last bits of the scores of longer texts.
 _CHUNK = 1 << 9
 # Maximum number of positions of several texts whose vectors are computed at a time.
 _TOGETHER = 1 << 11

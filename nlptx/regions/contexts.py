@@ -5,9 +5,9 @@ the weight
 
     s f^-0.25,    where s = max(|r| - e, 0) and r = log p(word | class) - log p(word | other classes).
 
-p is the fraction of the training texts that contain the word, and e is the standard error of r. As a result, n-grams
-have similar vectors if the same opinions are expressed near them. All other differences between n-grams have little
-effect on the vectors. There is one value of s per class, and the weight is computed from the root mean square of these
+p is the fraction of the training texts that contain the word, and e is the standard error of r. With these weights,
+n-grams have similar vectors if the same opinions are expressed near them, and other differences between their contexts
+have little effect. There is one value of s per class, and the weight is computed from the root mean square of these
 values.
 """
 
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from nlptx.ngrams.one_vs_rest import label_matrix
 from nlptx.regions.spacing import in_groups
 
-# Number of most frequent words that are left out because they occur near all n-grams. If this is more than a tenth of
-# all words, only a tenth is left out.
+# Number of most frequent words that are left out because they occur near all n-grams. At most a tenth of all words
+# are left out for this reason.
 _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5
@@ -60,7 +60,7 @@ def context_weights(
 
 
 def positions_in(words: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the position in ``words`` of each word id up to ``size``, (size + 1,); len(words) for other ids."""
+    """Return the position in ``words`` of each id from 0 to ``size``; len(words) for ids that are not in ``words``."""
     positions = np.full(size + 1, len(words), np.int32)
     positions[words] = np.arange(len(words))
     return positions

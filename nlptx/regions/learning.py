@@ -66,8 +66,8 @@ def fit_region_classifier(
         rngs: source of randomness for each group. The groups differ only in their random numbers.
         workers: pool of threads or processes. All workers compute regions, but at most one worker per group trains
             filters. The size of the pool does not change the result.
-        should_continue: callback that receives the completed fraction, before the first step and between steps. If it
-            returns False, training stops.
+        should_continue: callback that receives the completed fraction, before the first step and between steps;
+            training stops if the callback returns False.
 
     Returns:
         The classifier, or None if training was stopped.

@@ -14,7 +14,7 @@ from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
 from nlptx.runtime.slices import split_by_lengths
 
-# Number of words for which the changed regions are computed at a time. (Each word is still left out on its own.)
+# Number of words for which the changed regions are computed at a time, although each word is left out on its own.
 _WORDS_AT_A_TIME = 256
 
 

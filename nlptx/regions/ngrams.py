@@ -22,7 +22,7 @@ BAG = 3
 AROUND = 2
 # Maximum distance between a position and a word of its region.
 REACH = max(BAG - 1, AROUND)
-# Minimum number of occurrences of a word, and of a longer n-gram. Little can be learned from fewer occurrences.
+# Minimum number of occurrences of a word, and of a longer n-gram. Little can be learned from rarer n-grams.
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
 # Approximate number of words in a group of texts whose n-grams are counted at once.
 _WORDS_PER_GROUP = 1 << 20

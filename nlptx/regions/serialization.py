@@ -68,7 +68,7 @@ def read_region_classifier(artifact: Artifact, words: int, outputs: int, groups:
 
 
 def _learned(artifact: Artifact, sizes: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-    """Return the smaller learned arrays by name. Raises CorruptError if any of them is invalid."""
+    """Return the smaller learned arrays by name. Raises CorruptError if an array is invalid."""
     return {
         name: require_array(artifact, _PREFIX + name, "float32", tuple(sizes[axis] for axis in axes))
         for name, axes in _AXES.items()

@@ -12,8 +12,8 @@ the eigenvalues, the vector of n-gram g is
 
     n_g / (n_g + n_0) x_g U L^(-1/4),
 
-where n_g is the number of words in the contexts of the n-gram, and n_0 is a constant. The first factor makes the
-vectors of rare n-grams short.
+where n_g is the number of words in the contexts of the n-gram, and n_0 is a constant. The factor
+n_g / (n_g + n_0) makes the vectors of rare n-grams short.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # Maximum relative residual of the eigenvectors. This tolerance is large because the exact directions of the
 # eigenvectors do not matter.
 _TOLERANCE = 0.05
-# Approximate number of words of the texts that are processed at a time: when context words are counted, and when their
-# vectors are summed.
+# Approximate number of words in the texts that are processed at a time, for counting context words and for summing the
+# vectors of context words.
 _WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME = 1 << 18, 1 << 13
 
 Report = Callable[[float], None]
@@ -80,7 +80,7 @@ def fit_vectors(
     )
     word_vectors = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
     word_vectors[contexts, :-1] = context_vectors
-    word_vectors[:-1, -1] = 1  # summing this column counts the words in the context
+    word_vectors[:-1, -1] = 1  # the sum of the last column is the number of words in the context
     sums = _sums(texts, ngrams, word_vectors, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
@@ -199,8 +199,8 @@ def _window_sums(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def _grouped(indices: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
     """Return the distinct values in ``indices`` (N,) below ``known``, and a matrix that sums rows with equal indices.
 
-    The matrix has the shape (distinct values, N). Its product with an array of N rows contains, for each distinct
-    value, the sum of the rows whose index has this value.
+    The product of this matrix, (distinct values, N), and an array of N rows contains, for each distinct value, the sum
+    of the rows whose index has this value.
     """
     order = np.argsort(indices, kind="stable")
     order = order[: int(np.searchsorted(indices[order], known))]

@@ -106,7 +106,7 @@ def quantity(number: float, noun: str) -> str:
 
 
 def visible(value: Any) -> Any:
-    """In a string, replace the characters that HTML forbids with visible symbols. Other types are returned as is."""
+    """Replace the characters that HTML forbids in a string with visible symbols; return other values unchanged."""
     if not isinstance(value, str) or not _CONTROLS.search(value):
         return value
     return type(value)(_CONTROLS.sub(_picture, value))

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from nlptx.text.emoji import APOSTROPHES
 
-# The search for a token ends after this number of characters, because some tokens do not occur in the text. For
-# example, the tokenizer rewrites emoticons.
+# The search for a token ends after this number of characters, because some tokens, such as rewritten
+# emoticons, do not occur in the text.
 _REACH = 60
 _PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'"))
 

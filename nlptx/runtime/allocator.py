@@ -8,7 +8,7 @@ import resource
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 # Amount of freed memory, in bytes, above which glibc returns memory to the system.
 _TRIM_THRESHOLD = 128 << 20
-# Maximum size, in bytes, of an array on the heap. This is the largest value that glibc accepts.
+# Maximum size, in bytes, of an array on the heap: the largest value that glibc accepts.
 _MAX_HEAP_ARRAY = 32 << 20
 
 
@@ -16,8 +16,8 @@ def keep_freed_memory() -> None:
     """Let new arrays reuse the memory of freed arrays. This setting applies to the entire process.
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
-    it page by page. These steps take a quarter of the time for scoring texts, and a few percent of the time for
-    counting words. The function does nothing with C libraries other than glibc.
+    it page by page. Returning and zeroing this memory takes a quarter of the time for scoring texts, and a few percent
+    of the time for counting words. The function does nothing with C libraries other than glibc.
     """
     _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
     _set(_M_MMAP_THRESHOLD, _MAX_HEAP_ARRAY)
@@ -28,8 +28,8 @@ def save_address_space() -> None:
 
     By default glibc reserves 64 MB of address space for the heap of each thread, so a process with limited address
     space soon runs out of it. If a small allocation then fails, some libraries crash instead of raising a MemoryError.
-    This function applies to the entire process; call it before starting threads. It does nothing with C libraries other
-    than glibc.
+    This function applies to the entire process; call it before starting threads. The function does nothing with C
+    libraries other than glibc.
     """
     if address_space_limit() is not None:
         _set(_M_ARENA_MAX, 1)
@@ -42,7 +42,7 @@ def address_space_limit() -> int | None:
 
 
 def return_freed_memory() -> None:
-    """Return the memory of freed arrays to the system. Call this after a step that needed much memory.
+    """Return the memory of freed arrays to the system. Call this function after a step that needed much memory.
 
     Without this call, the process would keep the memory, in pieces that are too small for the arrays of the next step.
     The function does nothing with C libraries other than glibc.
@@ -56,7 +56,7 @@ def return_freed_memory() -> None:
 
 
 def _set(parameter: int, value: int) -> None:
-    import ctypes  # imported here because it is slow to import, and --help does not need it
+    import ctypes  # ctypes is slow to import, and --help does not need it
 
     try:
         mallopt = ctypes.CDLL(None).mallopt

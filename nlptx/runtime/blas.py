@@ -1,9 +1,10 @@
 """Loads a BLAS only if there is enough memory for it, and makes it allocate all of its memory immediately.
 
 OpenBLAS allocates a buffer when it is loaded, and another one whenever more threads than ever before multiply matrices
-at the same time. If there is no memory for a buffer, versions up to 0.3.30 retry forever. While the library is being
-loaded, no signal can interrupt the retries, because the interpreter lock is held. Later versions print a message and
-exit. The functions here raise a MemoryError instead, before the BLAS requests memory.
+at the same time. If there is no memory for a buffer, OpenBLAS up to version 0.3.30 retries forever. While OpenBLAS is
+being loaded, no signal can interrupt the retries, because the interpreter lock is held. OpenBLAS after version 0.3.30
+prints a message and ends the process. The functions of this module prevent this: they raise a MemoryError if there is
+too little memory, before the BLAS requests the memory.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _openblas_files() -> list[str]:
 
 def _map_buffers(path: str, count: int) -> None:
     """Make an OpenBLAS library allocate ``count`` buffers, which it keeps for later multiplications."""
-    import ctypes  # slow to import, and --help does not need it
+    import ctypes  # ctypes is slow to import, and --help does not need it
 
     library = ctypes.CDLL(path)
     if not hasattr(library, "blas_memory_alloc"):

@@ -2,8 +2,9 @@
 
 The number of BLAS threads is a setting of the process, not of a thread. So if several threads set a limit at the same
 time, the original number must not be restored until the last of these threads has finished. threadpoolctl does not
-support overlapping limits of different threads: version 3.8 and later versions ignore them, and earlier versions
-confuse them. Therefore, this module counts the users of the limit.
+support overlapping limits of different threads: version 3.8 and later versions ignore the limits of all threads except
+the first, and earlier versions restore the original number too early. Therefore, this module counts the users of the
+limit.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class BlasLimit:
                 self.users[thread] = self.users.get(thread, 0) + 1
                 for library in _libraries():
                     count = library.num_threads
-                    # A library may have one thread because an earlier release was interrupted before the original
-                    # number was restored. In that case, the number that was saved before is kept.
+                    # A BLAS may still use one thread because an earlier call of `release` was interrupted before it
+                    # restored the original number. In that case, the original number in `before` is kept.
                     if library.filepath not in self.before or (is_first and count != 1):
                         self.before[library.filepath] = count
                     library.set_num_threads(1)

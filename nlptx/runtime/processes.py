@@ -139,7 +139,7 @@ def _serve(work: Callable[[Any], Any], items: BinaryIO, results: BinaryIO) -> No
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         _close_all_but(0, 1, 2, items.fileno(), results.fileno())
-        gc.freeze()  # otherwise, garbage collection would write to inherited memory, which would then be copied
+        gc.freeze()  # prevents garbage collection from writing to inherited memory, which would then be copied
         while True:
             _answer(work, pickle.load(items), results)
     finally:

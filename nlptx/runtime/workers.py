@@ -51,8 +51,8 @@ class Workers:
     Args:
         jobs: number of workers; all cores by default.
         processes: whether processes may be used for work that allows it. A fork copies locks that other threads hold,
-            but not the threads themselves, so set this argument only in programs that control all their threads,
-            or that have no other threads (see :func:`.is_only_thread`).
+            but not the threads themselves, so set ``processes`` only in programs that control all their threads, or
+            that have no other threads (see :func:`.is_only_thread`).
     """
 
     # Function that stores a value for workers on other machines; see ClusterWorkers. The workers of this class need no
@@ -113,7 +113,7 @@ class Workers:
         Args:
             work: function to call with each item.
             items: the items, which are requested one at a time.
-            isolated: whether ``work`` leaves the caller's memory unchanged, except for shared arrays. If so, processes
+            isolated: whether ``work`` leaves the caller's memory unchanged, except for shared arrays, so that processes
                 can be used.
 
         Raises:
@@ -218,7 +218,7 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There always is one, because there are as many processes as threads."""
+    """Let an idle process work on an item. There are as many processes as threads, so one is always idle."""
     process = idle.pop()
     try:
         return process.start(item)()

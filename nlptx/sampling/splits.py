@@ -60,9 +60,9 @@ def assign_folds(
 
     Stretches are shuffled, and the stretches with the same most frequent label are assigned to the folds in turn. If
     the proportions of the labels differed between the folds, a model fitted without a fold would underestimate the
-    probabilities of exactly those labels that are frequent in the fold. Features computed out of fold would then be
-    misleading. This effect would be largest for texts that are sorted by label. All texts of a rare label may then be
-    in one or two stretches; if so, they are divided evenly among the folds instead.
+    probabilities of exactly those labels that are frequent in the fold, and features computed out of fold would be
+    misleading. If all texts of a rare label are in one or two stretches, for example because the texts are sorted by
+    label, the texts of this label are divided evenly among the folds instead.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool, True where a text has a class.

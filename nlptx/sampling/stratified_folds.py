@@ -87,8 +87,8 @@ def grouped_folds(
     order = rng.permutation(count)
     for group in order[np.argsort(-sizes.sum(axis=1)[order], kind="stable")]:
         # The sum of (fraction of the label in the fold)^2 over labels and folds is smallest if all fractions are equal.
-        # The group adds 2 a·g + g·g to this sum, where the vectors a and g hold the fraction of each label in the fold
-        # and in the group. Only a·g depends on the fold.
+        # Let the vectors a and g hold the fraction of each label in the fold and in the group. Adding the group to the
+        # fold increases the sum by 2 a·g + g·g, in which only a·g depends on the fold.
         added = assigned @ fractions[group]
         best = np.flatnonzero(np.isclose(added, added.min(), rtol=1e-9, atol=1e-15))
         fold = int(best[assigned[best].sum(axis=1).argmin()])

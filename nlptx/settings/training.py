@@ -77,7 +77,7 @@ class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
     # auto: binary-cross-entropy in multi-label classification, otherwise cross-entropy. The settings of a trained model
-    # contain the actual loss.
+    # never contain auto, but the loss that was used.
     loss: str = setting(
         "auto", "(binary-)cross-entropy or squared-error.", "Network", choices=("auto", *_LOSSES), metavar="NAME"
     )

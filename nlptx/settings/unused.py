@@ -14,8 +14,8 @@ def unused_notes(settings: TrainSettings, *, from_model: bool, has_unlabelled: b
 
     Args:
         settings: training settings.
-        from_model: whether training starts from an existing model. The network then has the shape of this model, and
-            the notes do not name the settings that define the shape.
+        from_model: whether training starts from an existing model. In that case, the model determines the shape of the
+            network, and the notes do not name the settings that define the shape.
         has_unlabelled: whether there are texts without labels.
         has_valid: whether there are texts to validate on.
     """

@@ -75,7 +75,7 @@ def iterate_texts(texts: Iterable[str], name: str = "texts") -> Iterator[str]:
         name: name of the argument, for messages.
 
     Raises:
-        InputTypeError: ``texts`` is a single string, a table, or not iterable. The iterator raises the same error for
+        InputTypeError: ``texts`` is a single string, a table, or not iterable. The iterator raises InputTypeError for
             an element that is not a str.
 
     >>> list(iterate_texts(["good", None]))

@@ -28,7 +28,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     """Return four patterns: characters that may be rewritten, joined emoji, stars, and flag letters."""
     emoji = f"[{_EMOJI}][{_MODIFIERS}]*"
     return (
-        # A few wide ranges, because searching for a character class with many ranges is slow.
+        # This pattern has only a few wide ranges, because searching for a character class with many ranges is slow.
         re.compile("[\xab-\xbb\u02b9-\u02bc\u200d-\u2bff\ufe0e-\uff1f\U0001f000-\U0001faff]+"),
         re.compile(f"([{_EMOJI}])[{_MODIFIERS}]*(?:\u200d{emoji})*"),
         re.compile("([★⭐]{1,10})([☆✩]{0,9})"),

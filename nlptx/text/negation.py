@@ -52,9 +52,9 @@ _ENDS = frozenset(
 )
 # Signs within a phrase: "not SO good", "not well-made", "not 'fun'", "not 100% good".
 _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
-# Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; the negation goes on after all three. END ends it.
-# DEGREE ends it if a marked word stands before it, and is a WORD otherwise. NEGATION is cancelled by a negation before
-# it, CONTINUING is not.
+# Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; none of these three ends the effect of a negation.
+# END always ends the effect of a negation; DEGREE ends it after a marked word, and is treated like WORD otherwise.
+# NEGATION is cancelled by a negation shortly before it, but CONTINUING is not.
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
 # Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; the last line
 # determines their kind.
@@ -81,7 +81,7 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
     (['not', 'without', 'charm'], ['far', 'from', '¬perfect'])
     """
     marked = []
-    remaining = 0  # Number of tokens after this one that the last negation still affects.
+    remaining = 0  # Number of tokens after the current one that the last negation still affects.
     # Whether the last negation was followed by a marked word, and whether it was followed by "and" or "or".
     seen_marked = seen_join = False
     for index, token in enumerate(tokens):

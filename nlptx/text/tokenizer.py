@@ -129,8 +129,7 @@ class Tokenizer:
     def mark_without(self, tokens: Sequence[str], removed: Collection[int]) -> list[str]:
         """Leave out the tokens at the indices ``removed``, and return the other tokens with negated words marked.
 
-        Removed negations have no effect. In all other respects, the remaining tokens are marked as in the complete
-        text.
+        Removed negations have no effect; apart from this, the remaining tokens are marked as in the complete text.
 
         >>> Tokenizer("negation").mark_without(["not", "very", "good"], {0}), mark_negated(["not", "very", "good"])
         (['very', 'good'], ['not', '¬very', '¬good'])

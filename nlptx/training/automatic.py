@@ -7,7 +7,8 @@ together improve the model no more than the better of the two. With region filte
 network can be trained on shorter crops of the texts without making the model worse.
 
 Word vectors of a large corpus describe words that are rare or missing in the labelled texts, but the network takes
-hundreds of steps to learn how to use the vectors. With such vectors and few labelled texts, there are more epochs.
+hundreds of steps to learn how to use the vectors. With word vectors of a large corpus and few labelled texts, the
+number of epochs is therefore higher than the default.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _FILTERS, _DISTILLATION_EPOCHS = 64, 1
 # Number of epochs. With word vectors of a large corpus, there are as many epochs as _STEPS steps require, but at least
 # EPOCHS and at most _MAX_EPOCHS.
 EPOCHS, _MAX_EPOCHS, _STEPS = 3, 8, 1000
-# Texts with at most this number of words in total count as few.
+# Texts are considered few if they have at most this number of words in total.
 FEW_WORDS = 250_000
 # Number of words in a crop: _SHORT_CROP with region filters and enough labelled texts, otherwise _CROP.
 _SHORT_CROP, _CROP = 32, 64
@@ -36,7 +37,7 @@ _SHORT_CROP, _CROP = 32, 64
 def is_from_large_corpus(vocabulary: Vocabulary) -> bool:
     """Return whether word vectors with this vocabulary come from many texts.
 
-    If the words have no counts, this is assumed, because such vectors come from another program.
+    Word vectors without counts are assumed to come from many texts, because another program made them.
     """
     total = int(vocabulary.counts.sum())
     return total > FEW_WORDS or (total == 0 and len(vocabulary) > 0)
@@ -58,14 +59,14 @@ def choose_automatic(
     """Return the settings, with all automatic values except ``new_word_min_count`` replaced by actual ones.
 
     Region filters are chosen automatically only if the model has a network and n-gram features. (A user who disables
-    one of these two parts wants the other part alone.) This choice also requires held-out texts, on which two
-    weights are fitted: one for the outputs of the network, and one for the outputs of the region filters.
+    the network or the n-gram features wants the other part alone.) Region filters also require held-out texts, on which
+    two weights are fitted: one for the outputs of the network, and one for the outputs of the region filters.
 
     Args:
         settings: training settings.
         data: the labelled texts.
         vocabulary: vocabulary of the word vectors.
-        started: whether training starts from a model. In that case, no new region filters are trained.
+        started: whether training starts from a model, for which no new region filters are trained.
     """
     held_out = settings.valid_share > 0 or data.valid is not None
     enough = len(data.texts) >= _MIN_TEXTS and len(data.labels) <= _MAX_LABELS and held_out

@@ -17,7 +17,7 @@ ACCUMULATORS = 4
 # Approximate number of tokens in a microbatch: large enough for efficient matrix products, but small enough for the
 # processor caches.
 _MICROBATCH_TOKENS = 1024
-# A batch with fewer tokens is not cut, because a second core would not save time.
+# A batch with fewer tokens than this number is not cut, because a second core would not save time.
 _MIN_TOKENS_TO_CUT = 128
 
 

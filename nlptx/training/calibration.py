@@ -1,8 +1,8 @@
 """Calibration of the predicted probabilities with a single number, the temperature (Guo et al. 2017).
 
-A network that fits its training texts well is usually overconfident. Dividing its outputs by a temperature T changes
-the confidence of each prediction, but not the order of the outputs. T is chosen to minimise the log-loss on held-out
-texts.
+A network that fits its training texts well is usually overconfident. Dividing the outputs of a network by a temperature
+T changes the confidence of each prediction, but not the order of the outputs. T is chosen to minimise the log-loss on
+held-out texts.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def find_temperature(
 
 
 def _minimum(value_at: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
-    """Return where a function with a single minimum between ``low`` and ``high`` is smallest: golden-section search.
+    """Return the minimum point of a function with a single minimum from ``low`` to ``high``: golden-section search.
 
-    The interval that contains the minimum is shortened until it is no longer than ``tolerance``. Two points inside the
-    interval are compared; the part beyond the worse one cannot contain the minimum. The ratio of the lengths is such
-    that the better point is one of the next two.
+    Two points inside an interval that contains the minimum are compared, and the part beyond the worse point is cut
+    off, until the interval is no longer than ``tolerance``. Because the points divide the interval in the golden ratio,
+    the better point is one of the two points inside the shorter interval.
     """
     ratio = (np.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
@@ -79,10 +79,10 @@ def calibrate(model: Model, outputs: NDArray, valid: Examples) -> None:
     """Set the temperature of a model, unless its settings disable calibration.
 
     For a multi-label model, the temperature minimises the sum of the log-losses of the labels. The label thresholds of
-    such a model are set even if calibration is disabled.
+    a multi-label model are set even if calibration is disabled.
 
     Args:
-        model: model to calibrate; modified in place. Its history records the calibration.
+        model: model to calibrate, modified in place; the history of the model records the calibration.
         outputs: (texts, outputs) network outputs for the held-out texts.
         valid: the held-out texts.
     """

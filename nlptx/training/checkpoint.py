@@ -55,8 +55,8 @@ class Checkpoint:
         on_note: callback for remarks.
 
     Raises:
-        OutputError: another process is training a model with the same output path. The error is raised at the start of
-            the ``with`` block.
+        OutputError: another process is training a model with the same output path; raised at the start of the ``with``
+            block.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Checkpoint:
             self.save(state())
 
     def save(self, state: State) -> None:
-        """Write a checkpoint. A failure does not stop the training, and only the first failure is reported."""
+        """Write a checkpoint. If writing fails, training continues, and only the first failure is reported."""
         if self.path is None or self._fingerprint is None:
             return
         start = time.monotonic()
@@ -172,7 +172,7 @@ class Checkpoint:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the checkpoint file. A failure causes only a note, because the training itself has succeeded."""
+        """Remove the checkpoint file. If this fails, a note is given, because the training itself has succeeded."""
         if self.path is None:
             return
         self.can_resume = False

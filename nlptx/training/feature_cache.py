@@ -1,7 +1,7 @@
 """Stores n-gram features in a folder, so that several training runs can use them.
 
 Training runs with the same texts, labels, seed and n-gram settings have the same n-gram features. On short texts,
-computing these features takes more than half of the training time.
+computing n-gram features takes more than half of the training time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FeatureCache:
 
     Args:
         folder: existing folder; None to store nothing.
-        max_bytes: maximum size of all files. If it is exceeded, the least recently used files are removed.
+        max_bytes: maximum size of all files; if all files together are larger, the least recently used are removed.
     """
 
     def __init__(self, folder: FilePath | None = None, max_bytes: int = _MAX_BYTES) -> None:
@@ -40,7 +40,7 @@ class FeatureCache:
         """Return the result that was stored for equal inputs or, if there is none, ``make()``.
 
         Args:
-            inputs: everything that determines the result. All of it must be picklable.
+            inputs: everything that determines the result; must be picklable.
             make: function that computes the result.
         """
         if self.folder is None:

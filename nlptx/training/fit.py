@@ -75,14 +75,14 @@ def fit(
 
     Args:
         texts: training texts, as a list, tuple, array, Series or any other iterable of str.
-        labels: label of each text: a str, bool, int, float or NumPy scalar. Predictions have the same type. In
-            multi-label classification, a list, tuple or set of str for each text.
-        embeddings: initial word vectors. By default, they are made from all texts, with and without labels, by
-            :func:`nlptx.count` and :func:`nlptx.fit_pca`.
+        labels: label of each text: a str, bool, int, float or NumPy scalar. Predictions have the type of the
+            labels. In multi-label classification, a list, tuple or set of str for each text.
+        embeddings: initial word vectors; by default, :func:`nlptx.count` and :func:`nlptx.fit_pca` make them from all
+            texts, with and without labels.
         settings: training settings; None for the defaults.
-        start: trained model to start from, instead of word vectors. Its words, vectors, n-gram features, network and
-            region filters are kept, and ``settings`` must not ask for a different network. Its labels may differ from
-            ``labels``.
+        start: trained model to start from, instead of word vectors. The words, vectors, n-gram features, network and
+            region filters of the trained model are kept, and ``settings`` must not ask for a different network. The
+            labels of the trained model may differ from ``labels``.
         cooccur: settings for counting, if word vectors are made; None for the defaults.
         pca: settings for PCA, if word vectors are made; None for the defaults.
         valid: texts and labels to validate on; by default, part of the training data.
@@ -100,17 +100,17 @@ def fit(
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
             same batch. The number of workers does not change the result. The workers are processes on Linux if the
             program has no other threads when training starts, and threads otherwise, for example in a notebook.
-        on_progress: callback for the progress of each step. After every optimiser step and every validation, its
-            argument is an :class:`EpochProgress`.
+        on_progress: callback for the progress of each step; after every optimiser step and every validation, the
+            callback receives an :class:`EpochProgress`.
         on_note: callback for remarks, for example that part of the data cannot be used.
         stop: called before every optimiser step and before the subword model is fitted; if it returns True, training
             ends with the best weights so far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
         feature_cache: cache of n-gram features that several training runs share; none by default. The cache does not
             change the result.
-        memory: memory limit in bytes. Data that exceeds it goes to temporary files, which does not change the result.
-            Texts that come from an iterator are stored in this way; the elements of a list are already in memory. The
-            limit does not apply to the labels, the words, the model and its gradients.
+        memory: memory limit in bytes. Data that exceeds the limit goes to temporary files, which does not change the
+            result. The limit applies to texts that come from an iterator, but not to texts in a list, which are already
+            in memory. The limit does not apply to the labels, the words, the model and its gradients.
         tmp_dir: folder for temporary files; by default the temporary folder of the system.
 
     Raises:

@@ -20,7 +20,7 @@ from nlptx.training.dataset import Examples
 from nlptx.training.loss import loss_weights
 from nlptx.training.targets import Targets
 
-# Minimum weight. It is above 0 so that weights can be divided by each other.
+# Minimum weight, which is above 0 so that weights can be divided by each other.
 _MIN_WEIGHT = 0.01
 
 
@@ -31,8 +31,8 @@ def fuse(
 
     Args:
         model: model whose loss is minimised, with class weights if it is balanced.
-        members: (texts, outputs) outputs of each classifier for the held-out texts. The keys name its loss in the
-            record. Empty if no texts are held out.
+        members: (texts, outputs) outputs of each classifier for the held-out texts; empty if no texts are held out.
+            The key of a classifier names the loss of this classifier in the record.
         valid: the held-out texts.
         prior: (M,) the constants W.
         deviation: the constant S.

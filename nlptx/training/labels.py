@@ -27,7 +27,7 @@ _MISSING = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-")
 _MANY_LABELS = 20
 # A number with a decimal comma, such as 4,5, is read as a name, although 4.5 is read as a number.
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-# A note is printed if other labels than numbers occur, but in less than this fraction of the texts.
+# A note is printed if some labels are not numbers, but less than this fraction of the texts have such labels.
 _FEW_NAMES = 0.1
 # Maximum number of labels listed in a note.
 _MAX_LISTED = 5

@@ -9,14 +9,14 @@ with n-gram features fitted out of fold. The second term is a prior: half of the
 models. The prior matters only in a small training set, where the features may, by chance, separate the classes
 perfectly or indicate the wrong class.
 
-With ``--epochs 0``, no network is trained, and the outputs are this weighted sum. The classifier still has a network,
+With ``--epochs 0``, no network is trained, and the outputs are the sums z_nc. The classifier still has a network,
 so that it can be used like any other classifier, but the encoder has no blocks, and all parameters are 0, except a_m
 and b_c.
 
 If a network is trained on few texts, its training starts from the fitted a_m and b_c, with a head whose weights are 0.
-The first outputs are therefore the weighted sum. With a random head, the first outputs would be worse, and few texts
-give the network only a few steps to improve them. With many texts, training starts from a_m = 1/M and a
-random head. This is a better start for many texts, because it leaves more for the network to learn.
+The outputs before the first step are therefore the sums z_nc. With a random head, the first outputs would be worse, and
+few texts give the network only a few steps to improve them. With many texts, training starts from a_m = 1/M and a
+random head, which is better because it leaves more for the network to learn.
 """
 
 from __future__ import annotations

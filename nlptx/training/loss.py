@@ -66,7 +66,7 @@ def loss_and_gradients(
         grads: gradients of the parameters, to which the gradients of the microbatch are added.
         rng: source of randomness for dropout; None for no dropout.
         count: number of texts in the batch.
-        weights: (C,) class weights, or None. They are multiplied by the weights of the texts, if there are any.
+        weights: (C,) class weights, or None. Class weights and text weights, if both are given, are multiplied.
     """
     layout = Layout(microbatch.lengths, model.settings.attention_window, model.settings.causal)
     outputs, cache = model.network.forward(
@@ -93,7 +93,7 @@ def validate(
 
     The class weights ``weights`` apply only to the loss, as in :func:`loss_and_gradients`.
 
-    Texts without a known word are included. For such texts, the model predicts the prior probabilities of the labels.
+    Texts without a known word are included; for these texts, the model predicts the prior probabilities of the labels.
     """
     unknown = np.tile(model.network.loss.outputs_for(model.priors), (len(examples.unknown), 1))
     outputs = np.concatenate([outputs_of(model, examples, workers).astype(np.float64), unknown])

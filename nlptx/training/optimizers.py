@@ -19,8 +19,8 @@ EPSILON = 1e-8
 def learning_rate(settings: TrainSettings, step: int, steps: int) -> float:
     """Return the learning rate of step ``step``: linear warm-up, then decay by the schedule to 0 at step ``steps``.
 
-    A constant schedule has no decay, so warm-up may take all steps. With other schedules, warm-up takes at most half of
-    the steps, so that the rate also decays in short runs.
+    Warm-up takes at most half of the steps, so that the rate also decays in short runs. With a constant schedule, which
+    has no decay, warm-up may take all steps.
     """
     warmup = min(settings.warmup, steps if settings.schedule == "constant" else steps // 2)
     if step < warmup:

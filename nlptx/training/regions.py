@@ -42,8 +42,8 @@ _NETWORK_WEIGHT, _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.6, 0.35, 1500, 0.15
 # With F filters in a group, the vectors have F / 2 components, and there are vectors for 256 F words (at most 30,000)
 # and for 512 F longer n-grams.
 _FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
-# Approximate maximum number of words in the texts from which the vectors are made. The time is proportional to the
-# number of words in these texts.
+# Approximate maximum number of words in the texts from which the vectors are made. The time for making the vectors
+# is proportional to the number of words in these texts.
 _MAX_WORDS = 1 << 26
 
 

@@ -20,8 +20,8 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
     """Return the weights as an array (texts,), after checking each of them.
 
     Args:
-        weights: a list, array, Series or any other iterable. Its elements are numbers, or all of them are bool: True
-            for a weight of 1, False for a weight of 0.
+        weights: a list, array, Series or any other iterable of numbers, or of only bool: True for a weight of 1, False
+            for a weight of 0.
         texts: number of texts.
         texts_name: argument name of the texts, for messages.
 

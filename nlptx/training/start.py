@@ -74,14 +74,14 @@ def start_from(
     """Return a new model with the weights of a trained model, corrected for new texts, and the data to train it on.
 
     If the correction improves the out-of-fold predictions, the new model has a lower learning rate
-    (:func:`.with_slower_network`), and the training texts get n-gram features. Otherwise the weights are not corrected,
-    and the new model is trained for 0 epochs. With 0 epochs, the network is not trained, and the training texts get no
-    n-gram features.
+    (:func:`.with_slower_network`), and the training texts get n-gram features. If the correction does not improve these
+    predictions, the weights are not corrected, and the new model is trained for 0 epochs. With 0 epochs, the network is
+    not trained, and the training texts get no n-gram features.
 
     Args:
         start: trained model to start from.
         data: training and validation texts.
-        encoded: all texts. The vocabulary and the vectors begin with those of the model; new words follow.
+        encoded: all texts. The vocabulary and the vectors begin with those of ``start``; new words follow.
         labels: label of each class.
         settings: settings from :func:`.settings_from`.
         context: seed, workers and callbacks.
@@ -203,8 +203,8 @@ def _check_number_of_labels(
 ) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
-    It cannot be changed if its loss is for two labels, or if the weights of the correction, one per n-gram and label,
-    would need too much memory.
+    A model cannot be changed if its loss is for two labels, or if the weights of the correction, one per n-gram and
+    label, would need too much memory.
     """
     if loss == "squared-error" and len(labels) != 2:
         raise SettingsError(

@@ -5,11 +5,13 @@ subword model, converted to outputs. :mod:`nlptx.training.fusion` fits the weigh
 a linear model on the same n-grams, so c times the numbers of the subword model are added to the weights of that model:
 predictions need no further step, and the model file needs no new arrays.
 
-The subword model is trained separately from the network. If its scores were inputs of the network, they would improve
-the model much less. If the training texts have many words in total, most of these are frequent enough to have weights
-of their own. The subword model is then left out, because it would not improve predictions. It is also left out if no
-texts are held out, because the best weights differ: the more the network knows from other texts, through its word
-vectors, the lower c is.
+The subword model is trained separately from the network. If the scores of the subword model were inputs of the network,
+they would improve the model much less.
+
+By default, the subword model is left out in two cases. If the training texts have many words in total, most of the
+words are frequent enough to have weights of their own, so the subword model would not improve predictions. If no texts
+are held out, a and c cannot be fitted, and there are no values that suit all data: the more the network knows from
+other texts, through its word vectors, the lower the best c.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
 
 
 def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
-    """Return whether to fit a subword model. If the user asked for one that cannot be fitted, a remark says why."""
+    """Return whether to fit a subword model. A note says why a model that the user asked for is not fitted."""
     setting = model.settings.subwords
     if setting == "off" or model.ngram_features is None or context.interrupted:
         return False

@@ -96,10 +96,10 @@ class Trainer:
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        """Return the loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
+        """Return the summed loss, number of correct predictions and gradient of the word vectors for a microbatch.
 
-        The loss is a sum. The gradients are derivatives of this sum divided by ``count``, the number of texts or words
-        in the batch.
+        The gradients are derivatives of the summed loss divided by ``count``, the number of texts or words in the
+        batch.
         """
         raise NotImplementedError
 

@@ -8,7 +8,7 @@ from nlptx.training.trainer import Trainer
 
 
 class UnsupervisedTrainer(Trainer):
-    """Trainer of a phase that uses no labels. It takes the same arguments as :class:`Trainer`."""
+    """Trainer of a phase that uses no labels; the arguments are those of :class:`Trainer`."""
 
     RECORDS: ClassVar[tuple[str, ...]] = ("history",)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.shared_memory import shared_copy
 
-# The average is updated only after every tenth step. Updating it after every step would not give
-# better models, but would increase the time of a step by 1 to 4 % with one process, and by 3 to 8 % with two processes,
+# The average is updated only after every tenth step. Updating the average after every step would not give better
+# models, but would increase the time of a step by 1 to 4 % with one process, and by 3 to 8 % with two processes,
 # because only one of them computes the average.
 _UPDATE_INTERVAL = 10
 
@@ -44,9 +44,10 @@ class WeightAverage:
             self.taken = self.steps
 
     def _share(self) -> float:
-        """Return the share of the current weights in the average, which stand for all weights since the last update.
+        """Return the share of the current weights in the average.
 
-        In the first steps the decay is smaller, so that the initial weights soon lose their influence on the average.
+        The current weights stand for the weights of all steps since the last update. In the first steps the decay is
+        smaller, so that the initial weights soon lose their influence on the average.
         """
         return 1 - min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
 
