@@ -134,7 +134,7 @@ class MultiHeadAttention(Layer):
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 
     def _scale_queries(self, qkv: NDArray) -> None:
-        """Multiply Q, or its gradient, by the scale. This is equivalent to scaling Q K^T, but Q is a smaller array."""
+        """Multiply Q, or its gradient, by the scale; this has the same effect as scaling Q K^T, a larger array."""
         queries = qkv[:, : self.heads * self.head_width]  # (N, H K)
         queries *= queries.dtype.type(self.scale)
 

@@ -78,7 +78,7 @@ class EncoderBlock(Layer):
         width: D, the width of the model.
         order: ``post`` or ``pre`` (see :class:`Residual`).
         gain: whether the norms learn a gain and a bias.
-        dropout: fraction of the output entries of each of these two layers that are dropped during training.
+        dropout: fraction of the output entries of ``attention`` and ``feed_forward`` that are dropped during training.
     """
 
     def __init__(

@@ -171,8 +171,8 @@ def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> i
 def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
     """Return which eigenpairs have converged, (k,), and their relative residuals, (k,).
 
-    An eigenpair also counts as converged if its absolute residual is within rounding error. This second criterion is
-    needed for an eigenvalue that is 0 up to rounding, because the relative residual is not meaningful in this case.
+    An eigenpair also counts as converged if its absolute residual is within rounding error. The relative
+    residual is not meaningful for an eigenvalue that is 0 up to rounding.
 
     Args:
         values: (k,) eigenvalues l, largest first.

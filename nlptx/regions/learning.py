@@ -114,7 +114,7 @@ class _GroupTrainers:
         self.jobs = 1
 
     def take_steps(self, until: int, rank: int) -> list[tuple[int, dict[str, NDArray]]]:
-        """Train the groups of a rank up to step ``until``. If ``until`` is _RESULT, return their parameters.
+        """Train the groups of a rank up to step ``until``. If ``until`` is _RESULT, return all parameters.
 
         Returns:
             For each group of the rank, its number and its parameters by name; empty unless ``until`` is _RESULT.

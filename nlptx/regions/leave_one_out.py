@@ -44,7 +44,7 @@ def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer
     """Return a passage without word ``left_out`` that covers all changed regions, and the positions of these regions.
 
     On each side, the passage extends AROUND words beyond the changed regions' positions. An n-gram that begins before
-    the passage is in none of these regions. It therefore does not matter that the start of the passage is treated like
+    the passage is in none of the changed regions, so it does not matter that the start of the passage is treated like
     the start of a text.
     """
     start = max(left_out - REACH - AROUND, 0)

@@ -125,7 +125,7 @@ class RegionNgrams:
     def sums_around(self, table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return, for each position, the sum of the rows of ``table`` that belong to the n-grams of the region, (N, K).
 
-        These n-grams consist of words that are at most AROUND words before or after the position.
+        The n-grams of the region consist of words that are at most AROUND words before or after the position.
 
         Args:
             table: (G, K) one row per known n-gram.
@@ -152,9 +152,9 @@ def _most_frequent(counts: NDArray[np.int64], min_count: int, max_results: int) 
 def _sums(table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
     """Return (N, K): for each position p, the sum of ``table[ngram_indices[p + offset, n]]`` over all offsets and n.
 
-    An n-gram in column n of ``ngram_indices`` has n + 1 words. If it ends at one of the first n offsets, it begins
-    before the region, so it is left out. Indices that are not below len(table), and positions outside the text, add
-    nothing. The sums do not depend on other texts, not even in the last bit.
+    An n-gram in column n of ``ngram_indices`` has n + 1 words. An n-gram of n + 1 words that ends at one of the
+    first n offsets begins before the region, so it is left out. Indices that are not below len(table), and positions
+    outside the text, add nothing. The sums do not depend on other texts, not even in the last bit.
     """
     spaced, positions = with_gaps(ngram_indices, lengths, REACH, len(table))  # (P, columns of ngram_indices)
     result = np.zeros((len(spaced), table.shape[1]), table.dtype)

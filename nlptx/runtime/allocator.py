@@ -13,7 +13,7 @@ _MAX_HEAP_ARRAY = 32 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let new arrays reuse the memory of freed arrays. This setting applies to the entire process.
+    """Let new arrays reuse the memory of freed arrays, in the entire process.
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
     it page by page. Returning and zeroing this memory takes a quarter of the time for scoring texts, and a few percent

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def split_by_lengths(array: NDArray, lengths: Sequence[int] | NDArray[np.integer]) -> list[NDArray]:
-    """Split an array into consecutive parts of given lengths. ``np.split`` does this too, but is slower per part."""
+    """Split an array into consecutive parts of given lengths. ``np.split`` does the same, but is slower per part."""
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     return [array[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 

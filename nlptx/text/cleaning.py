@@ -13,8 +13,8 @@ _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
 # HTML line breaks, which are very common in IMDB reviews.
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# The character that replaces a line break. The character is not white space, so that the text around it cannot form
-# another line break.
+# The character that replaces a line break. A line break is not replaced by white space, so that the text around it
+# cannot form another line break.
 SEPARATOR = "\x01"
 # Soft hyphens, joiners, direction marks and variation selectors, which are not part of any word.
 _INVISIBLE = re.compile(

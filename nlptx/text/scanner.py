@@ -168,7 +168,7 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
     after_one, after_two = (classes[positions + step] != _WORD for step in (2, 3))
     same_case = (before ^ one) & 0x20 == 0
     nots = _is_letter(before, "n") & _is_letter(one, "t") & after_one & same_case
-    # A contraction can also end where n't begins, as in I'dn't. In that case the next apostrophe is the one in n't,
+    # A contraction can also end where n't begins, as in I'dn't: the apostrophe of n't is then
     # three bytes after the apostrophe of 's, 'm or 'd, or four bytes after the apostrophe of 're, 've or 'll.
     to_not = np.where(nots[1:], np.diff(positions), 0)
     after_one[:-1] |= to_not == 3

@@ -85,8 +85,8 @@ def _sign_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
     """Return the positions where a shouted phrase may start.
 
-    These are the first letters of each sequence of four or more capitals, and of the few words in capitals before
-    such a sequence.
+    A shouted phrase may start at the first letter of a sequence of four or more capitals, or at the first letter of one
+    of the few words in capitals before such a sequence.
     """
     capital = (codes - np.uint8(ord("A"))) < 26  # codes below that of A wrap around to large numbers
     two = capital[1:] & capital[:-1]

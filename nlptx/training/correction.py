@@ -154,7 +154,7 @@ def set_weights(
     new.weight.value[...] = (converted_weights + pooled_weights) @ new_outputs
     if new.bias is not None:
         converted_bias = (bias * _network_factor(before) + log_priors(before)) @ outputs_to_scores
-        # A balanced model adds the log-priors to its outputs itself, but the correction was fitted without this step.
+        # A balanced model adds the log-priors to its outputs, but the correction was fitted without adding them.
         new_bias = converted_bias - scale.mean @ pooled_weights + correction.bias
         new.bias.value[...] = new_bias @ new_outputs - log_priors(model)
     pass_on_scores(model.network)

@@ -53,7 +53,7 @@ class Examples:
 
     @property
     def total_weight(self) -> float:
-        """Sum of the weights of the texts, passages included. Without weights, this is the number of texts."""
+        """Sum of the weights of the texts, passages included; the number of texts if there are no weights."""
         return len(self) if self.weights is None else float(self.weights.sum())
 
     def first(self, count: int) -> Examples:

@@ -81,7 +81,7 @@ class Distillation(UnsupervisedTrainer):
     def run(self) -> None:
         """Train, then halve the outputs of the network and of the linear models.
 
-        After training, the network and the linear models have about the same outputs. Without halving, the sum of these
+        After training, the network and the linear models have about the same outputs. Without halving, the sum of both
         outputs would be about twice as large as it should be.
         """
         super().run()

@@ -32,8 +32,8 @@ from nlptx.training.targets import Targets, count_labels, encode_targets
 _MIN_COUNT = 2
 # Number of words that are looked up in the vocabulary at a time.
 _WORDS_AT_A_TIME = 1 << 20
-# Maximum number of bytes for the distinct words of the texts. This value does not depend on the memory limit that the
-# user sets; otherwise the model would depend on that limit too.
+# Maximum number of bytes for the distinct words of the texts. This maximum does not depend on the memory limit that the
+# user sets, so that the model does not depend on the memory limit either.
 WORD_MEMORY = DEFAULT_MEMORY // 2
 
 

@@ -51,7 +51,7 @@ class BatchGradient:
 
 
 # Function that returns the summed loss of a microbatch, the number of correct predictions and the gradient of its word
-# vectors (N, R). It adds the gradients of the parameters to the given Gradients.
+# vectors (N, R). The function also adds the gradients of the parameters to the given Gradients.
 Objective = Callable[[Microbatch, Gradients, np.random.Generator], tuple[float, int, NDArray]]
 
 
@@ -159,7 +159,7 @@ class BatchGradients:
     """Computes the gradients of batches with all workers.
 
     Args:
-        loss: loss to differentiate. If the workers are processes, the weights of its model must be in shared memory.
+        loss: loss to differentiate. If the workers are processes, the weights of the model must be in shared memory.
         accumulators: memory for the gradients.
         workers: workers to use, one per rank of the accumulators.
     """

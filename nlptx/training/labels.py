@@ -74,7 +74,7 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
 
 
 def check_at_least_two(labels: Iterable[str]) -> list[str]:
-    """Return the distinct labels in code-point order. Raise LabelError if there are fewer than two."""
+    """Return the distinct labels in code-point order. Raise LabelError if there are fewer than two labels."""
     distinct = sorted(set(labels))
     if len(distinct) < 2:
         raise LabelError(

@@ -2,10 +2,10 @@
 
 The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
 correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
-head and to the n-gram weights. Then the network is trained as usual; the region filters are not trained. If no
-correction helps, the network is not trained, and no words are added: the new texts are too few, or too similar to the
-training texts of the old model. With ``--epochs 0``, only the correction is learned. The labels of the old model keep
-their output weights; the output weights of new labels start at 0.
+head and to the n-gram weights. After the correction, the network is trained as usual; the region filters are not
+trained. If no correction helps, the network is not trained, and no words are added: the new texts are too few, or too
+similar to the training texts of the old model. With ``--epochs 0``, only the correction is learned. The labels of the
+old model keep their output weights; the output weights of new labels start at 0.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
     (of_others, of_subword_model), record = fuse(model, members, valid, _PRIOR, _DEVIATION)
     _merge(model, features, ngrams.keys, subwords, of_others, of_subword_model)
     round_like_file(model)  # the weights of the n-grams have changed
-    # With region filters, this weight is part of model.regions.weights.
+    # With region filters, `of_others` is part of model.regions.weights.
     weights = {"weight": of_subword_model} | ({} if model.regions else {"weight_of_others": of_others})
     model.history["subwords"] = {**weights, "prior_variance": subwords.variance, **record}
     context.report("subword model", 1)
