@@ -3,7 +3,7 @@
 The two functions at the top compute attention and its gradient by the textbook formulas. The layers below compute the
 same results with the faster functions of :mod:`nlptx.nn.attention_kernel`; a test checks that the results agree.
 
-Source: Vaswani et al. (2017), "Attention is all you need".
+Source: "Attention is all you need" (Vaswani et al. 2017).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-# Maximum number of attention weights in a tile. In float32, these weights occupy half a megabyte.
+# Maximum number of attention weights in a tile. In float32, the weights of a tile occupy up to half a megabyte.
 _TILE = 1 << 17
 # Between these bounds, neither a sum of float32 exponentials nor its reciprocal overflows or underflows.
 _MIN_SUM, _MAX_SUM = 1e-20, 1e20

@@ -24,7 +24,7 @@ class Residual(Layer):
     Args:
         sublayer: the layer f.
         width: D, the width of the model.
-        order: ``post``, as in Vaswani et al. (2017), or ``pre``.
+        order: ``post``, as in the original transformer (Vaswani et al. 2017), or ``pre``.
         gain: whether the norm learns a gain and a bias.
         dropout: fraction of the output entries of f that are dropped during training.
     """

@@ -23,7 +23,7 @@ class Dropout(Layer):
     Args:
         p: fraction of entries that are dropped.
 
-    Source: Srivastava et al. (2014), "Dropout: a simple way to prevent neural networks from overfitting".
+    Source: "Dropout: a simple way to prevent neural networks from overfitting" (Srivastava et al. 2014).
     """
 
     def __init__(self, p: float) -> None:

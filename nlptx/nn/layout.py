@@ -26,9 +26,9 @@ class Layout:
         lengths: (B,) number of tokens in each text, all at least 1.
         window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to the tokens before it.
-        separate_windows: whether matrix products are computed for each window separately. In a joint product, the
-            last bits of the result for a text could depend on the other texts in the batch, because a BLAS library may
-            sum in an order that depends on the matrix size.
+        separate_windows: whether matrix products are computed for each window separately. In a joint product
+            of all windows, the last bits of the result for a text could depend on the other texts in the batch, because
+            a BLAS library may sum in an order that depends on the matrix size.
 
     Attributes:
         starts: (B,) first row of each text.

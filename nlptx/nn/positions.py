@@ -17,7 +17,7 @@ from nlptx.nn.layout import Layout
 
 
 def sinusoids(positions: int, width: int) -> NDArray[np.float64]:
-    """Return the position vectors of Vaswani et al. (2017): sines and cosines, with lower frequencies in later columns.
+    """Return sines and cosines, with lower frequencies in later columns, as position vectors (Vaswani et al. 2017).
 
         s_t,2i = sin(t / 10000^(2i/D))        s_t,2i+1 = cos(t / 10000^(2i/D))
 

@@ -63,9 +63,10 @@ def fit_pca(
         seed: seed for the random starting block.
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of
             threads does not change the result.
-        memory: maximum number of bytes for the transformed matrix and the vectors together. If both need more memory,
-            the matrix is written to a temporary file, which is read again for each product. The vectors always stay in
-            memory, even if they alone exceed the limit. The memory limit does not change the result.
+        memory: maximum number of bytes for the transformed matrix and the vectors together. If the matrix and the
+            vectors need more memory, the matrix is written to a temporary file, which is read again for each product.
+            The vectors always stay in memory, even if they alone exceed the limit. The memory limit does not change the
+            result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
         on_note: called with a note if a setting has no effect, if there are fewer words than the default number of

@@ -39,7 +39,7 @@ from nlptx.regions.ngrams import REACH, RegionNgrams, rows_of
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
 from nlptx.runtime.slices import slices_up_to
 
-# Number added to the squared norm of the vector of a region, which is 0 if the region has no known n-gram.
+# Number added to the squared norm of a region's vector, because the norm is 0 if the region has no known n-gram.
 _EPSILON = 1e-6
 # Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another value
 # of _CHUNK may change the last bits of the scores of longer texts.

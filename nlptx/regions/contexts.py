@@ -23,7 +23,7 @@ from nlptx.ngrams.one_vs_rest import label_matrix
 from nlptx.regions.spacing import in_groups
 
 # Number of most frequent words that are left out because they occur near all n-grams. At most a tenth of all words
-# are left out for this reason.
+# are left out.
 _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5

@@ -39,8 +39,8 @@ _MAX_ROWS = 8000
 _MANY_WORDS, _STEP = 1 << 22, 4
 # The constant n_0: about the number of context words of an n-gram that occurs 30 times.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
-# Maximum relative residual of the eigenvectors, which is large because the exact directions of the eigenvectors do not
-# matter.
+# Maximum relative residual of the eigenvectors: a large tolerance, because the exact directions of the eigenvectors do
+# not matter.
 _TOLERANCE = 0.05
 # Approximate number of words in the texts that are processed at a time, for counting context words and for summing the
 # vectors of context words.

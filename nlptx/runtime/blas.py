@@ -3,8 +3,8 @@
 OpenBLAS allocates a buffer when it is loaded, and another one whenever more threads than ever before multiply matrices
 at the same time. If there is no memory for a buffer, OpenBLAS up to version 0.3.30 retries forever. While OpenBLAS is
 being loaded, no signal can interrupt the retries, because the interpreter lock is held. OpenBLAS after version 0.3.30
-prints a message and ends the process. The functions of this module prevent this: they raise a MemoryError if there is
-too little memory, before the BLAS requests the memory.
+prints a message and ends the process. To prevent both the retries and the exit, the functions of this module raise a
+MemoryError if there is too little memory, before the BLAS requests the memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fast tokenization of many documents at once, whose UTF-8 bytes are processed by NumPy.
+"""Fast tokenization: NumPy processes the UTF-8 bytes of many documents at once.
 
 Each byte is assigned a class; tokens start and end where the class changes. The tokens are the same as those of
 :mod:`nlptx.text.tokenizer`, which processes one document at a time, but the scanner is several times faster.

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 # Characters of Chinese and Japanese, and of Thai, Lao, Burmese and Khmer; each group has a limit for the mean length of
-# words. If there are spaces between the words of a text, the mean length of its words is below the limit: about 1.5
-# characters in Chinese and 4 in Thai.
+# words. If there are spaces between the words of a text, the mean length of a word is about 1.5 characters in Chinese
+# and 4 in Thai, which is below the limit.
 _SCRIPTS = (
     (re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"), 3.5),
     (re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 6.0),

@@ -29,7 +29,7 @@ class FeatureCache:
 
     Args:
         folder: existing folder; None to store nothing.
-        max_bytes: maximum size of all files; if all files together are larger, the least recently used are removed.
+        max_bytes: maximum size of all files; if it is exceeded, the least recently used files are removed.
     """
 
     def __init__(self, folder: FilePath | None = None, max_bytes: int = _MAX_BYTES) -> None:

@@ -74,9 +74,9 @@ def start_from(
     """Return a new model with the weights of a trained model, corrected for new texts, and the data to train it on.
 
     If the correction improves the out-of-fold predictions, the new model has a lower learning rate
-    (:func:`.with_slower_network`), and the training texts get n-gram features. If the correction does not improve these
-    predictions, the weights are not corrected, and the new model is trained for 0 epochs. With 0 epochs, the network is
-    not trained, and the training texts get no n-gram features.
+    (:func:`.with_slower_network`), and the training texts get n-gram features. If the correction does not improve the
+    out-of-fold predictions, the weights are not corrected, and the new model is trained for 0 epochs. With 0 epochs,
+    the network is not trained, and the training texts get no n-gram features.
 
     Args:
         start: trained model to start from.

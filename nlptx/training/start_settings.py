@@ -1,4 +1,4 @@
-"""Settings for training that starts from a model, which determines some of them; the learning rate is lowered."""
+"""Settings for training that starts from a model: some are those of the model, and the learning rate is lowered."""
 
 from __future__ import annotations
 
