@@ -44,7 +44,7 @@ class LayerNorm(Layer):
         return y, (z, inverse)
 
     def apply(self, x: NDArray, layout: Layout | None = None) -> NDArray:
-        # y overwrites z, because z is not needed again without a backward pass.
+        # Without a backward pass, z is not needed again, so y overwrites z.
         y, _ = _standardise(x)
         if self.gain is not None and self.bias is not None:
             y *= self.gain.value

@@ -28,7 +28,7 @@ from nlptx.settings import DEFAULT_MEMORY, SEED, PcaSettings
 from nlptx.settings.unused import unused_pca_notes
 from nlptx.text.arguments import check_int, check_seed, check_settings, check_type
 
-# Hint for the error that no two words are near each other.
+# Hint that follows the message that no two words are near each other.
 _NO_PAIRS = "Count more text, or texts of several words; texts of a single word give no word vectors."
 # Smallest tolerance for which the products are computed in float32.
 _FLOAT32_TOLERANCE = 1e-4

@@ -118,7 +118,7 @@ def power_iteration(
         goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(deflated(start_image, start))
-        if not iterate.shape[1]:  # A times the part of `start` outside the basis is 0
+        if not iterate.shape[1]:  # the product of A and the part of `start` outside the basis is 0
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
         while True:

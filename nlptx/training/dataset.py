@@ -22,7 +22,7 @@ from nlptx.training.targets import Targets, count_labels, strata
 
 # Maximum number of labels listed in a message.
 _MAX_NAMED = 5
-# A note is printed if a larger fraction of the validation texts are also training texts.
+# A note is printed if more than this fraction of the validation texts are also training texts.
 _MAX_COPIES = 0.01
 
 
