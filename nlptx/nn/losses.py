@@ -33,7 +33,7 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions per text, whose losses are summed: C for independent classes, otherwise 1."""
+        """Number of decisions per text: C if the classes are independent, otherwise 1. All losses are summed."""
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:

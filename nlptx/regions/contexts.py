@@ -43,7 +43,7 @@ def context_weights(
 
     Args:
         counts: (V,) number of occurrences of each word in the texts from which the vectors are computed.
-        texts: word ids of each training text; every text has at least one.
+        texts: word ids of each training text; every text has at least one word.
         targets: (texts,) class of each training text; for multi-label texts, (texts, C) bool.
         classes: C, the number of classes.
         text_weights: (texts,) weight of each training text, or None.

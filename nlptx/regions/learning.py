@@ -96,7 +96,7 @@ class TrainingTexts:
     """Labelled texts, on which a region classifier is trained.
 
     Args:
-        texts: word ids of each text; every text has at least one.
+        texts: word ids of each text; every text has at least one word.
         targets: (texts,) class of each text, or (texts, C) bool for multi-label texts.
         weights: (texts,) weight of each text in the loss, or None.
     """
@@ -189,7 +189,7 @@ class _GroupTrainer:
         return {"word_weights": self._classifier.word_weights, **self._dense}
 
     def take_steps(self, until: int) -> None:
-        """Take training steps until there have been ``until`` in total."""
+        """Take training steps until ``until`` steps have been taken in total."""
         data, rng = self._data, self._rng
         while self._steps < until:
             number = self._steps % self._per_epoch

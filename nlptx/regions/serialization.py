@@ -1,8 +1,8 @@
 """Converts a region classifier to the arrays in a model file and back.
 
 The vectors of the n-grams and the word weights, which are by far the largest arrays, are stored as block floats
-(:mod:`nlptx.artifacts.block_floats`). Training rounds these arrays in the same way, so storing a classifier does not
-change it.
+(:mod:`nlptx.artifacts.block_floats`). Training already rounds both arrays to block floats, so storing a classifier
+does not change it.
 """
 
 from __future__ import annotations

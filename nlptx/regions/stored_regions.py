@@ -28,7 +28,7 @@ class StoredRegions:
 
     Args:
         classifier: any classifier with the n-grams and the vectors that training uses.
-        texts: word ids of each text; every text has at least one.
+        texts: word ids of each text; every text has at least one word.
         workers: pool of threads or processes.
 
     Attributes:

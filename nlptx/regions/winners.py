@@ -13,7 +13,7 @@ class WordGradient(NamedTuple):
 
     Args:
         indices: (K,) distinct indices into the flattened word weights (W F,).
-        values: (K,) derivatives with respect to these word weights.
+        values: (K,) derivatives with respect to the word weights at ``indices``.
     """
 
     indices: NDArray[np.int64]

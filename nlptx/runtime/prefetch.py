@@ -12,7 +12,8 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Maximum number of characters in the queue, and in a group of texts. A text with more characters is a group by itself.
+# Maximum number of characters in the queue, and in a group of texts. A text with more than
+# GROUP_CHARACTERS characters is a group by itself.
 _QUEUE_CHARACTERS = 4_000_000
 GROUP_CHARACTERS = 500_000
 

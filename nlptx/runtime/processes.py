@@ -93,7 +93,7 @@ def is_only_thread() -> bool:
 
 @contextmanager
 def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Start one forked process per function, or none if the system cannot, and end them when the block ends."""
+    """Start one forked process per function, or none if the system cannot fork, and end them with the block."""
     processes: list[Process] = []
     try:
         # Signals are delayed because an exception raised by a signal handler during a fork would be lost. Python 3.12

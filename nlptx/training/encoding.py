@@ -191,7 +191,8 @@ def _extend(
     """Add zero vectors for frequent words and words of the lexicon that have no vector, and rescale all vectors.
 
     All vectors are multiplied by the same number, so that the root mean square of their entries is 1, while the angles
-    between the vectors stay the same. One learning rate and one initialisation then suit embeddings of any scale.
+    between the vectors stay the same. As a result, one learning rate and one initialisation suit embeddings of any
+    scale.
 
     Args:
         embeddings: known words and their vectors.
