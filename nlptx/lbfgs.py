@@ -3,7 +3,8 @@
 In each iteration, the search moves in the direction -H g, where g is the gradient and H approximates the inverse of the
 matrix of second derivatives. The matrix H is not stored: the last steps, together with the changes of the gradient that
 they caused, determine the product H g; see :func:`_direction`. If a step does not decrease the function enough, it is
-shortened to the minimum of the parabola that has the known slope at its start and the known values at both ends.
+shortened to the minimum of a parabola, which has the known slope at the start of the step, and the known values of the
+function at both ends of the step.
 
 The algorithm needs only inner products and linear combinations of vectors. So the vectors can be arrays
 (:func:`minimise`), or objects that store a long vector in a shorter form (:mod:`nlptx.ngrams.span_lbfgs`).

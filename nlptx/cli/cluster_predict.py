@@ -149,7 +149,7 @@ def score_partition(job: ScoreJob, task: PartitionTask) -> ScoredPartition:
 
 
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
-    """Append the rows of each partition to the output, remove the partition's file, and yield the result.
+    """Append the rows of each partition to the output, remove the file of the partition, and yield the partition.
 
     Only the header of the first partition with a text is kept. If no partition has a text, the last header is kept.
 

@@ -61,8 +61,8 @@ def this_command(report: str) -> str:
     """Return a command line that reproduces the page.
 
     Args:
-        report: file name of the page in this command line. Callers pass a fixed name, so that the bytes of the page do
-            not depend on the name of its file.
+        report: file name of the page, as an argument of --report. Callers pass a fixed name, so that the bytes of the
+            page do not depend on the name of its file.
     """
     context = click.get_current_context()
     values = {**context.params, **chosen_defaults(context), "config": context.meta.get(CONFIG_FILE), "report": report}

@@ -24,7 +24,7 @@ start_option = option(
     metavar="MODEL",
     group="Start",
     excludes={"embeddings": "{1} and {0} both set the word vectors; use only one of them."},
-    help="Model file to start from, or the word bundled for the bundled model.",
+    help="Model file to start from, or 'bundled' for the bundled model.",
 )
 
 

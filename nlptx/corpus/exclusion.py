@@ -56,7 +56,7 @@ class Exclusion:
         """Return whether a document is to be left out.
 
         Raises:
-            DataError: the table lists the position of the document, but with another text.
+            DataError: the table lists the position of the document, but with a different text.
         """
         position = _normal(document.source), document.line
         text = self.texts.get(position)

@@ -135,7 +135,7 @@ def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 class _Header(NamedTuple):
     """The header of a table: the column names, and the number of fields in a row.
 
-    Spreadsheets may write empty columns at the end. An empty column has no name, and all of its cells must be empty.
+    Spreadsheets may write empty columns at the end. A column without a name must have only empty cells.
     """
 
     names: list[str]

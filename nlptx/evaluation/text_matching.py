@@ -73,7 +73,7 @@ def _unmatched(
         return DataError(
             f"{len(candidates):,} rows, but {names[1]} has {len(expected):,} for the same texts",
             where=names[0],
-            hint="If both cover several seeds, one number of seeds must be a multiple of the other.",
+            hint="If both contain several seeds, the larger number of seeds must be a multiple of the smaller number.",
         )
     hint = "Both inputs must contain the same texts, each the same number of times."
     if len(candidates) < len(expected):

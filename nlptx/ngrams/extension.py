@@ -41,7 +41,7 @@ def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int
 
 
 def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
-    """Return the features with the outputs of linear model m multiplied by the matrix ``maps[m]``, for each m.
+    """Multiply the outputs of linear model m by the matrix ``maps[m]``, for each m, and return the new features.
 
     Args:
         features: features whose linear models are changed. The ratios of the n-grams stay the same.

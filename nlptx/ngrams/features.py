@@ -39,7 +39,7 @@ class TextFeatures:
 
 @dataclass(frozen=True)
 class NgramFeatures(PickledWithoutCache):
-    """Ratios and linear weights of all known n-grams.
+    """Log-count ratios and linear weights of all known n-grams.
 
     The first linear model uses the ratios. The second model, which is optional, uses the LSA components.
 

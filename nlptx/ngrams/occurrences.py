@@ -162,8 +162,8 @@ def frequent_ngrams(
         labelled: n-grams of the labelled texts, with their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the unlabelled texts, with their counts.
         min_labelled: minimum number of labelled texts that contain an n-gram.
-        min_total: minimum number of texts, with and without labels, that contain an n-gram; if so many texts contain an
-            n-gram, no labelled text needs to contain it.
+        min_total: an n-gram that occurs in at least this many texts, labelled and unlabelled together, is returned even
+            if it occurs in no labelled text.
 
     Returns:
         The sorted n-grams, and the number of texts, with and without labels, that contain each of them.

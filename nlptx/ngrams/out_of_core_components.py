@@ -26,7 +26,7 @@ from nlptx.runtime.workers import SERIAL, Store, Workers
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """The matrix X = S N W of texts. The row of a text that is left out is 0, and all other rows have unit norm.
+    """The matrix X = S N W, with one row per text. Rows of texts that are left out are 0; the others have unit norm.
 
     Args:
         blocks: matrix N, (texts, G), of zeros and ones.

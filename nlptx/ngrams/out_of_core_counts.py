@@ -65,8 +65,8 @@ def find_known(
         unlabelled_sets: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts that contain an n-gram.
-        min_total: minimum number of texts, with and without labels, that contain an n-gram; if so many texts contain an
-            n-gram, no labelled text needs to contain it.
+        min_total: an n-gram that occurs in at least this many texts, labelled and unlabelled together, is returned even
+            if it occurs in no labelled text.
         max_ngrams: maximum number of n-grams, or None. If there are more n-grams, ``min_labelled`` is raised.
         workers: pool of threads or processes; its size does not change the result.
         memory: number of bytes of memory to use for counting; it does not change the result.

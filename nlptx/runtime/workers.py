@@ -136,7 +136,7 @@ class Workers:
                     yield pair[0], work(pair[1])
             return
         copies = [work] * self.jobs if isolated and self.processes else []
-        if not copies:  # a fork must come first, because reading pairs may start a thread
+        if not copies:  # processes must be forked before a pair is requested, because that may start a thread
             pairs = iter(pairs)
             head = list(islice(pairs, 2))
             if len(head) == 1 and not isinstance(head[0], Pause):  # a thread would save no time

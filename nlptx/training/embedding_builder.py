@@ -149,7 +149,7 @@ class EmbeddingBuilder:
         )
 
     def _no_words(self) -> Embeddings:
-        """Return embeddings without words. If no network is trained, :func:`nlptx.fit` adds the words of the texts."""
+        """Return embeddings with an empty vocabulary, to which :func:`nlptx.fit` adds the words of the texts."""
         tokenizer = Tokenizer(self.cooccur.tokenizer, self.cooccur.lowercase)
         words = Vocabulary([], np.zeros(0, np.int64), tokenizer)
         return Embeddings(np.zeros((0, 1), np.float32), words, details={**self.record, "source": "none"})

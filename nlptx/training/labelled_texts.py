@@ -44,7 +44,7 @@ class LabelledTexts:
             of each text are sorted and joined by the separator.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
-        labels: label name -> label, for each distinct label.
+        labels: the distinct labels by name; a label is a string or a number.
         weights: (texts,) weight of each text, above 0; None if all weights are 1.
         lexicon: word or phrase -> value; empty without a lexicon.
         separator: string between two labels of a text; None if every text has exactly one label.

@@ -7,7 +7,7 @@ from command import run_program, shell
 from fork_server import MAIN
 from sample_data import COUNT, PCA, one_step
 
-# Code that changes to a folder and deletes it, in Python and for the shell.
+# Python code and a shell command that make a folder the current directory and then delete it.
 ENTER_DELETED_FOLDER = "import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir(os.getcwd())\n"
 ENTER_IN_SHELL = 'mkdir gone && cd gone && rmdir "$PWD" && '
 

@@ -290,7 +290,7 @@ def test_tables_with_different_numbers_of_seeds_are_refused(tmp_path):
             with pytest.raises(DataError, match=r"4 rows, but .*3\.csv has 6 for the same texts") as caught:
                 align([read_predictions(path, data=given) for path in paths])
             assert caught.value.where == two
-            assert "one number of seeds must be a multiple of the other" in caught.value.hint
+            assert "the larger number of seeds must be a multiple of the smaller" in caught.value.hint
     assert [len(each) for each in align([read_predictions(path) for path in (two, four)])] == [8, 8]
 
 

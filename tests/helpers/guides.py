@@ -158,7 +158,7 @@ def agree(shown: list[str], printed: list[str]) -> bool:
 
 
 def _lines_agree(shown: str, printed: str) -> bool:
-    """Return whether two lines agree: their text and integers must be the same, except for the width of gaps.
+    """Return whether two lines agree: they must be the same except for decimal numbers and the widths of spaces.
 
     Decimal numbers may differ by :data:`TOLERANCE`, or by one unit in the last place. Numbers with an exponent need to
     have only the same order of magnitude, because all such numbers in the guides are rounding errors.

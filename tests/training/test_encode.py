@@ -39,7 +39,7 @@ def test_encoding_in_chunks_equals_encoding_each_text(monkeypatch, name, chunk, 
     monkeypatch.setattr(blocks, "BLOCK", 1)
     tokenizer = Tokenizer(name)
     expected = Counter(word for text in TEXTS for word in tokenizer(text))
-    words = sorted(expected)[::2]  # every other word is unknown
+    words = sorted(expected)[::2]  # every second word is unknown
     vocabulary = Vocabulary(words, np.ones(len(words), np.int64), tokenizer)
     ids, counts = encoded(TEXTS, vocabulary, max_tokens, jobs)
     assert counts == expected
