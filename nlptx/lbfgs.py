@@ -4,7 +4,8 @@ In each iteration, the search moves in the direction -H g, where g is the gradie
 matrix of second derivatives. The matrix H is not stored: the last steps, together with the changes of the gradient that
 they caused, determine the product H g; see :func:`_direction`. If a step does not decrease the function enough, it is
 shortened to the minimum of a parabola, which has the known slope at the start of the step, and the known values of the
-function at both ends of the step.
+function at both ends of the step. If the function still decreases steeply at the end of the step, the step is
+lengthened.
 
 The algorithm needs only inner products and linear combinations of vectors. So the vectors can be arrays
 (:func:`minimise`), or objects that store a long vector in a shorter form (:mod:`nlptx.ngrams.span_lbfgs`).
@@ -23,8 +24,9 @@ from numpy.typing import NDArray
 _HISTORY_LENGTH = 10
 # A step is accepted if the function decreases by at least this fraction of the decrease that the gradient predicts.
 _SUFFICIENT_DECREASE = 1e-4
-# A step that is not accepted is shortened, but not to less than this fraction of its length.
-_LEAST_FACTOR = 0.1
+# A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step becomes _MAX_FACTOR times as
+# long if the slope at its end is still more than _STEEP of the slope at its start.
+_MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
 _MAX_ATTEMPTS = 10
 
 
@@ -75,16 +77,20 @@ def minimise_over_vectors(
         if -slope / 2 <= (tolerance * max(abs(value), 1) if steps else 0):
             break
         # The length of the first direction is arbitrary; later directions usually have a suitable length.
-        length = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope))
+        length, shortened = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope)), False
         for _ in range(_MAX_ATTEMPTS):
             new = point.plus(length, direction)
             new_value, state = value_at(new)
             if new_value <= value + _SUFFICIENT_DECREASE * length * slope:
-                break
-            length *= max(_LEAST_FACTOR, slope * length / (2 * (value + slope * length - new_value)))
+                new_gradient = gradient_at(new, state)
+                if shortened or new_gradient.dot(direction) >= _STEEP * slope:
+                    break
+                length *= _MAX_FACTOR
+            else:
+                shortened = True
+                length *= max(_MIN_FACTOR, slope * length / (2 * (value + slope * length - new_value)))
         else:
             break  # the function no longer decreases, apart from rounding
-        new_gradient = gradient_at(new, state)
         step, change = direction.times(length), new_gradient.plus(-1, gradient)
         curvature = step.dot(change)
         if curvature > 0:

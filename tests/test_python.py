@@ -83,7 +83,7 @@ def test_texts_may_be_any_collection(kind, model):
 
 
 def callers(model):
-    """Return calls of public functions: name -> (function that takes only the texts, name of the argument)."""
+    """Return, by name, public functions as functions of texts alone, and the name of the argument for the texts."""
     return {
         "count": (lambda texts: nlptx.count(texts, COUNT), "texts"),
         "fit": (lambda texts: fit(texts=texts), "texts"),

@@ -128,9 +128,9 @@ def check(
     table the lines of the rows that you want to keep, then pass the table to nlptx train --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
-    the model given with -m, are most uncertain. --suggest lists texts that resemble each other only if there are too
-    few other texts. --to-label writes the suggested texts to a table. Fill in the labels in the --to-label table, and
-    pass it to nlptx train together with DATA.
+    the model given with -m, are most uncertain. Of several texts that resemble each other, --suggest lists only one,
+    unless there are too few other texts. --to-label writes the suggested texts to a table. Fill in the labels in the
+    --to-label table, and pass it to nlptx train together with DATA.
 
     The exit code is 0 even if there are faults in DATA, unless --fail-on is given.
     """

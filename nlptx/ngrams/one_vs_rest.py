@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.lbfgs import minimise
-from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, MAX_ITERATIONS
+from nlptx.ngrams.logistic_regression import INVERSE_PENALTY, MAX_ITERATIONS, TOLERANCE
 from nlptx.ngrams.naive_bayes import count_ratios
 from nlptx.nn.activations import sigmoid
 
@@ -159,5 +159,5 @@ def _fit_label(
         gradient[-1] = error.sum() + elsewhere * sigmoid(bias) - positive_elsewhere
         return float(loss + flat[:-1] @ flat[:-1] / (2 * INVERSE_PENALTY)), gradient
 
-    solution = minimise(loss_and_gradient, np.append(np.zeros(len(ratios)), start), max_iterations=MAX_ITERATIONS)
+    solution = minimise(loss_and_gradient, np.append(np.zeros(len(ratios)), start), TOLERANCE, MAX_ITERATIONS)
     return (solution[:-1] * ratios).astype(np.float32), float(solution[-1])

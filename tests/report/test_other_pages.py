@@ -21,7 +21,7 @@ QUICK = ("--folds", "3", "--epochs", "1", "--heads", "2", "--ngrams", "0", "-q",
 
 @pytest.fixture(scope="module")
 def compared(work, tmp_path_factory):
-    """Two tables of predictions and a model, compared on hostile texts."""
+    """A comparison of a model with two tables of predictions, for texts with characters that are special in HTML."""
     folder = tmp_path_factory.mktemp("compared")
     rows = make_rows(("neg", "pos"), 40, seed=6)
     for name, step in (("a<b>'.jsonl", 4), ("other.jsonl", 5)):
