@@ -134,7 +134,7 @@ def reading_options(
             metavar="CHAR",
             group="Data",
             show_default="from the header",
-            help="CSV delimiter, or the word tab.",
+            help="CSV delimiter, or 'tab'.",
         )
         @option(
             "--split",

@@ -22,7 +22,7 @@ _WORDS = re.compile(r"\w+|[^\w\s]")
 
 
 def tfidf(texts: list[str], labels: list[str], new_texts: list[str]) -> Found:
-    """Apply logistic regression to TF-IDF values of words and pairs of words."""
+    """Apply logistic regression to TF-IDF values of words and bigrams."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
