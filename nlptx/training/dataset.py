@@ -127,7 +127,10 @@ def split(encoded: EncodedTexts, settings: TrainSettings, context: TrainingConte
             hint = "Use word vectors or a model in the language of these texts, or set `new_word_min_count=1`."
         raise DataError("no training text contains a known word", hint=hint)
     if settings.valid_share and not len(valid):
-        context.on_note("too few texts to hold any out for validation: the weights of the last epoch are kept")
+        context.on_note(
+            "too few texts to hold any out for validation: the weights of the last epoch are kept, and it is unknown"
+            " how good the model is; so few texts are rarely enough, unless training starts from a model (`start`)"
+        )
     _note_unseen_labels(texts, encoded.labels, context)
     passages = draw_passages(texts.ids, settings.passages, generator(context.seed, Stream.PASSAGES))
     if settings.passages and not passages:

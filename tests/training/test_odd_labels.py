@@ -218,7 +218,8 @@ def test_two_labels_with_one_text_each_can_be_memorised():
     assert model.ngram_features is None
     assert (model.history["valid_texts"], model.history["best_epoch"]) == (0, 30)
     assert notes == [
-        "too few texts to hold any out for validation: the weights of the last epoch are kept",
+        "too few texts to hold any out for validation: the weights of the last epoch are kept, and it is unknown how"
+        " good the model is; so few texts are rarely enough, unless training starts from a model (`start`)",
         "no n-gram features: they require two labels with at least two texts each",
     ]
 
