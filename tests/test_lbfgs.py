@@ -59,6 +59,15 @@ def test_a_start_at_the_minimum_is_returned():
     assert_array_equal(minimise(lambda w: (float(w @ w), 2 * w), np.zeros(3)), np.zeros(3))
 
 
+@pytest.mark.parametrize("curvature", [1e-9, 1e-3, 1e9])
+def test_a_minimum_at_any_distance_is_found(curvature):
+    goal = np.array([3.0, -4.0])
+    found = minimise(
+        lambda w: (curvature * float((w - goal) @ (w - goal)) / 2, curvature * (w - goal)), np.zeros(2), 0.0
+    )
+    assert_allclose(found, goal, rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_lower_limits(seed):
     function, start = logistic(seed)
