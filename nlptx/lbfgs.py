@@ -27,6 +27,7 @@ _SUFFICIENT_DECREASE = 1e-4
 # A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step becomes _MAX_FACTOR times as
 # long if the slope at its end is still more than _STEEP of the slope at its start.
 _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
+# Maximum number of lengths to try. If none is accepted, rounding errors hide any further decrease.
 _MAX_ATTEMPTS = 20
 
 
@@ -90,7 +91,7 @@ def minimise_over_vectors(
                 shortened = True
                 length *= max(_MIN_FACTOR, slope * length / (2 * (value + slope * length - new_value)))
         else:
-            break  # the function no longer decreases, apart from rounding
+            break
         step, change = direction.times(length), new_gradient.plus(-1, gradient)
         curvature = step.dot(change)
         if curvature > 0:

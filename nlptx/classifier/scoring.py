@@ -24,7 +24,7 @@ K = TypeVar("K")
 # :class:`Scored`, because exchanging a named tuple for each text takes four times as long.
 _Columns = tuple[list[Any], ...]
 
-# Maximum number of texts that are scored together, which is large because scoring a short text takes little time.
+# Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
 BATCH = 4096
 
 

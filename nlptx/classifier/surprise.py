@@ -83,11 +83,12 @@ class TypicalSurprise:
         values = np.where(rest >= surprise.rarest, corrected, unknown[words])[index]
         # From the middle of each text, take a passage of every length in _PASSAGES that is less than the length of the
         # text, and a passage of _LONGEST tokens (the entire text if it is not longer).
+        passages = [(length, np.flatnonzero(sizes > length)) for length in _PASSAGES]
+        passages.append((_LONGEST, np.flatnonzero(sizes)))
+        limits, texts = zip(*passages, strict=True)
+        text = np.concatenate(texts)
+        length = np.minimum(sizes[text], np.repeat(limits, list(map(len, texts))))
         text_starts, sums = np.cumsum(sizes) - sizes, np.append(0, np.cumsum(values))
-        long_enough = [np.flatnonzero(sizes > length) for length in (*_PASSAGES, 0)]
-        lengths = [np.full(len(texts), length) for texts, length in zip(long_enough, _PASSAGES, strict=False)]
-        lengths.append(np.minimum(sizes[long_enough[-1]], _LONGEST))
-        length, text = np.concatenate(lengths), np.concatenate(long_enough)
         start = text_starts[text] + (sizes[text] - length) // 2
         return cls._fit((sums[start + length] - sums[start]) / length, length)
 

@@ -54,7 +54,7 @@ _ENDS = frozenset(
 _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; none of these three ends the effect of a negation.
 # END always ends the effect of a negation; DEGREE ends it after a marked word, and is treated like WORD otherwise.
-# NEGATION is cancelled by a negation shortly before it, but CONTINUING is not.
+# After a negation whose effect has not ended, NEGATION has no effect, but CONTINUING has.
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
 # Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; the last line
 # determines their kind.
