@@ -55,13 +55,13 @@ _NEEDS_JSON = "{} needs JSON output, but {} asks for another format."
 @option("--top", type=click.IntRange(1), show_default="all", help="Show only the N words with the largest effects.")
 @option("--pairs", type=click.IntRange(0), default=3, show_default=True, help="Number of pairs of words to show.")
 @option(
-    "--attention",
+    "--attention-weights",
     is_flag=True,
     excludes={
         "format": Conflict(_NEEDS_JSON, lambda _, format: format not in ("auto", "jsonl")),
         "output": Conflict(_NEEDS_JSON, lambda _, output: format_of_name(output) not in ("jsonl", None)),
     },
-    help="Add the complete attention matrices to the JSON output.",
+    help="Add all attention weights to the JSON output.",
 )
 @reading_options(("test",), skip_bad=True)
 @common_options(json_help="The same as --format jsonl.")
@@ -74,7 +74,7 @@ def explain(
     label: str | None,
     top: int | None,
     pairs: int,
-    attention: bool,
+    attention_weights: bool,
     reading: ReadOptions,
     common: CommonOptions,
 ) -> None:
@@ -103,16 +103,16 @@ def explain(
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
     "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "worth" and
     "attention" (by block and head); "worth" and "attention" are null if the model did not read the word. Each item of
-    "pairs" has the keys "words", "positions", "worth_with", "worth_without" and "effect". --attention adds the
-    attention matrices of the words that were read: "attention" (by block, head, query word and key word) and
-    "attention_shape".
+    "pairs" has the keys "words", "positions", "worth_with", "worth_without" and "effect".
+    --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by block, head,
+    query word and key word) and "attention_shape".
     """
     text = " ".join(words) if words else None
     check_names(*input, model)
     check_not_an_input(output, (*input, model))
     output_format = choose_format(format, common.json, output)
-    if attention and output_format != "jsonl":
-        name = with_origin(click.get_current_context(), "attention")
+    if attention_weights and output_format != "jsonl":
+        name = with_origin(click.get_current_context(), "attention_weights")
         raise click.UsageError(f"{name} needs JSON output; add --json.")
     if input:
         note_unused_options(common.reporter.note, input)
@@ -128,7 +128,7 @@ def explain(
     classifier = Model.load(model)
     by_name = dict(zip(classifier.label_names, classifier.labels, strict=True))
     chosen = None if label is None else by_name.get(label, label)
-    work = partial(_explain_text, classifier, label=chosen, top=top, pairs=pairs, attention=attention)
+    work = partial(_explain_text, classifier, label=chosen, top=top, pairs=pairs, attention=attention_weights)
     if text is not None:
         explained = work("", text)
         with open_writer(output, output_format, common.reporter) as writer:

@@ -394,7 +394,7 @@ def test_worth_is_the_decrease_in_probability_without_the_word(weak):
 
 
 def test_attention_is_a_distribution_over_the_words(model):
-    found = call("explain", "-m", model, "great film awful", "--json", "--attention").json
+    found = call("explain", "-m", model, "great film awful", "--json", "--attention-weights").json
     attention = np.array(found["attention"])
     assert found["attention_shape"] == list(attention.shape) == [1, 2, 3, 3]
     assert attention.min() >= 0
@@ -432,7 +432,7 @@ def test_the_json_explanation_of_a_long_text_is_small(model):
 
 
 def test_attention_matrices_require_json():
-    result = call("explain", "great film", "--attention", code=2)
+    result = call("explain", "great film", "--attention-weights", code=2)
     assert "add --json" in result.stderr
 
 

@@ -63,7 +63,10 @@ def test_the_effect_of_a_pair_is_the_difference_of_two_worths(model):
 
 
 def test_attention_matrices_of_many_texts_are_printed_on_request(model, reviews):
-    rows = [json.loads(line) for line in run("explain", "-m", model, "--input", reviews, "--json", "--attention").lines]
+    rows = [
+        json.loads(line)
+        for line in run("explain", "-m", model, "--input", reviews, "--json", "--attention-weights").lines
+    ]
     assert [row.get("attention_shape") for row in rows] == [[1, 2, 2, 2], None, [1, 2, 4, 4], [1, 2, 4, 4]]
 
 
@@ -150,8 +153,8 @@ def test_the_page_of_an_empty_file_is_complete(model, tmp_path):
         (("great", "--input", "a.txt"), "not both"),
         (("great", "-o", "a.txt"), "*.jsonl or *.html"),
         (("great", "-o", "a.html", "--json"), "different formats"),
-        (("great", "--attention"), "add --json"),
-        (("great", "--format", "html", "--attention"), "--format html asks for another format"),
+        (("great", "--attention-weights"), "add --json"),
+        (("great", "--format", "html", "--attention-weights"), "--format html asks for another format"),
         (("great", "--top", "0"), "--top"),
         (("--input-format", "csv"), "add --input FILE"),
         (("great", "--skip-bad"), "--skip-bad has no effect, because the arguments are the text"),

@@ -69,7 +69,7 @@ def test_an_option_overrides_the_variable_of_the_output(monkeypatch):
 
 @pytest.mark.parametrize("words", [("-o", "o.html"), ("--format", "html", "-o", "o.html")])
 def test_a_variable_for_attention_is_ignored_for_a_page(words, monkeypatch):
-    monkeypatch.setenv("NLPTX_EXPLAIN_ATTENTION", "1")
+    monkeypatch.setenv("NLPTX_EXPLAIN_ATTENTION_WEIGHTS", "1")
     call("explain", "a great film", *words)
     assert Path("o.html").read_text().startswith("<!DOCTYPE html>")
 
@@ -77,7 +77,7 @@ def test_a_variable_for_attention_is_ignored_for_a_page(words, monkeypatch):
 def test_the_attention_overrides_variables_for_a_page(monkeypatch):
     monkeypatch.setenv("NLPTX_EXPLAIN_OUTPUT", "o.html")
     monkeypatch.setenv("NLPTX_EXPLAIN_FORMAT", "html")
-    assert "attention_shape" in call("explain", "a great film", "--attention", "--json").json
+    assert "attention_shape" in call("explain", "a great film", "--attention-weights", "--json").json
     assert not Path("o.html").exists()
 
 
@@ -196,9 +196,10 @@ def test_the_command_line_overrides_variables_of_other_commands(variables, words
             " formats.",
         ),
         (
-            {"EXPLAIN_ATTENTION": "1", "EXPLAIN_OUTPUT": "o.html"},
+            {"EXPLAIN_ATTENTION_WEIGHTS": "1", "EXPLAIN_OUTPUT": "o.html"},
             ("explain", "a text"),
-            "--attention (from NLPTX_EXPLAIN_ATTENTION) needs JSON output, but -o o.html (from NLPTX_EXPLAIN_",
+            "--attention-weights (from NLPTX_EXPLAIN_ATTENTION_WEIGHTS) needs JSON output, but -o o.html"
+            " (from NLPTX_EXPLAIN_OUTPUT)",
         ),
         (
             {"TRAIN_PRESET": "bloem", "TRAIN_EFFORT": "fast"},
@@ -213,9 +214,9 @@ def test_the_command_line_overrides_variables_of_other_commands(variables, words
             "--json (from NLPTX_TRAIN_JSON) and -o - (from NLPTX_TRAIN_OUTPUT) both write to standard output",
         ),
         (
-            {"EXPLAIN_ATTENTION": "1"},
+            {"EXPLAIN_ATTENTION_WEIGHTS": "1"},
             ("explain", "a text"),
-            "--attention (from NLPTX_EXPLAIN_ATTENTION) needs JSON output; add --json",
+            "--attention-weights (from NLPTX_EXPLAIN_ATTENTION_WEIGHTS) needs JSON output; add --json",
         ),
     ],
 )

@@ -106,7 +106,7 @@ def test_row_19_attention_of_each_head_as_taught(goldstraw):
         assert_allclose(actual, expected, atol=1e-4)
     shown = run("explain", text, "-m", goldstraw["train"])
     assert all(f"b{block}h{head}" in shown for block in (1, 2) for head in (1, 2, 3))
-    report = json.loads(run("explain", text, "-m", goldstraw["train"], "--json", "--attention"))
+    report = json.loads(run("explain", text, "-m", goldstraw["train"], "--json", "--attention-weights"))
     assert report["attention_shape"] == [2, 3, 7, 7]
     assert_allclose(report["attention"], explanation.attention, atol=6e-5)
 
