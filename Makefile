@@ -121,7 +121,7 @@ sst5_TRAIN = $(sst2_TRAIN)
 # occur only once also help. LSA components of only five thousand short texts do not help.
 trec_COOCCUR = --window 5
 trec_PCA = --smoothing 0.75 --standardize --eigenvalue-weight 0
-trec_TRAIN = --label-order none --ngram-min-texts 1 --lsa-components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --subwords on --epochs 12
+trec_TRAIN = --label-order none --ngram-min-texts 1 --lsa-components 0 --width 128 --blocks 2 --word-dropout 0.2 --valid-share 0 --subwords on --epochs 12 --region-filters 128
 FOLDS ?= 5
 # With SEEDS="2 3", imdb, sst2 and sst5 are also trained with each of these seeds. `make results` shows the mean and the
 # spread of all runs.

@@ -1,8 +1,9 @@
 """A classifier that finds the strongest region of a text for each of many filters.
 
 The region at position p of a text has two parts: a bag of three words, of which the first is at p, and the n-grams in
-the five words around p. Let v_p be the sum of the vectors of these n-grams, scaled to unit norm. The response of filter
-f, which has the word weights w and the vector weights q, is
+the five words around p. The vector v_p of the region is the concatenation of four vectors: the sum of the vectors of
+these n-grams, scaled to unit norm, and the word vectors of the three words of the bag, in the order of the text. The
+response of filter f, which has the word weights w and the vector weights q, is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
 
@@ -54,12 +55,12 @@ class Regions(NamedTuple):
     Args:
         bags: (N, BAG) indices of the words in the bag of each region; an unknown word, or a word that is left out, has
             an index >= W.
-        vectors: (N, R) vectors v of the regions.
+        ngram_vectors: (N, K) sum of the vectors of the n-grams of each region, scaled to unit norm.
         counts: (B,) number of regions of each text, at least 1.
     """
 
     bags: NDArray[np.int32]
-    vectors: NDArray
+    ngram_vectors: NDArray
     counts: NDArray[np.int64]
 
 
@@ -67,8 +68,9 @@ class Responses(NamedTuple):
     """The results of :meth:`RegionClassifier.forward`, in the notation of the module's equations.
 
     Args:
-        regions: the regions of the texts.
-        winners: (B, F) index of the strongest of these regions for each filter and text.
+        bags: (N, BAG) indices of the words in the bag of each region.
+        vectors: (N, R) vectors v of the regions.
+        winners: (B, F) index of the strongest region for each filter and text.
         maxima: (B, F) largest responses m.
         scale: (B, F) factor 1 / sqrt(1 + |h|^2).
         directions: (B, F) n, which is h times ``scale``.
@@ -76,7 +78,8 @@ class Responses(NamedTuple):
         outputs: (B, outputs) outputs z.
     """
 
-    regions: Regions
+    bags: NDArray[np.int32]
+    vectors: NDArray
     winners: NDArray[np.int64]
     maxima: NDArray
     scale: NDArray
@@ -89,11 +92,13 @@ class Responses(NamedTuple):
 class RegionClassifier:
     """The parameters of a region classifier, with its forward and backward pass.
 
-    Axis letters: B texts, N words of all texts, F filters, R components of a vector, G known n-grams, W known words.
+    Axis letters: B texts, N words of all texts, F filters, G known n-grams, W known words. The vector of an n-gram has
+    K components, that of a word D components, and that of a region R = K + BAG D components.
 
     Args:
         ngrams: known n-grams.
-        table: (G, R) vectors of the n-grams, which training does not change.
+        table: (G, K) vectors of the n-grams, which training does not change.
+        word_vectors: (W, D) vectors of the words, which training does not change.
         word_weights: (W, F) word weights w.
         vector_weights: (R, F) vector weights q.
         bias: (F,) bias b of each filter.
@@ -104,6 +109,7 @@ class RegionClassifier:
 
     ngrams: RegionNgrams
     table: NDArray
+    word_vectors: NDArray
     word_weights: NDArray
     vector_weights: NDArray
     bias: NDArray
@@ -115,11 +121,12 @@ class RegionClassifier:
         """Return the regions of texts. Each text is given as word ids (T,), T >= 1."""
         lengths = np.array([len(ids) for ids in texts])
         ngram_indices = self.ngrams.find(np.concatenate(texts), lengths)
-        return Regions(self.ngrams.bags(ngram_indices, lengths), self._unit_vectors(ngram_indices, lengths), lengths)
+        return Regions(self.ngrams.bags(ngram_indices, lengths), self._ngram_vectors(ngram_indices, lengths), lengths)
 
     def forward(self, regions: Regions, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Responses:
         """Compute the outputs for texts, given their regions, and the other values that :meth:`backward` needs."""
-        t = regions.vectors @ self.vector_weights
+        vectors = self._region_vectors(regions.ngram_vectors, regions.bags)
+        t = vectors @ self.vector_weights
         for words in regions.bags.T:
             t += rows_of(self.word_weights, words)
         maxima, winners = strongest(t, regions.counts)
@@ -127,7 +134,7 @@ class RegionClassifier:
         directions, scale = self._directions(maxima)
         dropped, mask = Dropout(dropout).forward(directions, None, rng)
         outputs = dropped @ self.output_weights + self.output_bias
-        return Responses(regions, winners, maxima, scale, directions, mask, outputs)
+        return Responses(regions.bags, vectors, winners, maxima, scale, directions, mask, outputs)
 
     def outputs(self, texts: Sequence[NDArray[np.integer]]) -> NDArray:
         """Return the outputs (B, outputs) for texts. Each text is given as word ids (T,), with T at least 1.
@@ -177,20 +184,30 @@ class RegionClassifier:
             lengths: (B,) number of words in each text.
         """
         layout = Layout(lengths, separate_windows=True)
-        t = layout.product(self._unit_vectors(ngram_indices, lengths), self.vector_weights)
+        bags = self.ngrams.bags(ngram_indices, lengths)
+        vectors = self._region_vectors(self._ngram_vectors(ngram_indices, lengths), bags)
+        t = layout.product(vectors, self.vector_weights)
         t += self.ngrams.sums_of_bags(self.word_weights, ngram_indices, lengths)
         return t
 
-    def _unit_vectors(self, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return the vectors v (N, R) of the regions. The arguments are those of :meth:`responses`."""
+    def _ngram_vectors(self, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
+        """Return the sum of the n-gram vectors of each region, scaled to unit norm, (N, K).
+
+        The arguments are those of :meth:`responses`.
+        """
         vectors = self.ngrams.sums_around(self.table, ngram_indices, lengths)
         vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
         return vectors
 
+    def _region_vectors(self, ngram_vectors: NDArray, bags: NDArray[np.int32]) -> NDArray:
+        """Return the vectors v (N, R) of regions. The arguments have the same meaning as in :class:`Regions`."""
+        words = rows_of(self.word_vectors, bags.ravel()).reshape(len(bags), -1)  # (N, BAG D)
+        return np.concatenate([ngram_vectors, words], axis=1)
+
     @property
     def parameters(self) -> int:
         """Number of learned values."""
-        return sum(array.size for name, array in self.arrays().items() if name != "table")
+        return sum(array.size for name, array in self.arrays().items() if name not in ("table", "word_vectors"))
 
     def as_float64(self) -> Self:
         """Return a copy that computes in float64."""
@@ -198,7 +215,7 @@ class RegionClassifier:
         return type(self)(self.ngrams, **arrays, groups=self.groups)
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the vectors of the n-grams and the learned arrays, by name."""
+        """Return the vectors of the n-grams and words, and the learned arrays, by name."""
         names = (item.name for item in fields(self))
         return {name: getattr(self, name) for name in names if name not in ("ngrams", "groups")}
 
@@ -234,6 +251,6 @@ class RegionClassifier:
             "output_weights": (n if mask is None else n * mask).T @ dz,
             "output_bias": dz.sum(axis=0),
             "bias": dm.sum(axis=0),
-            "vector_weights": vector_gradient(dm, cache.winners, cache.regions.vectors),
+            "vector_weights": vector_gradient(dm, cache.winners, cache.vectors),
         }
-        return gradients, word_gradient(dm, cache.winners, cache.regions.bags, len(self.word_weights))
+        return gradients, word_gradient(dm, cache.winners, cache.bags, len(self.word_weights))

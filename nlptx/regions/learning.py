@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nlptx.nn.losses import Loss
 from nlptx.regions.classifier import RegionClassifier
-from nlptx.regions.ngrams import RegionNgrams
+from nlptx.regions.ngrams import BAG, RegionNgrams
 from nlptx.regions.stored_regions import StoredRegions
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
@@ -40,8 +40,8 @@ _MAX_REGIONS = 128
 _WORD_RATE = 0.1
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-# Standard deviations of the initial weights. The initial word weights are 0, except if the vectors of all n-grams are
-# 0, because then the responses of all filters would be 0 too.
+# Standard deviations of the initial weights. The initial word weights are 0, except if all vectors are 0, because
+# then the responses of all filters would be 0 too.
 _VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
 
 
@@ -50,6 +50,7 @@ def fit_region_classifier(
     loss: Loss,
     ngrams: RegionNgrams,
     table: NDArray[np.float32],
+    word_vectors: NDArray[np.float32],
     filters: int,
     rngs: Sequence[np.random.Generator],
     workers: Workers,
@@ -61,7 +62,8 @@ def fit_region_classifier(
         data: the training texts.
         loss: loss to minimise; it determines the number of outputs.
         ngrams: known n-grams.
-        table: (G, R) vectors of the n-grams.
+        table: (G, K) vectors of the n-grams.
+        word_vectors: (W, D) vectors of the words.
         filters: number of filters in each group.
         rngs: source of randomness for each group. The groups differ only in their random numbers.
         workers: pool of threads or processes. All workers compute regions, but at most one worker per group trains
@@ -74,7 +76,7 @@ def fit_region_classifier(
     """
     if not should_continue(0):  # storing the regions takes some seconds
         return None
-    classifiers = [_initial(ngrams, table, filters, loss.outputs, rng) for rng in rngs]
+    classifiers = [_initial(ngrams, table, word_vectors, filters, loss.outputs, rng) for rng in rngs]
     regions = StoredRegions(classifiers[0], data.texts, workers)
     trainers = _GroupTrainers(
         [_GroupTrainer(data, regions, loss, *pair) for pair in zip(classifiers, rngs, strict=True)]
@@ -88,7 +90,7 @@ def fit_region_classifier(
             pool.run_all(trainers.take_steps, min(start + _STEPS_PER_REPORT, steps))
         results = [group for groups in pool.run_all(trainers.take_steps, _RESULT) for group in groups]
     in_order = sorted(results, key=lambda group: group[0])
-    return _joined([RegionClassifier(ngrams, table, **arrays, groups=1) for _, arrays in in_order])
+    return _joined([RegionClassifier(ngrams, table, word_vectors, **arrays, groups=1) for _, arrays in in_order])
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ def _joined(classifiers: Sequence[RegionClassifier]) -> RegionClassifier:
     return RegionClassifier(
         first.ngrams,
         first.table,
+        first.word_vectors,
         np.concatenate([each.word_weights for each in classifiers], axis=1),
         np.concatenate([each.vector_weights for each in classifiers], axis=1),
         np.concatenate([each.bias for each in classifiers]),
@@ -143,14 +146,21 @@ def _joined(classifiers: Sequence[RegionClassifier]) -> RegionClassifier:
 
 
 def _initial(
-    ngrams: RegionNgrams, table: NDArray[np.float32], filters: int, outputs: int, rng: np.random.Generator
+    ngrams: RegionNgrams,
+    table: NDArray[np.float32],
+    word_vectors: NDArray[np.float32],
+    filters: int,
+    outputs: int,
+    rng: np.random.Generator,
 ) -> RegionClassifier:
-    vector_weights = _VECTOR_SCALE * rng.standard_normal((table.shape[1], filters), np.float32)
+    components = table.shape[1] + BAG * word_vectors.shape[1]
+    vector_weights = _VECTOR_SCALE * rng.standard_normal((components, filters), np.float32)
     output_weights = _OUTPUT_SCALE * rng.standard_normal((filters, outputs), np.float32)
     none, words = np.zeros(filters, np.float32), np.zeros((ngrams.single, filters), np.float32)
-    if not table.any():
+    if not table.any() and not word_vectors.any():
         words += _WORD_SCALE * rng.standard_normal(words.shape, np.float32)
-    return RegionClassifier(ngrams, table, words, vector_weights, none, output_weights, np.zeros(outputs, np.float32))
+    output_bias = np.zeros(outputs, np.float32)
+    return RegionClassifier(ngrams, table, word_vectors, words, vector_weights, none, output_weights, output_bias)
 
 
 def _sample_regions(counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -93,6 +93,11 @@ class RegionNgrams:
         """Number of single words, W."""
         return self._index.single
 
+    @property
+    def word_ids(self) -> NDArray[np.int64]:
+        """The ids (W,) of the single words."""
+        return self.keys[: self.single] - 1
+
     def find(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the indices (N, ORDER) of the n-grams that end at each word; unknown n-grams have the index G.
 

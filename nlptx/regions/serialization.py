@@ -1,8 +1,8 @@
 """Converts a region classifier to the arrays in a model file and back.
 
-The vectors of the n-grams and the word weights, which are by far the largest arrays, are stored as block floats
-(:mod:`nlptx.artifacts.block_floats`). Training already rounds both arrays to block floats, so storing a classifier
-does not change it.
+The vectors and the word weights, which are by far the largest arrays, are stored as block floats
+(:mod:`nlptx.artifacts.block_floats`). Training already rounds these arrays to block floats, so storing a classifier
+does not change it. Files written by older versions contain no word vectors, so their word vectors have 0 components.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from nlptx.artifacts.validation import require_array
 from nlptx.errors import CorruptError
 from nlptx.ngrams.key_arrays import key_arrays, read_keys
 from nlptx.regions.classifier import RegionClassifier
-from nlptx.regions.ngrams import RegionNgrams
+from nlptx.regions.ngrams import BAG, RegionNgrams
 
 _PREFIX = "region_"
-_BLOCK_FLOATS = ("table", "word_weights")
-# Axes of the smaller learned arrays: R components, F filters and E outputs.
+_BLOCK_FLOATS = ("table", "word_vectors", "word_weights")
+# Axes of the smaller learned arrays: R components of a region's vector, F filters and E outputs.
 _AXES = {
     "vector_weights": "RF",
     "bias": "F",
@@ -62,9 +62,19 @@ def read_region_classifier(artifact: Artifact, words: int, outputs: int, groups:
     filters = len(bias) if bias is not None and bias.ndim else 0
     if filters % groups:
         raise CorruptError(f"its {filters} region filters are not divisible into {groups} groups")
-    learned = _learned(artifact, {"R": table.shape[1], "F": filters, "E": outputs})
+    word_vectors = _read_word_vectors(artifact, ngrams.single)
+    components = table.shape[1] + BAG * word_vectors.shape[1]
+    learned = _learned(artifact, {"R": components, "F": filters, "E": outputs})
     word_weights = read_floats(artifact, f"{_PREFIX}word_weights", True, (ngrams.single, filters))
-    return RegionClassifier(ngrams, table, word_weights, **learned, groups=groups)
+    return RegionClassifier(ngrams, table, word_vectors, word_weights, **learned, groups=groups)
+
+
+def _read_word_vectors(artifact: Artifact, words: int) -> NDArray[np.float32]:
+    """Return the word vectors (words, D). Raises CorruptError if they are invalid."""
+    name = f"{_PREFIX}word_vectors"
+    if not any(key.startswith(name) for key in artifact.arrays):
+        return np.zeros((words, 0), np.float32)
+    return read_floats(artifact, name, True, (words, None))
 
 
 def _learned(artifact: Artifact, sizes: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:

@@ -68,10 +68,10 @@ class StoredRegions:
             others = self._computed([self._texts[int(text)] for text in texts[~stored]])
             chosen = kept[-len(others.bags) :]
             bags = np.concatenate([bags, others.bags[chosen]])
-            vectors = np.concatenate([vectors, others.vectors[chosen]])
+            vectors = np.concatenate([vectors, others.ngram_vectors[chosen]])
         counts = np.add.reduceat(kept, np.cumsum(lengths) - lengths, dtype=np.int64)
         return Regions(bags, vectors.astype(np.float32), counts)
 
     def _computed(self, texts: list[NDArray[np.integer]]) -> Regions:
         regions = self._classifier.regions_of(texts)
-        return regions._replace(vectors=regions.vectors.astype(np.float16))
+        return regions._replace(ngram_vectors=regions.ngram_vectors.astype(np.float16))

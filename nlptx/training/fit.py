@@ -194,7 +194,7 @@ def fit(
             model.settings = settings
             round_like_file(model)
             if model.history["best_epoch"]:
-                add_regions(model, data, context)
+                add_regions(model, encoded.vectors, data, context)
                 if start is None:
                     add_subwords(model, data, context)
             if model.history["best_epoch"] and len(data.valid):

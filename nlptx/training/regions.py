@@ -6,7 +6,7 @@ uses neither n-gram features nor soft labels. :mod:`nlptx.training.fusion` fits 
 more labelled texts than the network and the linear models do. With N labelled texts and a constant M, the prior means
 of the weights are therefore
 
-    A = 1 - 0.4 k,  B = 0.35 k,  where k = N / (N + M).
+    A = 1 - 0.5 k,  B = 0.5 k,  where k = N / (N + M).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 _GROUPS = 2
 # The values of A and B for infinitely many labelled texts, followed by the constant M and the standard deviation of the
 # prior.
-_NETWORK_WEIGHT, _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.6, 0.35, 1500, 0.15
+_NETWORK_WEIGHT, _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 0.5, 1500, 0.15
 # With F filters in a group, the vectors have F / 2 components, and there are vectors for 256 F words (at most 30,000)
 # and for 512 F longer n-grams.
 _FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
@@ -47,10 +47,17 @@ _FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS 
 _MAX_WORDS = 1 << 26
 
 
-def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
+def add_regions(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext) -> None:
     """Train a region classifier and add it to a trained model, unless the settings disable it.
 
     If training was stopped, no region classifier is added.
+
+    Args:
+        model: model whose network was trained.
+        vectors: (V, D) word vectors from which the network started, so the region classifier does not depend on how the
+            network was trained.
+        data: the texts.
+        context: how to train.
     """
     if not model.settings.region_filters or context.interrupted:
         return
@@ -58,7 +65,7 @@ def add_regions(model: Model, data: Dataset, context: TrainingContext) -> None:
     if words > MAX_VOCABULARY:
         context.on_note(f"no region filters: {words:,} words are more than the maximum of {MAX_VOCABULARY:,}")
         return
-    classifier = _fit(model, data, context)
+    classifier = _fit(model, vectors, data, context)
     if classifier is None:
         context.on_note("no region filters, because training was stopped before they were trained")
         model.history["interrupted"] = True
@@ -89,7 +96,7 @@ def without_new_regions(
     return start, replace(settings, region_filters=min(settings.region_filters, 0))
 
 
-def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassifier | None:
+def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext) -> RegionClassifier | None:
     """Return a region classifier trained on the labelled texts, or None if training was stopped."""
     train, words = data.train.texts(), len(model.vocabulary)
     weights = loss_weights(model, train)
@@ -118,6 +125,7 @@ def _fit(model: Model, data: Dataset, context: TrainingContext) -> RegionClassif
         model.network.loss,
         ngrams,
         rounded(table),
+        rounded(_unit_vectors(vectors[ngrams.word_ids, : table.shape[1]])),
         filters,
         [generator(context.seed, Stream.REGIONS, group) for group in range(_GROUPS)],
         context.workers,
@@ -130,6 +138,12 @@ def _sample(texts: Examples) -> RaggedArray:
     """Return all texts, or every k-th text if there are too many."""
     step = max(1, -(-int(texts.ids.lengths.sum(dtype=np.int64)) // _MAX_WORDS))
     return texts.ids[::step]
+
+
+def _unit_vectors(vectors: NDArray) -> NDArray[np.float32]:
+    """Return vectors, one per row, scaled to unit norm; a row of zeros stays as it is."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0).astype(np.float32)
 
 
 def _prior(texts: float) -> NDArray[np.float64]:

@@ -40,8 +40,9 @@ from nlptx.training.loss import loss_weights, outputs_of
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
-# Prior means of the weights a and c, and their standard deviation.
-_PRIOR, _DEVIATION = np.array([0.5, 0.5]), 0.3
+# Prior means of the weights a and c, and their standard deviation. _PRIOR_WITH_REGIONS applies to models with region
+# filters if no texts are held out; the weights then equal their prior means.
+_PRIOR, _PRIOR_WITH_REGIONS, _DEVIATION = np.array([0.5, 0.5]), np.array([0.7, 0.25]), 0.3
 
 
 def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
@@ -78,7 +79,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
     if len(valid):
         of_subwords = subwords.scores(ngrams.rows[len(train) :]) @ to_outputs(loss)
         members = {"loss_without": outputs_of(model, valid, context.workers), "subword_loss": of_subwords}
-    (of_others, of_subword_model), record = fuse(model, members, valid, _PRIOR, _DEVIATION)
+    (of_others, of_subword_model), record = fuse(model, members, valid, _prior(model, data), _DEVIATION)
     _merge(model, features, ngrams.keys, subwords, of_others, of_subword_model)
     round_like_file(model)  # the weights of the n-grams have changed
     # With region filters, `of_others` is part of model.regions.weights.
@@ -103,8 +104,14 @@ def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
         model.history["interrupted"] = True
         return False
     if not len(data.valid):
-        context.on_note(f"the weight of the subword model is {_PRIOR[1]}: without held-out texts, it is not fitted")
+        weight = _prior(model, data)[1]
+        context.on_note(f"the weight of the subword model is {weight}: without held-out texts, it is not fitted")
     return True
+
+
+def _prior(model: Model, data: Dataset) -> NDArray[np.float64]:
+    """Return the prior means of the weights a and c."""
+    return _PRIOR_WITH_REGIONS if model.regions is not None and not len(data.valid) else _PRIOR
 
 
 def _obstacle(model: Model, data: Dataset) -> str:

@@ -19,7 +19,7 @@ from nlptx.regions import ngrams as ngram_module
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
 from nlptx.runtime.workers import Workers
 
-WORDS, COMPONENTS, FILTERS = 9, 4, 6
+WORDS, COMPONENTS, WORD_COMPONENTS, FILTERS = 9, 4, 2, 6
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +37,9 @@ def a_classifier(outputs=3, dtype=np.float64, groups=1):
     ngrams, _ = RegionNgrams.count(some_texts(), WORDS, WORDS, 1000)
     shapes = (
         (len(ngrams), COMPONENTS),
+        (ngrams.single, WORD_COMPONENTS),
         (ngrams.single, FILTERS),
-        (COMPONENTS, FILTERS),
+        (COMPONENTS + 3 * WORD_COMPONENTS, FILTERS),
         (FILTERS,),
         (FILTERS, outputs),
         (outputs,),
@@ -66,7 +67,10 @@ def plain_outputs(classifier, ids):
         last = min(position + 3, len(ids))
         region = [found[end, n] for n in range(3) for end in range(max(position - 2 + n, 0), last)]
         v = sum(classifier.table[number] for number in region if number < len(classifier.table))
-        v = v / np.sqrt(v @ v + 1e-6)
+        v = np.concatenate([v / np.sqrt(v @ v + 1e-6), np.zeros(3 * WORD_COMPONENTS)])
+        for place, word in enumerate(bag):
+            if word < len(classifier.word_vectors):
+                v[COMPONENTS + place * WORD_COMPONENTS :][:WORD_COMPONENTS] = classifier.word_vectors[word]
         of_words = sum(classifier.word_weights[word] for word in bag if word < len(classifier.word_weights))
         h = np.maximum(h, of_words + v @ classifier.vector_weights)
     h = np.maximum(h + classifier.bias, 0)
@@ -161,20 +165,28 @@ def order_task(count, seed):
     return texts, targets
 
 
-def learned(texts, targets, weights=None, should_continue=lambda fraction: True, groups=1, jobs=1):
+def learned(texts, targets, weights=None, should_continue=lambda fraction: True, groups=1, jobs=1, components=(16, 0)):
     ngrams, _ = RegionNgrams.count(texts, WORDS, WORDS, 1000)
-    table = np.random.default_rng(0).standard_normal((len(ngrams), 16), np.float32)
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((len(ngrams), components[0]), np.float32)
+    word_vectors = rng.standard_normal((ngrams.single, components[1]), np.float32)
     rngs = [np.random.default_rng(group) for group in range(groups)]
     data = TrainingTexts(texts, targets, weights)
     with Workers(jobs, processes=jobs == 2) as workers:
-        return fit_region_classifier(data, CrossEntropy(2), ngrams, table, 16, rngs, workers, should_continue)
+        return fit_region_classifier(
+            data, CrossEntropy(2), ngrams, table, word_vectors, 16, rngs, workers, should_continue
+        )
 
 
-def test_learns_what_a_bag_of_words_cannot(monkeypatch):
+@pytest.mark.parametrize(
+    ("components", "learns"),
+    [pytest.param((16, 0), True, id="n-grams"), pytest.param((0, 8), True, id="words"), ((0, 0), False)],
+)
+def test_vectors_of_ngrams_or_of_words_show_the_order_of_the_words(monkeypatch, components, learns):
     monkeypatch.setattr(learning, "_WORD_DROPOUT", 0.0)
-    classifier = learned(*order_task(1500, 0))
+    classifier = learned(*order_task(1500, 0), components=components)
     texts, targets = order_task(300, 1)
-    assert (classifier.outputs(texts).argmax(axis=1) == targets).mean() > 0.9
+    assert ((classifier.outputs(texts).argmax(axis=1) == targets).mean() > 0.9) == learns
 
 
 def test_of_a_long_text_only_some_regions_are_used_at_a_time():
@@ -217,6 +229,7 @@ def test_the_outputs_are_the_mean_over_groups_whatever_the_number_of_workers(job
         RegionClassifier(
             both.ngrams,
             both.table,
+            both.word_vectors,
             both.word_weights[:, half],
             both.vector_weights[:, half],
             both.bias[half],

@@ -19,15 +19,15 @@ def some_texts(count=20):
 def a_classifier():
     rng = np.random.default_rng(1)
     ngrams, _ = RegionNgrams.count(some_texts(), WORDS, WORDS, 1000)
-    shapes = (len(ngrams), COMPONENTS), (ngrams.single, 2), (COMPONENTS, 2), (2,), (2, 2), (2,)
+    shapes = (len(ngrams), COMPONENTS), (ngrams.single, 1), (ngrams.single, 2), (COMPONENTS + 3, 2), (2,), (2, 2), (2,)
     return RegionClassifier(ngrams, *(rng.standard_normal(shape, np.float32) for shape in shapes))
 
 
 def assert_same(regions, expected):
     assert_array_equal(regions.bags, expected.bags)
-    assert_array_equal(regions.vectors, expected.vectors.astype(np.float16).astype(np.float32))
+    assert_array_equal(regions.ngram_vectors, expected.ngram_vectors.astype(np.float16).astype(np.float32))
     assert_array_equal(regions.counts, expected.counts)
-    assert regions.vectors.dtype == np.float32
+    assert regions.ngram_vectors.dtype == np.float32
 
 
 # One region takes 20 bytes: three int32 indices and four float16 numbers.
@@ -49,7 +49,7 @@ def test_stored_regions_equal_those_computed_from_the_texts(monkeypatch, max_byt
     numbers = [part.sum() for part in np.split(kept, np.cumsum(stored.lengths[chosen])[:-1])]
     assert_same(
         stored.take(chosen, kept),
-        expected._replace(bags=expected.bags[kept], vectors=expected.vectors[kept], counts=numbers),
+        expected._replace(bags=expected.bags[kept], ngram_vectors=expected.ngram_vectors[kept], counts=numbers),
     )
 
 

@@ -107,13 +107,35 @@ def test_works_with_other_settings(labels, settings, tmp_path):
 def test_without_held_out_texts_the_weights_depend_on_the_number_of_labelled_texts():
     few = fit(settings=TrainSettings(**SHAPE, region_filters=6, valid_share=0.0)).regions.weights
     k = len(TEXTS) / (len(TEXTS) + regions._HALF_WAY)
-    assert_allclose(few, (1 - 0.4 * k, 0.35 * k), atol=1e-4)
-    assert_allclose(regions._prior(10**9), (0.6, 0.35), atol=1e-4)
+    assert_allclose(few, (1 - 0.5 * k, 0.5 * k), atol=1e-4)
+    assert_allclose(regions._prior(10**9), (0.5, 0.5), atol=1e-4)
 
 
 def test_without_unlabelled_texts_the_training_texts_are_counted():
     model = nlptx.fit(TEXTS, LABELS, small_embeddings(), SETTINGS, jobs=1)
     assert len(model.regions.classifier.ngrams)
+
+
+def test_the_filters_see_the_word_vectors_before_training():
+    found = trained().regions.classifier
+    frozen = fit(settings=TrainSettings(**SHAPE, region_filters=6, freeze=True))
+    assert frozen.vocabulary.words == trained().vocabulary.words
+    before = frozen.table[found.ngrams.word_ids, : found.word_vectors.shape[1]]  # with freeze, training changes nothing
+    assert_allclose(found.word_vectors, before / np.linalg.norm(before, axis=1, keepdims=True), atol=0.01)
+    assert not np.allclose(trained().table, frozen.table)
+
+
+def test_files_of_older_versions_have_no_word_vectors():
+    model = nlptx.Model.load()
+    assert model.regions.classifier.word_vectors.shape == (model.regions.classifier.ngrams.single, 0)
+    assert model.predict(["A wonderful film."]) == ["pos"]
+
+
+def test_damaged_word_vectors_are_refused():
+    artifact = trained().to_artifact()
+    artifact.arrays["region_word_vectors"] = artifact.arrays["region_word_vectors"][1:]
+    with pytest.raises(CorruptError, match="region_word_vectors"):
+        nlptx.Model.from_artifact(artifact)
 
 
 def test_sample_weights_and_short_texts():

@@ -43,10 +43,11 @@ def test_the_outputs_are_added_with_the_weights(epochs, filters):
     settings = {"epochs": epochs, "region_filters": filters, "valid_share": 0.0}
     model, without = fit_once(subwords="on", **settings), fit_once(subwords="off", **settings)
     variance = model.history["subwords"]["prior_variance"]
-    of_others = {} if filters else {"weight_of_others": 0.5}
-    assert model.history["subwords"] == {"weight": 0.5, "prior_variance": variance} | of_others
+    a, c = (0.7, 0.25) if filters else (0.5, 0.5)
+    of_others = {} if filters else {"weight_of_others": a}
+    assert model.history["subwords"] == {"weight": c, "prior_variance": variance} | of_others
     if filters:
-        assert_allclose(model.regions.weights, 0.5 * np.array(without.regions.weights), atol=1e-4)
+        assert_allclose(model.regions.weights, a * np.array(without.regions.weights), atol=1e-4)
     words = model.vocabulary
     ids = [words.encode(text) for text in [*TEXTS, *NEW]]
     rows = ngram_rows(ids, len(TEXTS), 3, words.words, 1 if epochs else 2)
@@ -54,7 +55,7 @@ def test_the_outputs_are_added_with_the_weights(epochs, filters):
     alone = subword_model._fit(rows.of_texts(np.arange(len(TEXTS))), targets, 1, variance, None)
     scores = alone.scores(rows.rows[len(TEXTS) :])[:, 0]
     assert abs(scores).max() > 0.5
-    assert_allclose(log_odds(model), 0.5 * log_odds(without) + 0.5 * scores, atol=1e-3)
+    assert_allclose(log_odds(model), a * log_odds(without) + c * scores, atol=1e-3)
 
 
 def test_the_recorded_losses_are_those_of_the_models():
