@@ -27,7 +27,7 @@ _SUFFICIENT_DECREASE = 1e-4
 # A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step becomes _MAX_FACTOR times as
 # long if the slope at its end is still more than _STEEP of the slope at its start.
 _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
-# Maximum number of lengths to try. If none is accepted, rounding errors hide any further decrease.
+# Maximum number of step lengths to try. If none is accepted, rounding errors hide any further decrease.
 _MAX_ATTEMPTS = 20
 
 

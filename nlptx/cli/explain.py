@@ -103,9 +103,9 @@ def explain(
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
     "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "worth" and
     "attention" (by block and head); "worth" and "attention" are null if the model did not read the word. Each item of
-    "pairs" has the keys "words", "positions", "worth_with", "worth_without" and "effect".
-    --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by block, head,
-    query word and key word) and "attention_shape".
+    "pairs" has the keys "words", "positions", "worth_with", "worth_without" and "effect". The
+    option --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by block,
+    head, query word and key word) and "attention_shape".
     """
     text = " ".join(words) if words else None
     check_names(*input, model)

@@ -1,9 +1,8 @@
 """A classifier that finds the strongest region of a text for each of many filters.
 
 The region at position p of a text has two parts: a bag of three words, of which the first is at p, and the n-grams in
-the five words around p. The vector v_p of the region is the concatenation of four vectors: the sum of the vectors of
-these n-grams, scaled to unit norm, and the word vectors of the three words of the bag, in the order of the text. The
-response of filter f, which has the word weights w and the vector weights q, is
+the five words around p. :mod:`nlptx.regions.region_vectors` makes the vector v_p of the region. The response of filter
+f, which has the word weights w and the vector weights q, is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
 
@@ -37,31 +36,15 @@ from numpy.typing import NDArray
 
 from nlptx.nn import Dropout, Layout
 from nlptx.regions.ngrams import REACH, RegionNgrams, rows_of
+from nlptx.regions.region_vectors import Regions, region_vectors, regions_at
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
 from nlptx.runtime.slices import slices_up_to
 
-# Number added to the squared norm of a region's vector, because the norm is 0 if the region has no known n-gram.
-_EPSILON = 1e-6
 # Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another value
 # of _CHUNK may change the last bits of the scores of longer texts.
 _CHUNK = 1 << 9
 # Maximum number of positions of several texts whose vectors are computed at a time.
 _TOGETHER = 1 << 11
-
-
-class Regions(NamedTuple):
-    """The regions at all positions of texts, or at some of them.
-
-    Args:
-        bags: (N, BAG) indices of the words in the bag of each region; an unknown word, or a word that is left out, has
-            an index >= W.
-        ngram_vectors: (N, K) sum of the vectors of the n-grams of each region, scaled to unit norm.
-        counts: (B,) number of regions of each text, at least 1.
-    """
-
-    bags: NDArray[np.int32]
-    ngram_vectors: NDArray
-    counts: NDArray[np.int64]
 
 
 class Responses(NamedTuple):
@@ -117,15 +100,9 @@ class RegionClassifier:
     output_bias: NDArray
     groups: int = 1
 
-    def regions_of(self, texts: Sequence[NDArray[np.integer]]) -> Regions:
-        """Return the regions of texts. Each text is given as word ids (T,), T >= 1."""
-        lengths = np.array([len(ids) for ids in texts])
-        ngram_indices = self.ngrams.find(np.concatenate(texts), lengths)
-        return Regions(self.ngrams.bags(ngram_indices, lengths), self._ngram_vectors(ngram_indices, lengths), lengths)
-
     def forward(self, regions: Regions, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Responses:
         """Compute the outputs for texts, given their regions, and the other values that :meth:`backward` needs."""
-        vectors = self._region_vectors(regions.ngram_vectors, regions.bags)
+        vectors = region_vectors(regions, self.word_vectors)
         t = vectors @ self.vector_weights
         for words in regions.bags.T:
             t += rows_of(self.word_weights, words)
@@ -184,25 +161,10 @@ class RegionClassifier:
             lengths: (B,) number of words in each text.
         """
         layout = Layout(lengths, separate_windows=True)
-        bags = self.ngrams.bags(ngram_indices, lengths)
-        vectors = self._region_vectors(self._ngram_vectors(ngram_indices, lengths), bags)
-        t = layout.product(vectors, self.vector_weights)
+        regions = regions_at(self.ngrams, self.table, ngram_indices, lengths)
+        t = layout.product(region_vectors(regions, self.word_vectors), self.vector_weights)
         t += self.ngrams.sums_of_bags(self.word_weights, ngram_indices, lengths)
         return t
-
-    def _ngram_vectors(self, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return the sum of the n-gram vectors of each region, scaled to unit norm, (N, K).
-
-        The arguments are those of :meth:`responses`.
-        """
-        vectors = self.ngrams.sums_around(self.table, ngram_indices, lengths)
-        vectors /= np.sqrt(np.einsum("nr,nr->n", vectors, vectors) + self.table.dtype.type(_EPSILON))[:, None]
-        return vectors
-
-    def _region_vectors(self, ngram_vectors: NDArray, bags: NDArray[np.int32]) -> NDArray:
-        """Return the vectors v (N, R) of regions. The arguments have the same meaning as in :class:`Regions`."""
-        words = rows_of(self.word_vectors, bags.ravel()).reshape(len(bags), -1)  # (N, BAG D)
-        return np.concatenate([ngram_vectors, words], axis=1)
 
     @property
     def parameters(self) -> int:

@@ -77,7 +77,7 @@ def fit_region_classifier(
     if not should_continue(0):  # storing the regions takes some seconds
         return None
     classifiers = [_initial(ngrams, table, word_vectors, filters, loss.outputs, rng) for rng in rngs]
-    regions = StoredRegions(classifiers[0], data.texts, workers)
+    regions = StoredRegions(ngrams, table, data.texts, workers)
     trainers = _GroupTrainers(
         [_GroupTrainer(data, regions, loss, *pair) for pair in zip(classifiers, rngs, strict=True)]
     )

@@ -72,7 +72,7 @@ def read_region_classifier(artifact: Artifact, words: int, outputs: int, groups:
 def _read_word_vectors(artifact: Artifact, words: int) -> NDArray[np.float32]:
     """Return the word vectors (words, D). Raises CorruptError if they are invalid."""
     name = f"{_PREFIX}word_vectors"
-    if not any(key.startswith(name) for key in artifact.arrays):
+    if name not in artifact.arrays:
         return np.zeros((words, 0), np.float32)
     return read_floats(artifact, name, True, (words, None))
 

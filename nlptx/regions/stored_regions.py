@@ -1,6 +1,6 @@
 """Stores the regions of the training texts, because training needs them again in every epoch.
 
-The vectors of the n-grams do not change during training, so the vectors of the regions do not change either.
+The vectors of the n-grams do not change during training, so their sums in the regions do not change either.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.regions.classifier import RegionClassifier, Regions
-from nlptx.regions.ngrams import BAG
+from nlptx.regions.ngrams import BAG, RegionNgrams
+from nlptx.regions.region_vectors import Regions, regions_of
 from nlptx.regions.spacing import in_groups
 from nlptx.runtime.slices import ranges
 from nlptx.runtime.workers import Workers
@@ -24,10 +24,11 @@ _WORDS_PER_GROUP = 1 << 14
 
 
 class StoredRegions:
-    """The regions of texts; their vectors are stored in float16.
+    """The regions of texts; the sums of their n-gram vectors are stored in float16.
 
     Args:
-        classifier: any classifier with the n-grams and the vectors that training uses.
+        ngrams: known n-grams.
+        table: (G, K) vectors of the n-grams.
         texts: word ids of each text; every text has at least one word.
         workers: pool of threads or processes.
 
@@ -35,12 +36,18 @@ class StoredRegions:
         lengths: (texts,) number of words in each text, which is also its number of regions.
     """
 
-    def __init__(self, classifier: RegionClassifier, texts: Sequence[NDArray[np.integer]], workers: Workers) -> None:
-        self._classifier, self._texts = classifier, texts
+    def __init__(
+        self,
+        ngrams: RegionNgrams,
+        table: NDArray[np.float32],
+        texts: Sequence[NDArray[np.integer]],
+        workers: Workers,
+    ) -> None:
+        self._ngrams, self._table, self._texts = ngrams, table, texts
         self.lengths = np.array([len(ids) for ids in texts], np.int64)
         ends = np.cumsum(self.lengths)
         self._starts = ends - self.lengths
-        components = classifier.table.shape[1]
+        components = table.shape[1]
         size = BAG * np.dtype(np.int32).itemsize + components * np.dtype(np.float16).itemsize
         self._stored = int(np.searchsorted(ends, MAX_BYTES // size, side="right"))
         total = int(ends[self._stored - 1]) if self._stored else 0
@@ -73,5 +80,5 @@ class StoredRegions:
         return Regions(bags, vectors.astype(np.float32), counts)
 
     def _computed(self, texts: list[NDArray[np.integer]]) -> Regions:
-        regions = self._classifier.regions_of(texts)
+        regions = regions_of(self._ngrams, self._table, texts)
         return regions._replace(ngram_vectors=regions.ngram_vectors.astype(np.float16))

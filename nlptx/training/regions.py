@@ -6,7 +6,7 @@ uses neither n-gram features nor soft labels. :mod:`nlptx.training.fusion` fits 
 more labelled texts than the network and the linear models do. With N labelled texts and a constant M, the prior means
 of the weights are therefore
 
-    A = 1 - 0.5 k,  B = 0.5 k,  where k = N / (N + M).
+    A = 1 - B,  B = 0.5 N / (N + M).
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
 _GROUPS = 2
-# The values of A and B for infinitely many labelled texts, followed by the constant M and the standard deviation of the
-# prior.
-_NETWORK_WEIGHT, _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 0.5, 1500, 0.15
+# The value of B for infinitely many labelled texts, the constant M, and the standard deviation of the prior.
+_REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 1500, 0.15
 # With F filters in a group, the vectors have F / 2 components, and there are vectors for 256 F words (at most 30,000)
 # and for 512 F longer n-grams.
 _FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
@@ -141,11 +140,12 @@ def _sample(texts: Examples) -> RaggedArray:
 
 
 def _unit_vectors(vectors: NDArray) -> NDArray[np.float32]:
-    """Return vectors, one per row, scaled to unit norm; a row of zeros stays as it is."""
+    """Scale each row to unit norm. A row of zeros stays zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0).astype(np.float32)
 
 
 def _prior(texts: float) -> NDArray[np.float64]:
     """Return the constants A and B for a number of labelled texts."""
-    return np.array([1.0, 0.0]) + texts / (texts + _HALF_WAY) * np.array([_NETWORK_WEIGHT - 1, _REGION_WEIGHT])
+    of_regions = _REGION_WEIGHT * texts / (texts + _HALF_WAY)
+    return np.array([1 - of_regions, of_regions])

@@ -110,7 +110,7 @@ def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
 
 
 def _prior(model: Model, data: Dataset) -> NDArray[np.float64]:
-    """Return the prior means of the weights a and c."""
+    """Return the prior means of the weights a and c for this model and these texts."""
     return _PRIOR_WITH_REGIONS if model.regions is not None and not len(data.valid) else _PRIOR
 
 

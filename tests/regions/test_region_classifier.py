@@ -17,6 +17,7 @@ from nlptx.regions import (
 from nlptx.regions import classifier as module
 from nlptx.regions import ngrams as ngram_module
 from nlptx.regions.learning import TrainingTexts, fit_region_classifier
+from nlptx.regions.region_vectors import regions_of
 from nlptx.runtime.workers import Workers
 
 WORDS, COMPONENTS, WORD_COMPONENTS, FILTERS = 9, 4, 2, 6
@@ -80,7 +81,9 @@ def plain_outputs(classifier, ids):
 def test_forward_and_outputs_are_those_of_the_equations():
     classifier, texts = a_classifier(), some_texts(seed=2)
     expected = [plain_outputs(classifier, ids) for ids in texts]
-    assert_allclose(classifier.forward(classifier.regions_of(texts)).outputs, expected, atol=1e-12)
+    assert_allclose(
+        classifier.forward(regions_of(classifier.ngrams, classifier.table, texts)).outputs, expected, atol=1e-12
+    )
     assert_allclose(classifier.outputs(texts), expected, atol=1e-12)
 
 
@@ -118,7 +121,9 @@ def test_gradients(loss, dropout, groups):
     targets = rng.random((6, 3)) < 0.5 if loss.independent else rng.integers(0, loss.classes, 6)
 
     def forward():
-        return classifier.forward(classifier.regions_of(texts), dropout, np.random.default_rng(5))
+        return classifier.forward(
+            regions_of(classifier.ngrams, classifier.table, texts), dropout, np.random.default_rng(5)
+        )
 
     def total():
         return float(loss.value_and_gradient(forward().outputs, targets)[0].sum())
@@ -138,7 +143,7 @@ def test_gradients(loss, dropout, groups):
 def test_of_equal_regions_the_first_one_wins():
     classifier = a_classifier()
     ids = np.array([3, 3, 3, 3, 3, 3, 3, 3, 3], np.int32)  # the inner regions are equal
-    winners = classifier.forward(classifier.regions_of([ids])).winners
+    winners = classifier.forward(regions_of(classifier.ngrams, classifier.table, [ids])).winners
     assert winners.max() <= 8
     assert not np.isin(winners, [3, 4]).any()  # they equal the region at position 2, which comes first
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nlptx.regions import RegionClassifier, RegionNgrams, stored_regions
+from nlptx.regions.region_vectors import regions_of
 from nlptx.regions.stored_regions import StoredRegions
 from nlptx.runtime.workers import SERIAL, Workers
 
@@ -38,11 +39,11 @@ def test_stored_regions_equal_those_computed_from_the_texts(monkeypatch, max_byt
     monkeypatch.setattr(stored_regions, "_WORDS_PER_GROUP", 8)
     classifier, texts = a_classifier(), some_texts()
     with Workers(jobs, processes=jobs == 2) as workers:
-        stored = StoredRegions(classifier, texts, workers)
+        stored = StoredRegions(classifier.ngrams, classifier.table, texts, workers)
     assert len(stored._bags) == {0: 0, 600: sum(map(len, texts[:3])), 1 << 20: sum(map(len, texts))}[max_bytes]
     chosen = np.array([0, 2, 5, 19])
     every = np.ones(stored.lengths[chosen].sum(), bool)
-    expected = classifier.regions_of([texts[text] for text in chosen])
+    expected = regions_of(classifier.ngrams, classifier.table, [texts[text] for text in chosen])
     assert_same(stored.take(chosen, every), expected)
     kept = np.random.default_rng(2).random(len(every)) < 0.5
     kept[np.cumsum(stored.lengths[chosen]) - 1] = True
@@ -54,7 +55,8 @@ def test_stored_regions_equal_those_computed_from_the_texts(monkeypatch, max_byt
 
 
 def test_the_caller_may_change_the_regions_it_has_taken():
-    stored = StoredRegions(a_classifier(), some_texts(), SERIAL)
+    classifier = a_classifier()
+    stored = StoredRegions(classifier.ngrams, classifier.table, some_texts(), SERIAL)
     every = np.ones(stored.lengths[3], bool)
     stored.take(np.array([3]), every).bags[:] = -1
     assert (stored.take(np.array([3]), every).bags >= 0).all()
