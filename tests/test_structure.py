@@ -7,6 +7,7 @@ import configparser
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -27,15 +28,7 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@cache
-def imports(path: Path, top_level_only: bool = False) -> set[str]:
-    """Return the modules that a file imports at run time, without those that are only for type checkers."""
-    tree = parsed(path)
-    if top_level_only:
-        nodes = [node for node in tree.body if not isinstance(node, ast.If)]
-    else:
-        conditional = {id(n) for node in tree.body if isinstance(node, ast.If) for n in ast.walk(node)}
-        nodes = [node for node in ast.walk(tree) if id(node) not in conditional]
+def imported_by(nodes: Iterable[ast.AST]) -> set[str]:
     result = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -43,6 +36,22 @@ def imports(path: Path, top_level_only: bool = False) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             result |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
     return result
+
+
+@cache
+def imports(path: Path, top_level_only: bool = False) -> set[str]:
+    """Return the modules that a file imports at run time, without those that are only for type checkers."""
+    tree = parsed(path)
+    if top_level_only:
+        return imported_by(node for node in tree.body if not isinstance(node, ast.If))
+    conditional = {id(n) for node in tree.body if isinstance(node, ast.If) for n in ast.walk(node)}
+    return imported_by(node for node in ast.walk(tree) if id(node) not in conditional)
+
+
+@cache
+def all_imports(path: Path) -> set[str]:
+    """Return the modules that a file imports, including imports inside functions and imports for type checkers."""
+    return imported_by(ast.walk(parsed(path)))
 
 
 def inside(name: str, *packages: str) -> bool:
@@ -118,14 +127,12 @@ def test_every_package_has_a_folder_of_tests(part):
 def test_imports_follow_the_flow_of_data(part):
     later_parts = [f"nlptx.{name}" for name in PARTS[PARTS.index(part) + 1 :]]
     for path in [PACKAGE / f"{part}.py"] if part in LOOSE else (PACKAGE / part).glob("*.py"):
-        assert not {name for name in imports(path) if inside(name, *later_parts)}, path
+        assert not {name for name in all_imports(path) if inside(name, *later_parts)}, path
 
 
 def test_there_are_no_circular_imports():
-    """Imports inside functions count as imports too."""
-    graph = {
-        name: {imported for imported in imports(path) & set(NAMES) if imported != name} for name, path in NAMES.items()
-    }
+    """Imports inside functions and imports for type checkers count as imports too."""
+    graph = {name: (all_imports(path) & set(NAMES)) - {name} for name, path in NAMES.items()}
     graph["nlptx"] |= {f"nlptx.{module}" for module in nlptx._MODULE_OF.values()}  # imported on first use
     TopologicalSorter(graph).prepare()
 

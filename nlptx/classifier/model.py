@@ -1,37 +1,33 @@
-"""The trained classifier, which contains everything that prediction needs and is stored in one file."""
+"""The trained classifier, which is stored in one file."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlptx.artifacts.container import Artifact, load, write
-from nlptx.classifier.abstention import ErrorCurve, check_abstain, find_threshold
-from nlptx.classifier.decision import Answer, Decision, MultiLabelDecision, SingleLabelDecision
+from nlptx.classifier.abstention import check_abstain, find_threshold
+from nlptx.classifier.decision import Answer, Decision, SingleLabelDecision
 from nlptx.classifier.inference import can_overflow, infer
-from nlptx.classifier.label_types import Label, label_name
+from nlptx.classifier.label_types import label_name
+from nlptx.classifier.model_contents import ModelContents
 from nlptx.classifier.model_file import arrays_of, bundled_path, details_of, read_arrays, read_details
-from nlptx.classifier.network import Network
 from nlptx.classifier.prediction_frame import predict_frame
-from nlptx.classifier.region_fusion import RegionFusion, combined
+from nlptx.classifier.region_fusion import combined
 from nlptx.classifier.scoring import score_texts
-from nlptx.classifier.surprise import TypicalSurprise
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError
 from nlptx.io.paths import FilePath
-from nlptx.ngrams import NgramFeatures
 from nlptx.nn import flatten
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.workers import Workers
-from nlptx.settings import SEED, TrainSettings
 from nlptx.text.arguments import iterate_texts
-from nlptx.text.vocabulary import Vocabulary
 
 KIND = "model"
 # Maximum numbers of labels and of characters in the list of labels in a model's repr.
@@ -39,51 +35,8 @@ _MAX_LABELS, _MAX_CHARACTERS = 10, 50
 
 
 @dataclass(eq=False)  # comparing two arrays with == gives an array, not a bool
-class Model(PickledWithoutCache):
-    """A text classifier.
-
-    Args:
-        vocabulary: the V known words.
-        table: (V, R) word vectors.
-        labels: the C labels, in order, with the same types as in training.
-        values: value of each label in [-1, 1], or None if the labels have no order.
-        priors: (C,) fraction of the training texts with each label; also predicted for a text without a known word.
-        settings: training settings.
-        network: the transformer.
-        flat: (P,) parameters of the network.
-        history: training history, as JSON values.
-        made_from: header of the artifact (embeddings or another model) from which training started.
-        seed: seed of the training run.
-        ngram_features: computes the n-gram features of a text; None if the model uses none.
-        source: number of training documents and, if known, digests of the training data.
-        temperature: number by which the outputs are divided to calibrate the probabilities.
-        card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
-        held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
-            them are classified wrongly; used by :meth:`threshold`. None if the model does not store these numbers.
-        typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
-        label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
-        regions: region classifier whose outputs are combined with those of the network; None if there is none.
-    """
-
-    vocabulary: Vocabulary
-    table: NDArray
-    labels: list[Label]
-    values: list[float] | None
-    priors: NDArray[np.float64]
-    settings: TrainSettings
-    network: Network
-    flat: NDArray
-    history: dict[str, Any]
-    made_from: dict[str, Any] | None = None
-    seed: int = SEED
-    ngram_features: NgramFeatures | None = None
-    source: dict[str, Any] = field(default_factory=dict)
-    temperature: float = 1.0
-    card: dict[str, Any] = field(default_factory=dict)
-    held_out: ErrorCurve | None = None
-    typical_surprise: TypicalSurprise | None = None
-    label_sets: MultiLabelDecision | None = None
-    regions: RegionFusion | None = None
+class Model(ModelContents, PickledWithoutCache):
+    """A text classifier. :class:`~.model_contents.ModelContents` describes its attributes."""
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.labels[:_MAX_LABELS]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from nlptx.artifacts.validation import read_history, read_tokenizer, read_vocabu
 from nlptx.classifier.abstention import ErrorCurve
 from nlptx.classifier.decision import MultiLabelDecision
 from nlptx.classifier.label_types import label_name, restore_labels, type_names
+from nlptx.classifier.model_contents import ModelContents
 from nlptx.classifier.network import feature_widths, uninitialized_network
 from nlptx.classifier.region_fusion import RegionFusion
 from nlptx.classifier.surprise import TypicalSurprise
@@ -23,11 +24,8 @@ from nlptx.ngrams.serialization import feature_arrays, read_ngram_features, roun
 from nlptx.nn import LOSSES, flatten
 from nlptx.settings import TrainSettings
 
-if TYPE_CHECKING:
-    from nlptx.classifier.model import Model
 
-
-def details_of(model: Model) -> dict[str, Any]:
+def details_of(model: ModelContents) -> dict[str, Any]:
     """Return the JSON values to store. Labels are stored by name, and their types only if a label is not a str."""
     tokenizer = model.vocabulary.tokenizer
     types = type_names(model.labels)
@@ -49,7 +47,7 @@ def details_of(model: Model) -> dict[str, Any]:
 
 
 def read_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of :class:`Model` that are stored as JSON. Raises CorruptError if an argument is invalid."""
+    """Return the attributes of a model that are stored as JSON. Raises CorruptError if a value is invalid."""
     names, values = details.get("labels"), details.get("values")
     history, source = read_history(details), details.get("source")
     if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
@@ -99,7 +97,7 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> MultiLabelDecision:
     return MultiLabelDecision(separator, np.array(thresholds))
 
 
-def round_like_file(model: Model) -> None:
+def round_like_file(model: ModelContents) -> None:
     """With the setting ``compact``, round word vectors and n-gram features, in place, to values that a file can store.
 
     Without rounding, the model in memory and the model that is read from the file would give different predictions.
@@ -110,7 +108,7 @@ def round_like_file(model: Model) -> None:
             model.ngram_features = rounded_features(model.ngram_features)
 
 
-def arrays_of(model: Model) -> dict[str, NDArray]:
+def arrays_of(model: ModelContents) -> dict[str, NDArray]:
     """Return the arrays to store."""
     compact = model.settings.compact
     arrays = float_arrays("table", model.table, compact)
@@ -121,7 +119,7 @@ def arrays_of(model: Model) -> dict[str, NDArray]:
 
 
 def read_arrays(artifact: Artifact) -> dict[str, Any]:
-    """Return the arguments of :class:`Model` that are built from an artifact's arrays.
+    """Return the attributes of a model that are built from an artifact's arrays.
 
     Raises:
         CorruptError: an array is invalid, or does not match the settings or the other arrays.
