@@ -34,8 +34,8 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on the
-# scale of f. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL, and u is 0, because character
-# n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
+# scale of f. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL. In this case, u is fixed at 0,
+# because character n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 # A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because a standard
 # error estimated from few texts is itself inaccurate, and a wrong correction from few texts does much harm.
@@ -78,10 +78,10 @@ def cross_fit_correction(
     text_weights: NDArray[np.float64] | None = None,
     first: NDArray[np.int64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction; and compute, out of fold, how its n-grams change the outputs for each text.
+    """Fit a correction, and compute out of fold by how much its n-grams change the outputs for each text.
 
     Args:
-        ngrams: n-grams of the N texts and of passages of these texts.
+        ngrams: n-grams of the N texts, followed by those of passages of these texts.
         outputs: (N, E) outputs z0 of the trained model.
         inputs: (N, K) vector f of each text.
         targets: (N,) class of each text, or (N, E), True where a text has a class.
@@ -93,10 +93,11 @@ def cross_fit_correction(
         first: (N,) for each text, the index of the first text equal to it; None if all texts are different.
 
     Returns:
-        The correction fitted on all texts; and, for each row of ``ngrams``, the contribution of its n-grams to the
-        outputs, (N + passages, E), according to a correction that was fitted without the text of the row. The
-        correction and the contributions are multiplied by a factor from 0 to 1, because a correction of a good model
-        can easily be too large. The factor is chosen by comparing out-of-fold log-losses; see :func:`_best_factor`.
+        The correction fitted on all texts; and the contribution to the outputs of the n-grams in each row of
+        ``ngrams``, (N + passages, E). Each contribution is computed with a correction that was fitted without the text
+        of the row. The correction and the contributions are multiplied by a factor from 0 to 1, because a correction of
+        a good model can easily be too large. The factor is chosen by comparing out-of-fold log-losses; see
+        :func:`_best_factor`.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -126,10 +127,11 @@ def _best_factor(
 ) -> np.float32:
     """Return the factor by which a correction is multiplied.
 
-    The factor is 0 if no factor lowers the log-loss enough (:func:`_helps`), else 1 or, if a factor of 1 would raise
-    the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because the final correction, which is
-    fitted on all texts, is better than the out-of-fold corrections by which the factors are compared. The out-of-fold
-    correction for a text is fitted without the texts next to it in the training data, which are often similar to it.
+    The factor is 0 if no factor lowers the log-loss enough (see :func:`_helps`). Otherwise it is 1, unless a factor of
+    1 would raise the log-loss; then it is the factor with the lowest log-loss. A factor of 1 is preferred because the
+    final correction, which is fitted on all texts, is better than the out-of-fold corrections by which the factors are
+    compared: the out-of-fold correction for a text is fitted without its neighbours in the training data, which are
+    often similar to it.
 
     Args:
         outputs: (N, E) outputs without the correction.
@@ -169,9 +171,9 @@ def _fit(
     characters, ngram_variance = ngrams.characters, _NGRAM_VARIANCE
     if width > 1:
         characters, ngram_variance = characters[:, :0], _NGRAM_VARIANCE_OF_SEVERAL
-    # L-BFGS fits the parameters divided by their prior standard deviations, so that it converges faster. The matrix
-    # `to_ngrams`, (G, G + C), converts the divided parameters w, followed by the divided parameters u, to the numbers
-    # v.
+    # L-BFGS fits w and u divided by their prior standard deviations, so that it converges faster. The matrix
+    # `to_ngrams`, (G, G + C) with C character n-grams, converts these scaled parameters (first w, then u) to the
+    # numbers v.
     deviations = np.sqrt([ngram_variance, _CHARACTER_VARIANCE])
     to_ngrams = sp.hstack(
         [sp.diags(ngrams.importance) * deviations[0], characters * deviations[1]], format="csr", dtype=np.float32

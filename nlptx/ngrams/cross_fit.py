@@ -113,7 +113,10 @@ def fit_ngram_features(
         return _Fitted(features, self_outputs, outputs + bias - self_outputs[members])
 
     def overlaps() -> NDArray[np.float32]:
-        """Return, for each passage, the dot product of its matrix row and the row of its text, (passages,)."""
+        """Return the dot product of the matrix row of each passage and the row of its text, (passages,).
+
+        A text contributes this product times its contribution to its own outputs to the outputs for the passage.
+        """
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
         passage_ngrams = ngrams_of_texts((passage.ids for passage in passages), settings.order, settings.words, workers)
@@ -167,10 +170,11 @@ class _Fitted(NamedTuple):
 
     Args:
         features: the n-gram features.
-        self_outputs: (texts, M E) contribution of each training text to its own outputs.
-        outputs: (others, M E) outputs of the linear models for the training texts on which they were not fitted,
-            computed from the matrix of all training texts, so that the n-grams of the texts need not be looked up
-            again.
+        self_outputs: (texts, M E) contribution of each training text to its own outputs, which arises because the LSA
+            components are computed from all texts.
+        outputs: (others, M E) outputs of the linear models, minus ``self_outputs``, for the training texts on which the
+            models were not fitted. They are computed from the matrix of all training texts, so that the n-grams of
+            these texts need not be looked up again.
     """
 
     features: NgramFeatures

@@ -22,8 +22,8 @@ class FeatureBatch(NamedTuple):
     Args:
         rows: (B,) indices of the examples.
         words: (B,) number of words of each example.
-        token_features: (N, W) float32 token features, one example after another. W is 0 if the network needs no token
-            features.
+        token_features: (N, W) float32 token features, W per word, one example after another. W is 0 if the network
+            needs no token features.
         text_features: (B, M E) float32 outputs of the linear models.
     """
 

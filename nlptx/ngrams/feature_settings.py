@@ -16,8 +16,8 @@ _WORDS_PER_GROUP = 1 << 14
 # Callback for progress, which other threads may call. Its arguments are the name of a step, the completed fraction of
 # this step, and a description of the progress.
 OnProgress = Callable[[str, float, str], None]
-# The LSA components are computed from the n-grams that occur in at least the fraction 1 / _TEXTS_PER_OCCURRENCE of the
-# texts, and in at least two texts.
+# The LSA components are computed from the n-grams that occur in at least one of every _TEXTS_PER_OCCURRENCE texts on
+# average, and in at least two texts in total.
 _TEXTS_PER_OCCURRENCE = 3500
 # A text is used for the LSA components only if it has at least _MIN_NGRAMS distinct n-grams (a text of six words has at
 # most 17). Shorter texts contain hardly any co-occurrences, and texts that consist of one phrase would distort
@@ -38,7 +38,7 @@ class FeatureSettings:
         components: maximum number of LSA components; 0 for none.
         folds: number of folds. The features of a training text come from models that were fitted without its fold.
         needs_token_features: whether the network needs the token features.
-        may_drop: whether ``min_texts`` may be raised, so that rare n-grams are dropped, if there are too many n-grams.
+        may_drop: whether ``min_texts`` may be raised if there are too many n-grams, so that rare ones are dropped.
     """
 
     classes: int
@@ -52,7 +52,7 @@ class FeatureSettings:
 
 
 def min_texts_of_components(texts: float) -> int:
-    """Return in how many texts, out of ``texts``, an n-gram must occur to be used for the LSA components."""
+    """Return the minimum number of texts, out of ``texts``, that must contain an n-gram used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 

@@ -132,7 +132,7 @@ class NgramFeatures(PickledWithoutCache):
     def distinct(
         self, ngram_indices: NDArray[np.integer], lengths: Lengths
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the text and the index in ``keys`` of each distinct known n-gram of each text.
+        """Return the index of the text, and the index in ``keys``, of each distinct known n-gram of each text.
 
         The arguments are those of :meth:`text_features_of`.
         """

@@ -30,12 +30,12 @@ class ModelData:
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         settings: settings of the n-gram features.
         parts: for each part, the indices of its texts.
-        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         text_weights: (texts,) weight of each text, or None.
-        components: LSA components of the long texts, or None.
+        components: LSA components of the long texts (see :func:`.feature_settings.is_long`), or None.
         row_of: (texts,) row of each text in the components; -1 for a text that is too short to have one.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 for n-grams that
-            the components do not use.
+        importance: (G,) float32 importance of each n-gram (see :mod:`nlptx.ngrams.lsa`); 0 for n-grams that the
+            components do not use.
     """
 
     scaled: sp.csr_matrix

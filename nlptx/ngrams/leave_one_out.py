@@ -79,7 +79,7 @@ def _changes(
 
     Returns:
         Three arrays with one entry per left-out word and n-gram: the index of the word, the index of the n-gram, and
-        the change of its presence, from -1 to 1.
+        the change of its presence, from -1 to 1: a fraction if only some of its occurrences disappear.
     """
     known, length = len(features.keys), len(ngram_indices)
     words, ngrams, steps = [], [], []

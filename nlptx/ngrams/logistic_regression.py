@@ -44,7 +44,7 @@ def fit_linear(
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
         ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means a softmax over E classes.
-        targets: (texts,) class of each text; or (texts, E), True where a text has a class, which means E logistic
+        targets: (texts,) class of each text; or (texts, E), True where a text has a class, for a sum of E logistic
             losses.
         text_weights: (texts,) weight of the loss of each text, or None.
 

@@ -31,14 +31,14 @@ from nlptx.runtime.workers import Workers
 
 # With at least this many texts, the components are computed less accurately, which saves time and changes little.
 _MANY_TEXTS = 10_000
-# Maximum relative residual of an eigenpair, for few texts and for many texts. Both maximum residuals are large, because
-# less accurate components distinguish texts just as well.
+# Maximum relative residual of an eigenpair, for few texts and for many texts. Both values are large, because more
+# accurate components would not distinguish texts any better.
 _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 # The power iteration checks the residuals for the first time when its basis has about this many vectors per eigenpair.
 _FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# A result smaller than this fraction of its inputs may be only a float32 rounding error.
+# A number below this fraction of the numbers from which it was computed may be only a float32 rounding error.
 ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. The
 # n-grams that are left out, the most frequent ones, account for a quarter of the entries of X, but leaving them out
@@ -56,8 +56,8 @@ class TextComponents:
 
     Args:
         rows: (texts, G) float32 matrix X of the texts.
-        scores: (texts, K) float32 components of the texts, minus their mean, and divided by a single number so that
-            their mean square is 1; the mean and the mean square are weighted by the text weights.
+        scores: (texts, K) float32 components of the texts. Their mean was subtracted, and all of them were divided by
+            one number, so that their mean square is 1. The mean and the mean square are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
         mean: (K,) float32 mean that was subtracted from the components, divided by the same number as ``scores``.
@@ -71,9 +71,9 @@ class TextComponents:
     def self_outputs(self, slopes: NDArray) -> NDArray:
         """Return the contribution (texts, E) of each text to its own output in a linear model ``scores @ slopes``.
 
-        With a = lift @ slopes, the output for text t is x_t' X' a, which is a sum over all texts. The term of text t
-        itself, |x_t|^2 a_t, is its contribution. The output for a text that is not in ``rows`` contains no term of this
-        text.
+        With a = lift @ slopes, the output for text t is x_t' X' a, which is a sum over all texts. The contribution of
+        text t itself is the term |x_t|^2 a_t, which is equal to a_t because x_t has unit norm. The output for a text
+        that is not in ``rows`` contains no such term.
         """
         return self.lift @ slopes
 

@@ -68,8 +68,8 @@ def feature_width(classes: int, independent: bool = False) -> int:
 def log_count_ratios(counts: NDArray, min_texts: int, text_counts: NDArray | None = None) -> NDArray[np.float32]:
     """Return the log-count ratios (G, E) of n-grams.
 
-    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums. If a class has all of
-    the counts, or none, its ratios are 0.
+    N-grams in fewer than ``min_texts`` texts have the ratio 0 and are not included in the sums over all n-grams. If a
+    class has all of the counts, or none, its ratios are 0.
 
     Args:
         counts: (G, C) number of texts of each class that contain each n-gram, or the sum of their weights.

@@ -144,7 +144,8 @@ class ColumnIndex:
     """
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
-        # Each array ends with an extra entry, G, for n-grams without a column, so the id -1 selects it.
+        # Each array ends with an extra entry, G, which means that an n-gram has no column. The id -1 selects this
+        # entry.
         self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
         others = np.flatnonzero(positions_of(known, listed) == len(listed))
         self._of_others = np.append(others, len(known)).astype(np.int32)

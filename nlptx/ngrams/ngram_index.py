@@ -28,7 +28,8 @@ class NgramIndex:
 
     def __init__(self, keys: NDArray[np.int64], order: int, words: int) -> None:
         self._keys, self._order, self._words = keys, order, words
-        # The keys of pairs have two digits in base V + 2, and their first digit is not 0.
+        # In base V + 2, the keys of longer n-grams have two or more digits, the first of which is not 0, so these keys
+        # are at least V + 2.
         self.single = int(np.searchsorted(keys, words + 2))
         self._longer = KeyIndex(keys[self.single :])
 

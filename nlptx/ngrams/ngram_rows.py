@@ -50,7 +50,7 @@ def ngram_rows(
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NgramRows:
-    """Return the words of the first ``num_counted`` texts, and their frequent n-grams, with rows for all texts.
+    """Return all words and the frequent longer n-grams of the first ``num_counted`` texts, with rows for all texts.
 
     Args:
         texts: word ids (T,) of each text.
@@ -103,7 +103,7 @@ def _character_matrix(
 
 
 def _spelling(word: str) -> list[str]:
-    """Return the distinct character n-grams of a word, each marked as negated if the word is."""
+    """Return the distinct character n-grams of a word. If the word is marked as negated, they are marked too."""
     ngrams = character_ngrams(without_mark(word))
     return [MARK + ngram for ngram in ngrams] if is_marked(word) else ngrams
 

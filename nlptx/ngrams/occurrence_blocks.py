@@ -1,9 +1,9 @@
 """A sparse matrix of zeros and ones that shows which texts contain which n-grams, stored in blocks of rows.
 
-Let N be this matrix, (texts, G). All matrices with one row per text and one column per n-gram have the form S N W with
-diagonal matrices S and W, so it is enough to store the column indices of the entries of N that are 1. Sums over the
-texts are computed block by block, in an order that does not depend on the workers. The blocks may be in a file, but
-they do not depend on the memory limit. Axis letters: see :mod:`nlptx.ngrams`.
+Let N be this matrix, (texts, G). All matrices of texts by n-grams for which this module is used have the form S N W
+with diagonal matrices S and W, so it is enough to store the column indices of the entries of N that are 1. Sums over
+the texts are computed block by block, in an order that does not depend on the workers. The blocks may be in a file. The
+memory limit does not affect how N is cut into blocks. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Block(NamedTuple):
     load: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]]]
 
     def matrix(self, grams: int, ones: NDArray[np.float32]) -> sp.csr_matrix:
-        """Return the block as a matrix. ``ones`` contains at least as many ones as the block has entries."""
+        """Return the block as a matrix. ``ones`` is an array of ones, at least one per entry."""
         indptr, columns = self.load()
         return sp.csr_matrix((ones[: len(columns)], columns, indptr), (len(indptr) - 1, grams), copy=False)
 
@@ -138,7 +138,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, rows_of: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' A, (G, columns), for a matrix A (texts, columns). The function ``rows_of`` returns a slice of A."""
+        """Return N' A, (G, columns), for a matrix A (texts, columns). ``rows_of(rows)`` returns ``A[rows]``."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ rows_of(rows)):
             total += part

@@ -162,8 +162,8 @@ def frequent_ngrams(
         labelled: n-grams of the labelled texts, with their counts, from :func:`count_occurrences`.
         unlabelled: n-grams of the unlabelled texts, with their counts.
         min_labelled: minimum number of labelled texts that contain an n-gram.
-        min_total: an n-gram that occurs in at least this many texts, labelled and unlabelled together, is returned even
-            if it occurs in no labelled text.
+        min_total: minimum number of texts, labelled and unlabelled together. An n-gram that reaches this minimum is
+            returned even if it occurs in no labelled text.
 
     Returns:
         The sorted n-grams, and the number of texts, with and without labels, that contain each of them.
@@ -190,8 +190,8 @@ def presence_matrix(
         sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: pool of threads or processes; its size does not change the result.
-        values: function that returns the entries that are used instead of 1, given the columns (N,) of the entries and
-            the number of entries in the row of each text.
+        values: function that computes the entries, or None if all entries are 1. Its arguments are the column of each
+            entry, (N,), and the number of entries in the row of each text.
     """
     index = KeyIndex(known)
     return matrix_from_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)

@@ -147,7 +147,7 @@ def _component_rows(
     workers: Workers,
     budget: MemoryBudget,
 ) -> list[WeightedRows]:
-    """Return one row per text, labelled texts first, with a column for each n-gram whose importance is above 0."""
+    """Return the matrices X of the labelled and unlabelled texts, with a column per n-gram of importance above 0."""
     important = ngram_importance > 0
     long, texts = is_long(sizes_of([*sets, *unlabelled_sets])), len(sizes_of(sets))
 

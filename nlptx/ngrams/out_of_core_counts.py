@@ -23,8 +23,8 @@ _BYTES_PER_KEY = 32
 # Maximum number of ranges into which the keys are divided for counting. The number of ranges is limited because all
 # keys are read once for each range.
 _MAX_RANGES = 100
-# If more than this multiple of ``max_ngrams`` n-grams have been found, the rare ones are left out before further ranges
-# are counted.
+# As soon as the number of n-grams found exceeds ``max_ngrams`` times this factor, the rare ones are left out, before
+# further ranges are counted.
 _PRUNE_ABOVE = 2
 # The sorted keys of n-grams, the number of labelled texts that contain each n-gram, and the number of all texts that
 # contain it.
@@ -39,7 +39,8 @@ class KnownNgrams:
         keys: (G,) sorted keys.
         text_counts: (G,) number of texts, with and without labels, that contain each n-gram, or the sum of their
             weights.
-        min_texts: minimum number of labelled texts that must contain an n-gram; it may be larger than ``min_labelled``.
+        min_texts: minimum number of labelled texts that must contain an n-gram: ``min_labelled``, or the higher value
+            to which :func:`find_known` raised it.
     """
 
     keys: NDArray[np.int64]
@@ -65,8 +66,8 @@ def find_known(
         unlabelled_sets: distinct n-grams of the texts without labels.
         text_weights: (texts,) weight of each labelled text, or None.
         min_labelled: minimum number of labelled texts that contain an n-gram.
-        min_total: an n-gram that occurs in at least this many texts, labelled and unlabelled together, is returned even
-            if it occurs in no labelled text.
+        min_total: minimum number of texts, labelled and unlabelled together. An n-gram that reaches this minimum is
+            returned even if it occurs in no labelled text.
         max_ngrams: maximum number of n-grams, or None. If there are more n-grams, ``min_labelled`` is raised.
         workers: pool of threads or processes; its size does not change the result.
         memory: number of bytes of memory to use for counting; it does not change the result.

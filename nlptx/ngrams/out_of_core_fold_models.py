@@ -29,7 +29,8 @@ class Fitted(NamedTuple):
 
     Args:
         features: the fitted ratios and linear models, which compute the features of any text.
-        self_outputs: (texts, M E) contribution of each text to its own outputs.
+        self_outputs: (texts, M E) contribution of each text to its own outputs, which arises because the LSA components
+            are computed from all texts.
     """
 
     features: NgramFeatures
@@ -49,12 +50,12 @@ class FoldModelData:
         known: the known n-grams.
         fold: (texts,) fold of each text.
         counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.out_of_core_counts.class_counts`.
-        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.
         rows: rows of the labelled texts, from which their components can be computed; None if there are no components.
-        importance: (G,) float32 weight of each n-gram in the components (:mod:`nlptx.ngrams.lsa`); 0 for n-grams that
-            the components do not use.
+        importance: (G,) float32 importance of each n-gram (see :mod:`nlptx.ngrams.lsa`); 0 for n-grams that the
+            components do not use.
     """
 
     blocks: OccurrenceBlocks

@@ -6,9 +6,9 @@ objective reads every block once, and computes the outputs for its texts, their 
 
 L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. The curvature does differ
 greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each
-weight is therefore measured in units of (h + 1/C)^(-1/2) (Jacobi preconditioning). Here h is the second derivative of
-the loss with respect to this weight if all outputs are 0, and C is the inverse penalty. Axis letters: see
-:mod:`nlptx.ngrams`.
+weight is therefore measured in units of (h + 1/C)^(-1/2) (Jacobi preconditioning). Here C is the inverse penalty, and h
+is an estimate of the second derivative of the loss with respect to this weight (exact for two classes if all outputs
+are 0). Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def fit_ratios(
         root: (texts,) inverse of the square root of the number of words of each text.
         loss: loss to minimise, as a function of the outputs of the model.
         ratios: (G, E) log-count ratios.
-        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
     """
     informative = np.flatnonzero(ratios.any(axis=1))  # n-grams with the ratio 0 do not affect the outputs
     scales = ratios[informative].astype(np.float64)

@@ -22,7 +22,7 @@ class RatioModel(NamedTuple):
         ratios: (G, E) float32 log-count ratios of the n-grams.
         slopes: (G, E) float32 ratios times the weights that were fitted for them.
         bias: (E,) float32 bias.
-        lexicon_slope: (E,) float32 weight of the lexicon; zeros without a lexicon.
+        lexicon_slope: (E,) float32 weight of the lexicon feature; zeros without a lexicon.
     """
 
     ratios: NDArray[np.float32]
@@ -46,7 +46,7 @@ def fit_ratio_model(
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool, True where a text has a class.
         classes: number of classes, C.
         min_texts: minimum number of texts in which an n-gram must occur.
-        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         text_weights: (texts,) weight of each text, or None.
     """
     independent = targets.ndim == 2

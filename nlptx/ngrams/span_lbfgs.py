@@ -58,7 +58,7 @@ def minimise_in_span(
     tolerance: float,
     max_iterations: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers a (texts, E) and the bias (E,) that minimise a convex loss plus the penalty.
+    """Return the array a (texts, E) and the bias (E,) that minimise a convex loss plus the penalty.
 
     Args:
         gram: function that multiplies an array (texts, E) by K.
@@ -79,8 +79,8 @@ def minimise_in_span(
         return SpanVector(error + point.texts / inverse_penalty, image, error.sum(axis=0))
 
     # The second derivative is at least 1 / C in the directions of the weights, and can be smaller only in the direction
-    # of the bias. The scale is limited to C, because otherwise the component of the array a that K maps to 0, which
-    # affects no weight, would grow.
+    # of the bias. The scale is limited to C. Without this limit, the component of the array a that K maps to 0 would
+    # grow, although it affects no weight.
     start = SpanVector(np.zeros(shape), np.zeros(shape), np.zeros(shape[1]))
     point = minimise_over_vectors(value_at, gradient_at, start, tolerance, max_iterations, max_scale=inverse_penalty)
     return point.texts, point.bias

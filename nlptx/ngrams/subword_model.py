@@ -110,7 +110,7 @@ def _fit(
     squares = (ngrams.importance * ngrams.importance)[:, None]
 
     def numbers(coefficients: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return the numbers v (G, E) for the parameters w and u, which are X' a for the coefficients a (N, E)."""
+        """Return v (G, E), given the coefficients a (N, E) from which w and u are computed as in :mod:`.span_lbfgs`."""
         sums = rows_transposed @ coefficients.astype(np.float32)
         return sums * squares + ngrams.characters @ (_CHARACTER_VARIANCE * (characters_transposed @ sums))
 

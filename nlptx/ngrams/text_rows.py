@@ -41,14 +41,15 @@ class TextRows(NamedTuple):
 
     Args:
         known: (G,) sorted known n-grams.
-        importance: (G,) float32 weight of each n-gram in the LSA components (:mod:`nlptx.ngrams.lsa`); 0 for n-grams
-            that the components do not use.
+        importance: (G,) float32 importance of each n-gram (see :mod:`nlptx.ngrams.lsa`); 0 for n-grams that the LSA
+            components do not use.
         scaled: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0
             elsewhere.
-        lexicon_feature: (texts, 1) lexicon feature of each text, or None.
+        lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         rows: (texts, n-grams with an importance above 0) float32 matrix with the importance of each n-gram that a text
             contains; each row is scaled to unit norm.
-        components: LSA components of the long texts, labelled texts first; None if no components are computed.
+        components: LSA components of the long texts (see :func:`.feature_settings.is_long`), labelled texts first; None
+            if no components are computed.
         row_of: (texts,) row of each text in ``components``; -1 for a text that is too short to have one.
     """
 
@@ -141,5 +142,5 @@ def unit_rows(
 
 
 def _look_up(sets: Sequence[NgramSets], on_progress: OnProgress) -> Iterable[NgramSets]:
-    """Yield the groups of texts whose n-grams are looked up next, and report the progress."""
+    """Yield the groups of texts, and report the progress of looking up their n-grams."""
     return counted(sets, step_counter("looking up n-grams", len(sets), on_progress, "groups of texts"), every=1)

@@ -88,7 +88,7 @@ class PlainAttention(Layer):
         return dx
 
     def _stacks(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """View (N, D) as a single head, (n, 1, T, D), for each stack of windows, without a copy."""
+        """Return views of (N, D), not copies: one view (n, 1, T, D), a single head, for each stack of windows."""
         return [stack[:, None] for stack in layout.stacks(x)]
 
     @staticmethod
@@ -124,7 +124,7 @@ class MultiHeadAttention(Layer):
         return (("qkv", self.qkv), ("out", self.out))
 
     def _split(self, qkv: NDArray, layout: Layout) -> list[NDArray]:
-        """View (N, 3 H K) as Q, K and V together, (3, n, H, T, K), for each stack of windows, without a copy."""
+        """Return views of (N, 3 H K), not copies: one view (3, n, H, T, K) of Q, K and V for each stack of windows."""
         shape = (3, self.heads, self.head_width)
         return [stack.reshape(*stack.shape[:2], *shape).transpose(2, 0, 3, 1, 4) for stack in layout.stacks(qkv)]
 

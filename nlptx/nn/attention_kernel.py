@@ -93,8 +93,8 @@ def _tiles(windows: int, heads: int, tokens: int) -> Iterator[tuple[slice, slice
 def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, NDArray, NDArray]:
     e, z = _exponentials(q, k, causal, None)
     if not (z.min() > _MIN_SUM and z.max() < _MAX_SUM):
-        # Only the windows and heads whose sums z are out of bounds are recomputed, so that no result depends on other
-        # texts in the batch.
+        # The row maxima are subtracted only in windows and heads with sums z out of bounds, so that no result depends
+        # on other texts in the batch.
         safe: NDArray[np.bool_] = np.all((z > _MIN_SUM) & (z < _MAX_SUM), axis=-1)  # (n, H)
         e, z = _exponentials(q, k, causal, ~safe)
     o = e @ v  # (n, H, T, K)
@@ -103,7 +103,10 @@ def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, 
 
 
 def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None) -> tuple[NDArray, NDArray]:
-    """Return E = exp(S) and z = E 1 for S = Q K^T, minus the maximum of each row where ``shifted`` (n, H) is True."""
+    """Return E = exp(S) and z = E 1 for S = Q K^T.
+
+    In the windows and heads for which ``shifted``, (n, H), is True, the maximum of each row of S is subtracted first.
+    """
     e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     tokens = e.shape[-1]
     if causal:

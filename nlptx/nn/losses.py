@@ -33,7 +33,10 @@ class Loss:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions per text: C if the classes are independent, otherwise 1. All losses are summed."""
+        """Number of decisions per text: C if the classes are independent, otherwise 1.
+
+        The loss of a text is the sum of the losses of its decisions.
+        """
         return self.classes if self.independent else 1
 
     def probabilities(self, outputs: NDArray) -> NDArray:

@@ -46,9 +46,9 @@ class Basis:
 
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
         orthogonalised twice, because the first subtraction leaves rounding errors. A column that becomes much shorter
-        in the second pass consisted only of rounding errors. The first pass needs only the eigenvectors and the last
-        two blocks of the basis. Because A is symmetric, A times the last block is orthogonal to all blocks before the
-        last two.
+        in the second pass consisted only of rounding errors. The first pass subtracts only the parts in the span of the
+        eigenvectors and of the last two blocks: because A is symmetric, A times the last block is already orthogonal to
+        all earlier blocks.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)

@@ -29,8 +29,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import PcaSettings
 
 Product = Callable[[NDArray], NDArray]
-# Number of vectors in a block. A block is large enough for an efficient product. A wider block would take more work to
-# reach the same polynomial degree.
+# Number of vectors in a block, which is enough for an efficient product. A wider block would take more work to reach
+# the same polynomial degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
@@ -81,9 +81,9 @@ def power_iteration(
         dtype: float32 or float64.
         block: number of vectors iterated together; 0 for an automatic choice.
         degree: number of iterates kept per round; 0 for an automatic choice.
-        deflation: how the eigenvectors v found so far, with eigenvalues l, are removed: by ``projection`` of the block,
-            or by ``subtraction`` of l v v^T from A and then by projection, which removes rounding errors. Both methods
-            give the same results up to rounding.
+        deflation: how the eigenvectors v found so far, with eigenvalues l, are removed. ``projection`` removes them
+            from the block; ``subtraction`` subtracts l v v^T from A, and then also projects the block, to remove
+            rounding errors. Both methods give the same results up to rounding.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
         workers: thread pool for everything except ``product``; the number of threads does not change the result.

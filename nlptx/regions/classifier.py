@@ -11,8 +11,8 @@ Only the largest response in the whole text affects the outputs:
     m_f = max_p t_pf + b_f        h_f = max(m_f, 0)        n = h / sqrt(1 + |h|^2)        z = dropout(n) U + c.
 
 The outputs z have the same meaning as those of the network. The norm of n is below 1, whatever the number of words. A
-trained classifier consists of several groups of filters, which are trained separately. n is computed for each group,
-and z is the sum of n U over the groups, plus c.
+trained classifier consists of several groups of filters, which are trained separately. The vector n is computed for
+each group, and z is the sum of n U over the groups, plus c.
 
 Because of the maximum, the gradient of a filter reaches one region per text, so the backward pass is cheap:
 
@@ -40,8 +40,8 @@ from nlptx.regions.region_vectors import Regions, region_vectors, regions_at
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
 from nlptx.runtime.slices import slices_up_to
 
-# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another value
-# of _CHUNK may change the last bits of the scores of longer texts.
+# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another value of
+# _CHUNK may change the last bits of the scores of texts longer than _CHUNK.
 _CHUNK = 1 << 9
 # Maximum number of positions of several texts whose vectors are computed at a time.
 _TOGETHER = 1 << 11
@@ -101,7 +101,7 @@ class RegionClassifier:
     groups: int = 1
 
     def forward(self, regions: Regions, dropout: float = 0.0, rng: np.random.Generator | None = None) -> Responses:
-        """Compute the outputs for texts, given their regions, and the other values that :meth:`backward` needs."""
+        """Given the regions of texts, return the outputs, and the other values that :meth:`backward` needs."""
         vectors = region_vectors(regions, self.word_vectors)
         t = vectors @ self.vector_weights
         for words in regions.bags.T:

@@ -42,7 +42,7 @@ def context_weights(
     """Return the weight of each word as a context word, (V,); 0 for most words.
 
     Args:
-        counts: (V,) number of occurrences of each word in the texts from which the vectors are computed.
+        counts: (V,) number of occurrences of each word in the texts from which the n-gram vectors are computed.
         texts: word ids of each training text; every text has at least one word.
         targets: (texts,) class of each training text; for multi-label texts, (texts, C) bool.
         classes: C, the number of classes.
@@ -74,7 +74,7 @@ def _strengths(
     classes: int,
     text_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return s for each of the K ``words``, (K,).
+    """Return the root mean square of s over the classes for each of the K ``words``, (K,).
 
     ``size`` is the vocabulary size. The other arguments are those of :func:`context_weights`.
     """
