@@ -94,23 +94,23 @@ def fit_ngram_features(
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     parts = training_parts(fold, folds)
 
-    def built(arrays: bytes, members: NDArray[np.bool_]) -> _Fitted:
-        """Return the models that were fitted on the texts for which the mask ``members``, (texts,), is False."""
+    def built(arrays: bytes, held_out: NDArray[np.bool_]) -> _Fitted:
+        """Return the models that were fitted on the texts for which the mask ``held_out``, (texts,), is False."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, component_outputs = bytes_to_arrays(arrays)
         features = NgramFeatures(settings.order, settings.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
-        outputs = scaled[members] @ slopes
+        outputs = scaled[held_out] @ slopes
         if lexicon_feature is not None:
-            outputs += lexicon_feature[members] @ lexicon_slope[None]
+            outputs += lexicon_feature[held_out] @ lexicon_slope[None]
         if components is not None:
             bias = np.concatenate([bias, latent_bias]).astype(np.float32)
             features = replace(features, bias=bias, latent=latent, importance=weights)
             self_outputs = np.hstack([self_outputs, component_outputs])
             important = weights > 0
-            outputs = np.hstack([outputs, rows[members] @ (latent[important] / weights[important, None])])
+            outputs = np.hstack([outputs, rows[held_out] @ (latent[important] / weights[important, None])])
         if lexicon is not None:
             features = with_ngrams(features, lexicon.keys, lexicon.values[:, None] * lexicon_slope)
-        return _Fitted(features, self_outputs, outputs + bias - self_outputs[members])
+        return _Fitted(features, self_outputs, outputs + bias - self_outputs[held_out])
 
     def overlaps() -> NDArray[np.float32]:
         """Return the dot product of the matrix row of each passage and the row of its text, (passages,).

@@ -56,7 +56,7 @@ def min_texts_of_components(texts: float) -> int:
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 
-def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+def has_enough_ngrams(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether each text has enough n-grams to be used for the LSA components, (texts,).
 
     Args:
@@ -65,10 +65,10 @@ def is_long(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     return sizes >= min(_MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN * np.median(sizes))
 
 
-def groups_of(texts: RaggedArray, members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split texts, given as indices ``members``, into groups with about _WORDS_PER_GROUP words each."""
-    group = np.cumsum(texts.lengths[members]) // _WORDS_PER_GROUP
-    return np.split(members, np.flatnonzero(np.diff(group)) + 1)
+def groups_of(texts: RaggedArray, indices: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Split texts, given by their ``indices``, into groups with about _WORDS_PER_GROUP words each."""
+    group = np.cumsum(texts.lengths[indices]) // _WORDS_PER_GROUP
+    return np.split(indices, np.flatnonzero(np.diff(group)) + 1)
 
 
 def step_counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:

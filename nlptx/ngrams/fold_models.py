@@ -32,8 +32,9 @@ class ModelData:
         parts: for each part, the indices of its texts.
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         text_weights: (texts,) weight of each text, or None.
-        components: LSA components of the long texts (see :func:`.feature_settings.is_long`), or None.
-        row_of: (texts,) row of each text in the components; -1 for a text that is too short to have one.
+        components: LSA components of the texts with enough n-grams (see
+            :func:`.feature_settings.has_enough_ngrams`), or None.
+        row_of: (texts,) row of each text in the components; -1 for a text with too few n-grams.
         importance: (G,) float32 importance of each n-gram (see :mod:`nlptx.ngrams.lsa`); 0 for n-grams that the
             components do not use.
     """
@@ -75,14 +76,14 @@ def fit_part(data: ModelData, part: int) -> bytes:
 def _fit_components(data: ModelData, components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
     """Fit the model on the components, and return its arrays; see :func:`fit_part`."""
     width = feature_width(data.settings.classes, independent=data.targets.ndim == 2)
-    long = rows[data.row_of[rows] >= 0]
-    long_weights = None if data.text_weights is None else data.text_weights[long]
-    slopes, start = fit_dense(components.scores[data.row_of[long]], data.targets[long], width, long_weights)
+    used = rows[data.row_of[rows] >= 0]
+    used_weights = None if data.text_weights is None else data.text_weights[used]
+    slopes, start = fit_dense(components.scores[data.row_of[used]], data.targets[used], width, used_weights)
     slopes = slopes.astype(np.float32)
     latent, offset = components.to_ngrams(slopes)
     self_outputs = np.zeros((len(data.targets), width), np.float32)
-    is_long = data.row_of >= 0
-    self_outputs[is_long] = components.self_outputs(slopes)[data.row_of[is_long]]
+    has_row = data.row_of >= 0
+    self_outputs[has_row] = components.self_outputs(slopes)[data.row_of[has_row]]
     important = data.importance > 0
     spread = np.zeros((len(important), width), np.float32)
     spread[important] = latent * data.importance[important, None]

@@ -23,7 +23,7 @@ from nlptx.ngrams.feature_settings import (
     FeatureSettings,
     OnProgress,
     groups_of,
-    is_long,
+    has_enough_ngrams,
     min_texts_of_components,
     step_counter,
 )
@@ -83,15 +83,15 @@ def fit_out_of_core(
         report = partial(on_progress, "components of texts (LSA)")
         components, rows = find_components_out_of_core(parts, settings.components, rng, workers, report), parts[0]
     blocks = OccurrenceBlocks(sets, known.keys, workers, budget)
-    root = (1 / np.sqrt(np.maximum(texts.lengths, 1))).astype(np.float32)
+    inverse_roots = (1 / np.sqrt(np.maximum(texts.lengths, 1))).astype(np.float32)
     lexicon_feature = None
     if lexicon is not None:
         values = OccurrenceBlocks(sets, lexicon.keys, workers, budget).forward(lexicon.values[:, None])
-        lexicon_feature = values * root[:, None]
+        lexicon_feature = values * inverse_roots[:, None]
     counts = class_counts(blocks, targets, settings.classes, weights, fold, folds)
     data = FoldModelData(
         blocks,
-        root,
+        inverse_roots,
         targets,
         weights,
         settings,
@@ -149,20 +149,20 @@ def _component_rows(
 ) -> list[WeightedRows]:
     """Return the matrices X of the labelled and unlabelled texts, with a column per n-gram of importance above 0."""
     important = ngram_importance > 0
-    long, texts = is_long(sizes_of([*sets, *unlabelled_sets])), len(sizes_of(sets))
+    used, texts = has_enough_ngrams(sizes_of([*sets, *unlabelled_sets])), len(sizes_of(sets))
 
     def rows(some: Sequence[NgramSets], kept: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> WeightedRows:
         blocks = OccurrenceBlocks(some, keys[important], workers, budget)
         return WeightedRows.of(blocks, ngram_importance[important], kept, weights)
 
     return [
-        rows(sets, long[:texts], text_weights),
-        *([rows(unlabelled_sets, long[texts:], None)] if unlabelled_sets else []),
+        rows(sets, used[:texts], text_weights),
+        *([rows(unlabelled_sets, used[texts:], None)] if unlabelled_sets else []),
     ]
 
 
 def _features_of_fold(
-    fitted: Fitted, texts: RaggedArray, members: NDArray[np.bool_], settings: FeatureSettings, workers: Workers
+    fitted: Fitted, texts: RaggedArray, held_out: NDArray[np.bool_], settings: FeatureSettings, workers: Workers
 ) -> Iterator[FeatureBatch]:
     """Yield the features of the texts of a fold, given a mask (texts,) that is True for these texts."""
 
@@ -176,4 +176,4 @@ def _features_of_fold(
             needs_token_features=settings.needs_token_features,
         )
 
-    return workers.map(features_of, groups_of(texts, np.flatnonzero(members)))
+    return workers.map(features_of, groups_of(texts, np.flatnonzero(held_out)))

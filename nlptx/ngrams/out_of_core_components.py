@@ -30,13 +30,13 @@ class WeightedRows:
 
     Args:
         blocks: matrix N, (texts, G), of zeros and ones.
-        lengths: (texts,) float32 diagonal of S: 1 / (norm of the row of N W), or 0 if the text is left out.
+        inverse_norms: (texts,) float32 diagonal of S: 1 / (norm of the row of N W), or 0 if the text is left out.
         importance: (G,) float32 diagonal of W.
         text_weights: (texts,) float32 weight of each text.
     """
 
     blocks: OccurrenceBlocks
-    lengths: NDArray[np.float32]
+    inverse_norms: NDArray[np.float32]
     importance: NDArray[np.float32]
     text_weights: NDArray[np.float32]
 
@@ -51,24 +51,24 @@ class WeightedRows:
         """Return the matrix that leaves out the texts for which the mask ``kept``, (texts,), is False."""
         squares = blocks.forward((importance * importance)[:, None])[:, 0]
         kept = kept & (squares > 0)
-        lengths = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)
-        weights = np.ones(len(lengths)) if text_weights is None else text_weights
-        return cls(blocks, lengths, importance, weights.astype(np.float32))
+        inverse_norms = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)
+        weights = np.ones(len(inverse_norms)) if text_weights is None else text_weights
+        return cls(blocks, inverse_norms, importance, weights.astype(np.float32))
 
     def weighted_sum(self) -> NDArray[np.float64]:
         """Return the sum of the rows, each multiplied by its weight, (G,)."""
-        row_scale = (self.lengths * self.text_weights)[:, None]
+        row_scale = (self.inverse_norms * self.text_weights)[:, None]
         return self.blocks.transposed(lambda rows: row_scale[rows], 1)[:, 0] * self.importance
 
     def moments(self, b: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return X' D X b, (G, K), for b (G, K)."""
         inner = self.importance[:, None] * b
-        scale = (self.lengths * self.lengths * self.text_weights)[:, None]
+        scale = (self.inverse_norms * self.inverse_norms * self.text_weights)[:, None]
         return self.blocks.sum(_moments_of, (inner, scale), b.shape) * self.importance[:, None]
 
     def forward(self, b: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return X b, (texts, K), for b (G, K)."""
-        return self.blocks.forward(self.importance[:, None] * b) * self.lengths[:, None]
+        return self.blocks.forward(self.importance[:, None] * b) * self.inverse_norms[:, None]
 
     def stored(self, store: Store, workers: Workers = SERIAL) -> WeightedRows:
         """Return the matrix with its blocks in files; see :meth:`.OccurrenceBlocks.stored`."""
@@ -127,8 +127,8 @@ def find_components_out_of_core(
         NlptxError: the power iteration does not converge.
         OutputError: the matrices cannot be stored for the cluster.
     """
-    texts = sum(int(np.count_nonzero(part.lengths)) for part in parts)
-    total = float(sum(part.text_weights[part.lengths > 0].sum(dtype=np.float64) for part in parts))
+    texts = sum(int(np.count_nonzero(part.inverse_norms)) for part in parts)
+    total = float(sum(part.text_weights[part.inverse_norms > 0].sum(dtype=np.float64) for part in parts))
     grams = len(parts[0].importance)
     components = min(max_components, texts // TEXTS_PER_COMPONENT, grams)
     if not components or not total:

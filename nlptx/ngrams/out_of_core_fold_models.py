@@ -43,7 +43,7 @@ class FoldModelData:
 
     Args:
         blocks: matrix N of labelled texts and known n-grams, (texts, G).
-        root: (texts,) inverse of the square root of the number of words of each text.
+        inverse_roots: (texts,) float32 1 / sqrt(T) for each text of T words.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         weights: (texts,) weight of each text.
         settings: settings of the n-gram features.
@@ -59,7 +59,7 @@ class FoldModelData:
     """
 
     blocks: OccurrenceBlocks
-    root: NDArray[np.float32]
+    inverse_roots: NDArray[np.float32]
     targets: NDArray[np.int64] | NDArray[np.bool_]
     weights: NDArray[np.float64]
     settings: FeatureSettings
@@ -89,7 +89,7 @@ def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
     text_counts = class_totals[:, -1] if multi_label else None
     ratios = log_count_ratios(class_totals[:, : settings.classes], known.min_texts, text_counts)
     loss = TextLoss(data.targets, np.where(inside, data.weights, 0), width)
-    first = fit_ratios(data.blocks, data.root, loss, ratios, data.lexicon_feature)
+    first = fit_ratios(data.blocks, data.inverse_roots, loss, ratios, data.lexicon_feature)
     features = NgramFeatures(settings.order, settings.words, known.keys, ratios, first.slopes, first.bias)
     self_outputs = np.zeros((len(data.fold), width), np.float32)
     if data.components is not None and data.rows is not None:
@@ -112,7 +112,9 @@ def _with_components(
     Returns:
         The features with both models, and the contribution of each text to its own output in the new model, (texts, E).
     """
-    slopes, bias = fit_on_components(components, rows, replace(loss, weights=np.where(rows.lengths, loss.weights, 0)))
+    slopes, bias = fit_on_components(
+        components, rows, replace(loss, weights=np.where(rows.inverse_norms, loss.weights, 0))
+    )
     row_weights, offset = components.to_ngrams(slopes)
     latent = np.zeros((len(importance), loss.width), np.float32)
     latent[importance > 0] = row_weights * rows.importance[:, None]

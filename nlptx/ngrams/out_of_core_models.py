@@ -125,7 +125,7 @@ def _fit(
 
 def fit_ratios(
     blocks: OccurrenceBlocks,
-    root: NDArray[np.float32],
+    inverse_roots: NDArray[np.float32],
     loss: TextLoss,
     ratios: NDArray[np.float32],
     lexicon_feature: NDArray[np.float32] | None,
@@ -134,7 +134,7 @@ def fit_ratios(
 
     Args:
         blocks: the matrix N, (texts, G).
-        root: (texts,) inverse of the square root of the number of words of each text.
+        inverse_roots: (texts,) float32 1 / sqrt(T) for each text of T words.
         loss: loss to minimise, as a function of the outputs of the model.
         ratios: (G, E) log-count ratios.
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
@@ -150,22 +150,22 @@ def fit_ratios(
     def from_ngrams(grad_u: NDArray[np.float64], grad_offset: NDArray[np.float64]) -> NDArray:
         return scales * grad_u[informative]
 
-    curvature = np.square(scales).mean(axis=1) * _curvature(blocks, root, loss)[informative]
+    curvature = np.square(scales).mean(axis=1) * _curvature(blocks, inverse_roots, loss)[informative]
     if lexicon_feature is not None:
         column_curvature = _MAX_CURVATURE * (np.square(lexicon_feature[:, 0], dtype=np.float64) @ loss.weights)
         curvature = np.append(curvature, column_curvature)
     units = 1 / np.sqrt(curvature + 1 / INVERSE_PENALTY)
     weights, bias = _fit(
-        blocks, root, loss, to_ngrams, from_ngrams, units, INVERSE_PENALTY, _RATIO_ITERATIONS, lexicon_feature
+        blocks, inverse_roots, loss, to_ngrams, from_ngrams, units, INVERSE_PENALTY, _RATIO_ITERATIONS, lexicon_feature
     )
     slopes, _ = to_ngrams(weights[: len(informative)])
     lexicon_slope = np.zeros(loss.width) if lexicon_feature is None else weights[-1]
     return RatioModel(ratios, slopes, bias.astype(np.float32), lexicon_slope.astype(np.float32))
 
 
-def _curvature(blocks: OccurrenceBlocks, root: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
+def _curvature(blocks: OccurrenceBlocks, inverse_roots: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
     """Return an upper bound on the second derivative of the loss for each weight, (G,), if all ratios are 1."""
-    text_curvature = _MAX_CURVATURE * np.square(root, dtype=np.float64) * loss.weights
+    text_curvature = _MAX_CURVATURE * np.square(inverse_roots, dtype=np.float64) * loss.weights
     return blocks.transposed(lambda rows: text_curvature[rows, None].astype(np.float32), 1)[:, 0]
 
 
@@ -184,7 +184,7 @@ def fit_on_components(
 
     return _fit(
         rows.blocks,
-        rows.lengths,
+        rows.inverse_norms,
         loss,
         to_ngrams,
         from_ngrams,

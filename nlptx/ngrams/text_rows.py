@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
-from nlptx.ngrams.feature_settings import FeatureSettings, OnProgress, is_long, min_texts_of_components, step_counter
+from nlptx.ngrams.feature_settings import (
+    FeatureSettings,
+    OnProgress,
+    has_enough_ngrams,
+    min_texts_of_components,
+    step_counter,
+)
 from nlptx.ngrams.lexicon import LexiconPrior
 from nlptx.ngrams.lsa import TextComponents, find_components, importance, unit_length
 from nlptx.ngrams.ngram_ids import ColumnIndex, count_encoded, encode_ngrams
@@ -48,9 +54,9 @@ class TextRows(NamedTuple):
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         rows: (texts, n-grams with an importance above 0) float32 matrix with the importance of each n-gram that a text
             contains; each row is scaled to unit norm.
-        components: LSA components of the long texts (see :func:`.feature_settings.is_long`), labelled texts first; None
-            if no components are computed.
-        row_of: (texts,) row of each text in ``components``; -1 for a text that is too short to have one.
+        components: LSA components of the texts with enough n-grams (see :func:`.feature_settings.has_enough_ngrams`),
+            labelled texts first; None if no components are computed.
+        row_of: (texts,) row of each text in ``components``; -1 for a text with too few n-grams.
     """
 
     known: NDArray[np.int64]
@@ -119,14 +125,14 @@ def text_rows(
     )
     index = ColumnIndex(listed, known[important])
     rows = matrix_from_columns(encoded, index.find, int(important.sum()), workers, unit_length(weights[important]))
-    long = is_long(sizes)
+    used = has_enough_ngrams(sizes)
     del encoded, encoded_labelled, encoded_unlabelled, index
     return_freed_memory()
-    row_of = np.where(long, np.cumsum(long) - 1, -1)[:texts]
+    row_of = np.where(used, np.cumsum(used) - 1, -1)[:texts]
     report = partial(on_progress, "components of texts (LSA)")
-    long_weights = None if text_weights is None else np.append(text_weights, np.ones(others))[long]
-    long_rows = rows if long.all() else rows[long]
-    components = find_components(long_rows, settings.components, rng, workers, report, long_weights)
+    used_weights = None if text_weights is None else np.append(text_weights, np.ones(others))[used]
+    used_rows = rows if used.all() else rows[used]
+    components = find_components(used_rows, settings.components, rng, workers, report, used_weights)
     return TextRows(known, weights, scaled, lexicon_feature, rows[:texts], components, row_of)
 
 

@@ -206,10 +206,10 @@ def test_the_model_on_components_equals_that_for_few_texts(budget):
     rows = WeightedRows.of(blocks_of(TEXTS, KEYS, budget), importance, LENGTHS > 3, None)
     components = find_components_out_of_core([rows], 6, np.random.default_rng(1), SERIAL, lambda fraction, detail: None)
     inside = np.arange(len(TEXTS)) % 4 > 0
-    loss = TextLoss(TARGETS, np.where(inside & (rows.lengths > 0), WEIGHTS, 0), 3)
+    loss = TextLoss(TARGETS, np.where(inside & (rows.inverse_norms > 0), WEIGHTS, 0), 3)
     slopes, bias = fit_on_components(components, rows, loss)
     scores = (unit_rows(TEXTS, importance) @ components.directions - components.mean).astype(np.float32)
-    used = inside & (rows.lengths > 0)
+    used = inside & (rows.inverse_norms > 0)
     expected, expected_bias = fit_dense(scores[used], TARGETS[used], 3, WEIGHTS[used])
     assert_allclose(scores @ slopes + bias, scores @ expected + expected_bias, atol=0.01)
 
