@@ -44,7 +44,7 @@ class LabelledTexts:
             of each text are sorted and joined by the separator.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
-        labels: the distinct labels by name; a label is a string or a number.
+        labels: label name -> label, a string or a number; one entry per distinct label.
         weights: (texts,) weight of each text, above 0; None if all weights are 1.
         lexicon: word or phrase -> value; empty without a lexicon.
         separator: string between two labels of a text; None if every text has exactly one label.
@@ -106,7 +106,7 @@ class LabelledTexts:
 
     @property
     def all_labels(self) -> Iterator[str]:
-        """Names of the labels of all training texts, one text after the other."""
+        """Names of the labels of all training texts, in the order of the texts."""
         return chain.from_iterable(split_names(name, self.separator) for name in self.names)
 
     @property

@@ -114,7 +114,7 @@ def check_usable(labels: Iterable[str]) -> None:
 
 
 def label_notes(labels: Iterable[str], values: Sequence[float] | None) -> Iterator[str]:
-    """Yield remarks on labels that may have been misinterpreted, each with advice on what to do in that case.
+    """Yield notes on labels that may have been misinterpreted, each with advice on what to do in that case.
 
     Args:
         labels: label of each text.

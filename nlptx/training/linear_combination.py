@@ -6,7 +6,7 @@ With the outputs x_nmc of model m for text n and class c, the outputs of the cla
 
 The weights a_m >= 0 and the biases b_c minimise the sum of two terms. The first term is the loss of the training texts,
 with n-gram features fitted out of fold. The second term is a prior: half of the sum of (a_m - 1/M)^2 over the M linear
-models. The prior matters only in a small training set, where the features may, by chance, separate the classes
+models. The prior matters only for a small training set, in which the features may, by chance, separate the classes
 perfectly or indicate the wrong class.
 
 With ``--epochs 0``, no network is trained, and the outputs are the sums z_nc. The classifier still has a network,
@@ -34,9 +34,9 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import class_weights_of
 from nlptx.training.without_epochs import history_without_epochs
 
-# Number of folds in which the n-gram features are fitted. For large training sets, two folds are fast, and accurate
-# enough to fit one weight per linear model and one bias per output. For smaller sets, models fitted on half of the
-# texts are too weak.
+# Number of folds in which the n-gram features are fitted: for large training sets, for small ones, and the maximum size
+# of a small one. For large training sets, two folds are fast, and accurate enough to fit one weight per linear model
+# and one bias per output. For small ones, models fitted on half of the texts are too weak.
 _FOLDS, _FOLDS_FOR_FEW, _FEW_TEXTS = 2, 5, 10_000
 # With fewer texts than this number, the training of a network starts from the fitted weights instead of random ones.
 _MIN_TEXTS_FOR_RANDOM_START = 2000

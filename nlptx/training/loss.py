@@ -31,7 +31,7 @@ def balanced_weights(
 
 
 def class_weights_of(model: Model, train: Examples) -> NDArray[np.float32] | None:
-    """Return the (C,) class weights of training, or None if all classes have the same weight."""
+    """Return the (C,) class weights for training, or None if all classes have the same weight."""
     if model.settings.class_weight == "none":
         return None
     return balanced_weights(train.targets, len(model.labels), train.weights)
@@ -40,7 +40,7 @@ def class_weights_of(model: Model, train: Examples) -> NDArray[np.float32] | Non
 def loss_weights(model: Model, texts: Examples) -> NDArray[np.float64] | None:
     """Return the weight of each text in the loss, (texts,), or None if all weights are 1.
 
-    In a balanced model, the weight of a text is multiplied by the weight of its class.
+    If the model is trained with balanced classes, the weight of a text is multiplied by the weight of its class.
     """
     if not model.is_balanced:
         return texts.weights
@@ -56,9 +56,9 @@ def loss_and_gradients(
     count: int,
     weights: NDArray[np.float32] | None = None,
 ) -> tuple[float, int, NDArray]:
-    """Return the summed loss, the number of correct predictions and the gradient of the word vectors of a microbatch.
+    """Return the summed loss of a microbatch, the number of correct predictions, and the gradient of its word vectors.
 
-    The gradients are derivatives of the summed loss divided by ``count``.
+    All gradients are derivatives of the summed loss divided by ``count``.
 
     Args:
         model: model that is trained.
@@ -89,7 +89,7 @@ def loss_and_gradients(
 def validate(
     model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
-    """Return the mean loss and the accuracy over one or more examples, weighted by the text weights.
+    """Return the mean loss and the accuracy over at least one example, weighted by the text weights.
 
     The class weights ``weights`` apply only to the loss, as in :func:`loss_and_gradients`.
 
@@ -110,7 +110,7 @@ def validate(
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
-    """Return the outputs (texts, outputs) of a model for one or more examples."""
+    """Return the outputs (texts, outputs) of a model for at least one example."""
     order = np.argsort(examples.ids.lengths, kind="stable")
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 

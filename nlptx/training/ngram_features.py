@@ -26,8 +26,8 @@ from nlptx.training.targets import count_labels
 
 # Up to this number of labels, every n-gram has a value for every label. With more labels, n-gram features are sparse.
 MAX_LABELS = 20
-# If ``--ngram-min-texts`` is automatic, n-grams must occur in at least this number of texts. If a network is trained,
-# and the texts have few words, n-grams that occur in only one text are used too, because this lowers the log-loss.
+# Default of ``--ngram-min-texts``: n-grams must occur in at least this number of texts. If a network is trained, and
+# the texts have few words in total, n-grams that occur in only one text are used too, because this lowers the log-loss.
 _MIN_TEXTS = 2
 
 
@@ -37,7 +37,7 @@ def add_ngram_features(
     """Add n-gram features to the training examples, and return the object that computes features for other texts.
 
     With ``--ngrams 0``, no features are added. If n-gram features cannot be computed for this data, none are added, and
-    a remark gives the reason.
+    a note gives the reason.
     """
     if not settings.ngrams:
         return data, None

@@ -36,7 +36,7 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 
 # Number of groups of filters. Two cores train both groups in the time that one core takes for one group.
 _GROUPS = 2
-# The value of B for infinitely many labelled texts, the constant M, and the standard deviation of the prior.
+# Limit of B as the number of labelled texts grows, the constant M, and the standard deviation of the prior.
 _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 1500, 0.15
 # With F filters in a group, the vectors have F / 2 components, and there are vectors for 256 F words (at most 30,000)
 # and for 512 F longer n-grams.
@@ -53,10 +53,10 @@ def add_regions(model: Model, vectors: NDArray, data: Dataset, context: Training
 
     Args:
         model: model whose network was trained.
-        vectors: (V, D) word vectors from which the network started, so the region classifier does not depend on how the
-            network was trained.
-        data: the texts.
-        context: how to train.
+        vectors: (V, D) word vectors before the network was trained, so that the region classifier does not depend on
+            the training of the network.
+        data: training texts, held-out texts and texts without labels.
+        context: seed, workers and callbacks.
     """
     if not model.settings.region_filters or context.interrupted:
         return
@@ -146,6 +146,6 @@ def _unit_vectors(vectors: NDArray) -> NDArray[np.float32]:
 
 
 def _prior(texts: float) -> NDArray[np.float64]:
-    """Return the constants A and B for a number of labelled texts."""
+    """Return the prior means A and B for a number of labelled texts."""
     of_regions = _REGION_WEIGHT * texts / (texts + _HALF_WAY)
     return np.array([1 - of_regions, of_regions])

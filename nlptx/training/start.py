@@ -73,19 +73,19 @@ def start_from(
 ) -> tuple[Model, Dataset]:
     """Return a new model with the weights of a trained model, corrected for new texts, and the data to train it on.
 
-    If the correction improves the out-of-fold predictions, the new model has a lower learning rate
-    (:func:`.with_slower_network`), and the training texts get n-gram features. If the correction does not improve the
-    out-of-fold predictions, the weights are not corrected, and the new model is trained for 0 epochs. With 0 epochs,
-    the network is not trained, and the training texts get no n-gram features.
+    If the correction improves the out-of-fold predictions, the settings of the new model have a lower learning rate
+    (:func:`.with_slower_network`). If the correction does not improve the out-of-fold predictions, the weights are not
+    corrected, and the new settings have 0 epochs, so the network is not trained. The training texts get n-gram features
+    only if the network is trained.
 
     Args:
         start: trained model to start from.
         data: training and validation texts.
-        encoded: all texts. The vocabulary and the vectors begin with those of ``start``; new words follow.
-        labels: label of each class.
+        encoded: vocabulary, vectors and labels of the texts. The words of ``start`` come first, then new words.
+        labels: label of each class of the new model.
         settings: settings from :func:`.settings_from`.
         context: seed, workers and callbacks.
-        label_sets: how the labels of a text are chosen if it may have several labels; None if every text has one label.
+        label_sets: rule that chooses the labels of a text that may have several; None if every text has one label.
 
     Raises:
         SettingsError: there are too many words or labels for n-grams.
@@ -155,7 +155,7 @@ def start_from(
     if not settings.epochs:
         return model, data
     if model.regions is not None:
-        # The region filters are not trained further, so their scores are added to the n-gram features in advance.
+        # The region filters are not trained further, so their scores are computed once and added to the features.
         region_outputs = model.regions.classifier.outputs(list(data.train.ids))
         contributions = contributions + (region_outputs @ to_scores(model.network.loss)).astype(np.float32)
     example_features = ExampleFeatures.collected(
@@ -165,9 +165,10 @@ def start_from(
 
 
 def _batches(features: NgramFeatures, texts: RaggedArray, contributions: NDArray[np.float32]) -> Iterator[FeatureBatch]:
-    """Yield the n-gram features of the texts in groups.
+    """Yield the n-gram features of groups of texts.
 
-    The ``contributions`` (texts, E) are added to the first E text features, the outputs of the first linear model.
+    The ``contributions`` (texts, E) are added to the first E text features, which are the outputs of the first linear
+    model.
     """
     for rows in groups_of(texts, np.arange(len(texts))):
         token_features, text_features = features.arrays_of(list(texts.take(rows)))
@@ -203,8 +204,8 @@ def _check_number_of_labels(
 ) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
-    A model cannot be changed if its loss is for two labels, or if the weights of the correction, one per n-gram and
-    label, would need too much memory.
+    The change is impossible if the loss of the model is defined only for two labels, or if the weights of the
+    correction, one per n-gram and label, would need too much memory.
     """
     if loss == "squared-error" and len(labels) != 2:
         raise SettingsError(

@@ -13,13 +13,13 @@ from nlptx.errors import CorruptError
 
 
 class Stateful(Protocol):
-    """An object that changes during training.
+    """An object with attributes that change during training.
 
-    ``STATE`` contains the names of the attributes that change: numbers, arrays and lists of arrays.
+    ``STATE`` contains the names of these attributes, which are numbers, arrays and lists of arrays.
     """
 
     @property
-    def STATE(self) -> tuple[str, ...]: ...  # noqa: N802  # a constant of its class
+    def STATE(self) -> tuple[str, ...]: ...  # noqa: N802  # a class constant
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def restore_state(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -
                 f"array {name!r} is {stored.dtype}{list(stored.shape)}; expected {array.dtype}{list(array.shape)}"
             )
     for name, array in current.items():
-        np.copyto(array, saved[name])  # for a number, this changes only a copy; the next loop restores numbers
+        np.copyto(array, saved[name])  # has no effect on numbers, which the next loop restores
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, int | float):

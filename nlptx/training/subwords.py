@@ -2,16 +2,16 @@
 
 The outputs of the model are a x + c y, where x are the outputs without the subword model, and y are the scores of the
 subword model, converted to outputs. :mod:`nlptx.training.fusion` fits the weights a and c. The n-gram features contain
-a linear model on the same n-grams, so c times the numbers of the subword model are added to the weights of that model:
-predictions need no further step, and the model file needs no new arrays.
+a linear model on the same n-grams. The n-gram weights of the subword model, times c, are added to those of the linear
+model, so predictions need no further step, and the model file needs no new arrays.
 
 The subword model is trained separately from the network. If the scores of the subword model were inputs of the network,
 they would improve the model much less.
 
 By default, the subword model is left out in two cases. If the training texts have many words in total, most of the
 words are frequent enough to have weights of their own, so the subword model would not improve predictions. If no texts
-are held out, a and c cannot be fitted, and there are no values that suit all data: the more the network knows from
-other texts, through its word vectors, the lower the best c.
+are held out, a and c cannot be fitted, and no fixed values suit all data: the more the network has learned
+from other texts through its word vectors, the lower the best c is.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
 # Prior means of the weights a and c, and their standard deviation. _PRIOR_WITH_REGIONS applies to models with region
-# filters if no texts are held out; the weights then equal their prior means.
+# filters if no texts are held out; in this case, the weights equal their prior means.
 _PRIOR, _PRIOR_WITH_REGIONS, _DEVIATION = np.array([0.5, 0.5]), np.array([0.7, 0.25]), 0.3
 
 
@@ -89,7 +89,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
 
 
 def _is_wanted(model: Model, data: Dataset, context: TrainingContext) -> bool:
-    """Return whether to fit a subword model. A note says why a model that the user asked for is not fitted."""
+    """Return whether to fit a subword model. If the user asked for one that cannot be fitted, a note says why."""
     setting = model.settings.subwords
     if setting == "off" or model.ngram_features is None or context.interrupted:
         return False
@@ -136,7 +136,7 @@ def _merge(
     assert network.text_projection is not None
     of_network = a
     if model.regions is not None:
-        # The region classifier multiplies the outputs of the network, with the subword scores in them, by its weight.
+        # RegionFusion multiplies the outputs of the network, which then include the subword scores, by `weight`.
         weight, of_regions = (round(a * before, 4) for before in model.regions.weights)
         model.regions = replace(model.regions, weights=(weight, of_regions))
         of_network, c = 1.0, c / weight

@@ -30,9 +30,9 @@ class BestWeights:
     """The best weights so far: those with the lowest validation loss or, without validation examples, the latest ones.
 
     Args:
-        loss: the validation loss; infinite before the first epoch.
-        epoch: number of the epoch, from 1; 0 before the first one.
-        weights: copies of the arrays; empty before the first epoch.
+        loss: validation loss of these weights; infinite before the end of the first epoch.
+        epoch: epoch from which these weights come, from 1; 0 before the end of the first epoch.
+        weights: copies of the weight arrays; empty before the end of the first epoch.
     """
 
     STATE: ClassVar = ("loss", "epoch", "weights")

@@ -54,7 +54,7 @@ class Trainer:
     Args:
         model: model to train; modified in place.
         flat: (P,) parameters, in shared memory like the word vectors.
-        layer: layer that the parameters belong to.
+        layer: layer whose parameters are in ``flat``.
         train: training examples.
         epochs: number of passes over the examples.
         context: seed, workers and callbacks.
@@ -96,7 +96,7 @@ class Trainer:
     def objective(
         self, microbatch: Microbatch, grads: Gradients, rng: np.random.Generator, count: int
     ) -> tuple[float, int, NDArray]:
-        """Return the summed loss, number of correct predictions and gradient of the word vectors for a microbatch.
+        """Return the summed loss of a microbatch, the number of correct predictions and the word-vector gradient.
 
         The gradients are derivatives of the summed loss divided by ``count``, the number of texts or words in the
         batch.

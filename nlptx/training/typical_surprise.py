@@ -16,6 +16,6 @@ _MAX_CHARACTERS = 20_000
 
 
 def measure_typical_surprise(vocabulary: Vocabulary, texts: Sequence[str]) -> TypicalSurprise | None:
-    """Measure an evenly spaced sample of the training texts; see :meth:`TypicalSurprise.measure`."""
+    """Measure the surprise of an evenly spaced sample of the texts; see :meth:`TypicalSurprise.measure`."""
     chosen = [text[:_MAX_CHARACTERS] for text in texts[:: -(-len(texts) // _MAX_TEXTS)]]
     return TypicalSurprise.measure(vocabulary, encode_tokens(vocabulary, chosen, scanner_of(vocabulary.tokenizer)))

@@ -22,8 +22,8 @@ class WeightAverage:
 
     Args:
         weights: arrays that training changes in place.
-        decay: factor by which the old average is multiplied in each step. With a decay of 0, there is no averaging, and
-            the weights themselves are used.
+        decay: factor by which the old average is multiplied in each step. With a decay of 0, nothing is averaged, and
+            the current weights are used.
     """
 
     STATE: ClassVar = ("steps", "taken", "averages")  # attributes to save in a checkpoint
@@ -44,10 +44,10 @@ class WeightAverage:
             self.taken = self.steps
 
     def _share(self) -> float:
-        """Return the share of the current weights in the average.
+        """Return the fraction of the new average that comes from the current weights.
 
-        The current weights stand for the weights of all steps since the last update. In the first steps the decay is
-        smaller, so that the initial weights soon lose their influence on the average.
+        The current weights are used for all steps since the last update. In the first steps, the decay is smaller than
+        ``decay``, so that the initial weights soon lose their influence on the average.
         """
         return 1 - min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
 
