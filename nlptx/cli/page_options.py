@@ -13,7 +13,7 @@ from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.precedence import CONFIG_FILE, chosen_defaults
 
-# Options that do not change the page; the command that is shown on the page omits them.
+# Options that do not change the contents of the page; the command line that the page shows omits them.
 _NOT_SHOWN = {
     *("json", "jobs", "quiet", "verbose", "no_color", "help"),
     *("plot", "min_accuracy", "show", "disagreements", "predictions", "resume"),
@@ -45,7 +45,7 @@ def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
     """Check that a page can be written and overwrites no input. Call this function before any long computation.
 
     Raises:
-        click.UsageError: the name of the page is empty, or is the name of an input.
+        click.UsageError: ``report``, the file name of the page, is empty or is the name of an input.
         SettingsError, NlptxError, OutputError: as for :func:`nlptx.report.page.check_report_path`.
     """
     if report is None:
@@ -61,8 +61,8 @@ def this_command(report: str) -> str:
     """Return a command line that reproduces the page.
 
     Args:
-        report: file name of the page, as an argument of --report. Callers pass a fixed name, so that the bytes of the
-            page do not depend on the name of its file.
+        report: file name to show as the argument of --report. Callers pass a fixed name instead of the actual name, so
+            that the bytes of the page do not depend on the name of its file.
     """
     context = click.get_current_context()
     values = {**context.params, **chosen_defaults(context), "config": context.meta.get(CONFIG_FILE), "report": report}
@@ -73,7 +73,7 @@ def this_command(report: str) -> str:
             words += value if isinstance(value, tuple) else [str(value)]
     left_out = [ParameterSource.DEFAULT, None]
     if not _file_precedes_effort(context):
-        left_out.append(ParameterSource.DEFAULT_MAP)  # shown as --config, --preset or --effort instead
+        left_out.append(ParameterSource.DEFAULT_MAP)  # --config, --preset or --effort is shown instead
     for parameter in context.command.params:
         name = str(parameter.name)
         given = context.get_parameter_source(name) not in left_out
@@ -83,7 +83,7 @@ def this_command(report: str) -> str:
 
 
 def _file_precedes_effort(context: click.Context) -> bool:
-    """Return whether a variable sets the effort, and a ``--config`` file therefore takes precedence over it."""
+    """Return whether a ``--config`` file takes precedence over the effort, which an environment variable sets."""
     return CONFIG_FILE in context.meta and context.get_parameter_source("effort") is ParameterSource.ENVIRONMENT
 
 

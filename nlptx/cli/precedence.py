@@ -1,7 +1,7 @@
-"""Which of several sources sets an option.
+"""Determines which of several sources sets the value of an option.
 
-The order of precedence, from highest to lowest, is: command line, file, environment variable, preset or effort,
-default. However, the settings that ``--effort`` on the command line determines take precedence over the file.
+The order of precedence, from highest to lowest, is: command line, ``--config`` file, environment variable, preset or
+effort, default. However, if ``--effort`` is given on the command line, its settings take precedence over the file.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from click.core import ParameterSource
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Key in click.Context.meta for settings that take precedence over the --config file, as section -> name -> value.
 OVERRIDES = "nlptx.overrides"
-# Prefix of the key in click.Context.meta for the options that choose other defaults; see :func:`chosen_defaults`.
+# Prefix of the key in click.Context.meta for the options that replace defaults; see :func:`chosen_defaults`.
 _CHOSEN = "nlptx.chosen"
 # Options that a section of the --config file sets only for the command with the name of the section; other commands
 # that read the section, such as tune, ignore these options.
 _STAGE_ONLY = ("output", "resume")
 # Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
 _IGNORED = "nlptx.ignored"
-# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the --config file,
-# presets and efforts; the values from presets and efforts never contradict another option.
+# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the values of the --config
+# file, and of presets and efforts. Its rank is that of the file; values from presets and efforts need no rank, because
+# they never contradict another option.
 PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 
@@ -35,7 +36,8 @@ def stage_of(ctx: click.Context) -> str:
 def configured(ctx: click.Context) -> dict[str, Any]:
     """Return the values that the ``--config`` file sets for a command: Python name of the option -> value.
 
-    Values that ``--effort`` sets on the command line replace the values in the file. Options to ignore are left out.
+    If ``--effort`` is given on the command line, its values replace the values in the file. Options for which
+    :func:`ignore` was called are left out.
     """
     values: dict[str, Any] = {}
     for source in (CONFIGURED, OVERRIDES):
@@ -45,7 +47,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:
-    """Ignore the file and the environment variables for the named options when the command is parsed again."""
+    """When the command is parsed again, ignore the file and the environment variables for the named options."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
     chosen_defaults(ctx).clear()
 
@@ -56,10 +58,10 @@ def ignored(ctx: click.Context) -> set[str]:
 
 
 def chosen_defaults(ctx: click.Context) -> dict[str, str]:
-    """Return the options that choose other defaults, ``preset`` or ``effort``, with their values.
+    """Return the options that replace the defaults of other options, ``preset`` or ``effort``, with their values.
 
-    Callers may change the dictionary. Click does not pass ``preset`` and ``effort`` to commands, because they only
-    change the values of other options.
+    Callers may change the dictionary, which is stored in the context. Click does not pass ``preset`` and ``effort`` to
+    commands, because they only change the values of other options.
     """
     return ctx.meta.setdefault(f"{_CHOSEN}.{ctx.info_name}", {})
 
@@ -86,7 +88,10 @@ def is_on_command_line(name: str) -> bool:
 
 
 def origin_of(ctx: click.Context, name: str) -> str | None:
-    """Return what sets an option: a variable, a file section, a preset or an effort; None for all other sources."""
+    """Return the source of an option: an environment variable, a section of the file, a preset or an effort.
+
+    Return None for all other sources.
+    """
     source = ctx.get_parameter_source(name)
     if source is ParameterSource.DEFAULT_MAP:
         overridden = name in ctx.meta.get(OVERRIDES, {}).get(stage_of(ctx), {})

@@ -95,9 +95,9 @@ def predict(
     probabilities are the label frequencies in the training data. With --prior, a text without a known word gets the
     most frequent label, with the frequency of this label as the confidence. With --abstain P, texts with a confidence
     below P get the label ?; their probabilities and scores are unchanged. --max-error E chooses P from the errors on
-    the held-out texts of the model, so that on texts of the same kind as the held-out texts, at most a fraction E of
-    the labels is wrong, with 95 % confidence. Every input row has an output row, unless --skip-bad leaves out empty
-    texts and rows that cannot be read.
+    the held-out texts of the model. On texts of the same kind, at most a fraction E of the labels is then wrong, with
+    95 % confidence. Every input row has an output row, unless --skip-bad leaves out empty texts and rows that cannot be
+    read.
 
     For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label
     reaches its threshold, plain-text output contains -, and a table contains an empty cell. The confidence of a
@@ -109,8 +109,8 @@ def predict(
     _check_exist(inputs)
     note_unused_options(common.reporter.note, inputs)
     output_format = choose_format(format, common.json, output)
-    # If a table is the only input, the output may overwrite it, because the output is a copy with added columns. With
-    # --skip-bad, the output must not overwrite the table, because the rows that are left out would be lost.
+    # If a table is the only input, the output may overwrite it, because the output contains all rows and columns of the
+    # table. With --skip-bad, the output must not overwrite it, because the rows that are left out would be lost.
     replaces_itself = len(inputs) == 1 and output_format in ("csv", "tsv", "jsonl") and not reading.skip_bad
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model
@@ -148,7 +148,7 @@ def predict(
 
 
 def _prior_confidence(model: Model) -> float:
-    """Return the confidence of the prediction for a text without a known word."""
+    """Return the confidence of the label that ``--prior`` gives to a text without a known word."""
     priors = model.priors[None]
     return float(model.decision.confidence(priors, model.decision.choose(priors))[0])
 

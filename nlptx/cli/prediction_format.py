@@ -21,11 +21,13 @@ _NOT_WRITTEN = (".json", ".npz", ".parquet", ".xls", ".xlsx")
 def format_options(
     formats: Sequence[str], format_of_name: Callable[[str], str | None], output_help: str, format_help: str
 ) -> Callable[[Function], Function]:
-    """Add ``--output`` and ``--format``, which contradict each other and ``--json`` if they ask for different formats.
+    """Add ``--output`` and ``--format``.
+
+    Any two of ``--output``, ``--format`` and ``--json`` contradict each other if they ask for different formats.
 
     Args:
         formats: values of ``--format``; ``auto`` is the default.
-        format_of_name: returns the format that the name of an output requests, or None.
+        format_of_name: function that returns the format that the name of an output requests, or None.
         output_help: help text of ``--output``.
         format_help: help text of ``--format``.
     """
@@ -51,11 +53,11 @@ def format_options(
 def _different_formats(
     format_of: Callable[[Any], str | None], format_of_other: Callable[[Any], str | None]
 ) -> Conflict:
-    """Return the conflict of two options that ask for different formats.
+    """Return a conflict that applies if two options ask for different formats.
 
     Args:
-        format_of: returns the format that a value of the option requests, or None.
-        format_of_other: returns the format that a value of the other option requests, or None.
+        format_of: function that returns the format that a value of one option requests, or None.
+        format_of_other: the same for the other option.
     """
 
     def applies(value: Any, other: Any) -> bool:
@@ -90,7 +92,7 @@ def choose_format(requested: str, json: bool, output: str) -> str:
     Args:
         requested: value of ``--format``.
         json: whether ``--json`` was given.
-        output: output name.
+        output: file name of the output, or ``-``.
 
     Raises:
         click.UsageError: the name has the suffix of an unsupported format.

@@ -52,8 +52,8 @@ class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
     CSV output has the same delimiter as the CSV table from which the first text comes or, if the first text does not
-    come from a CSV table, a comma. If the file with the first text begins with a byte order mark, so does CSV and TSV
-    output; without a byte order mark, Excel would not recognise the encoding.
+    come from a CSV table, a comma. CSV and TSV output begins with a byte order mark if the file with the first text
+    does; without the mark, Excel would not recognise the encoding.
 
     Args:
         out: binary output stream.
@@ -102,7 +102,7 @@ class PredictionWriter:
         self._write_cells(row.values())
 
     def write_missing_header(self, source: Source) -> None:
-        """Write the header for an input table if no row was written."""
+        """If no text was written, write the header of a CSV or TSV output; ``source`` is the last input."""
         if self.header is not None:
             return
         output_format = (

@@ -49,9 +49,8 @@ _exclude = option(
     group="Data",
     help="Table of rows to leave out, as written by nlptx check.",
 )
-# For several labels per text, training replaces the default loss, but not a loss that the user chose. A label
-# separator from a variable or a file is not ignored, because without a separator, each combination of labels would
-# become a label.
+# With --label-separator, training replaces the default loss, but not a loss that the user chose. If the two options
+# contradict each other, the separator is never ignored, because each combination of labels would then become a label.
 _ONE_LABEL_LOSS = Conflict(
     "{1} requires one label per text, but {0} gives a text several labels; use only one of them.",
     lambda _, loss: loss == "cross-entropy",
@@ -74,7 +73,9 @@ def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
 
 
 def _label_map(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return the replacement of each label. If the map comes from a variable, the hint of an error explains its form.
+    """Return the replacement of each label, parsed from the values of ``--map``.
+
+    If the values come from an environment variable, the hint of an error says how the variable is split.
 
     Raises:
         SettingsError: see :func:`parse_label_map`.
@@ -104,10 +105,10 @@ def reading_options(
     Args:
         splits: which of the corpus folders ``train``, ``test`` and ``unsup`` are read by default.
         skip_bad: whether to add ``--skip-bad``, which leaves out rows that cannot be used.
-        labelled: whether the command needs labels, so that ``--map`` is added, and faulty labels are errors.
+        labelled: whether the command needs labels; if so, ``--map`` is added, and invalid labels are errors.
         training: whether to add ``--weight-column`` and ``--label-separator``.
-        separator: whether to add ``--label-separator``. A command that only uses models does not need this option,
-            because a model stores the separator of its labels.
+        separator: whether to add ``--label-separator``. A command that always loads a model does not need this
+            option, because a model stores the separator of its labels.
         exclude: whether to add ``--exclude``.
     """
     label_help = "Table column that contains the label" + ("." if labelled else ", which is never read as the text.")

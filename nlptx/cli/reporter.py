@@ -45,7 +45,7 @@ def print_note(text: str) -> None:
 
 def _wrapped(line: str) -> str:
     """Break a line at spaces so that it fits on the terminal, which would otherwise break it within a word."""
-    width = shutil.get_terminal_size((0, 0)).columns or len(line)  # 0: standard output is not a terminal
+    width = shutil.get_terminal_size((0, 0)).columns or len(line)  # 0 columns: stdout is not a terminal
     indent = line[: len(line) - len(line.lstrip())]
     wrapper = textwrap.TextWrapper(width, subsequent_indent=indent, expand_tabs=False, replace_whitespace=False)
     wrapper.break_long_words = wrapper.break_on_hyphens = False
@@ -221,8 +221,8 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # Threads started in this block do not receive signals, so no signal reaches the thread that draws the bar during a
-    # fork.
+    # Threads started in this block do not receive signals. Therefore, during a fork, no signal reaches the thread that
+    # draws the bar.
     with signals_held():
         progress.start()
     console.show_cursor(True)  # a hidden cursor would stay hidden in the shell after Ctrl-Z or kill -9

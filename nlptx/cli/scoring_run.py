@@ -20,11 +20,11 @@ class ScoredTexts:
     """Facts to report about the texts that were scored.
 
     Args:
-        known_words: counts of known words.
+        known_words: counts of the known words, and of the texts that are unlike the training texts.
         texts: number of texts.
         answered: number of texts that got a label.
         renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
-        left_out: rows that were left out.
+        left_out: numbers and positions of the rows that were left out.
     """
 
     known_words: KnownWords = field(default_factory=KnownWords)
@@ -34,7 +34,7 @@ class ScoredTexts:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def add(self, other: ScoredTexts, where: Callable[[str], str]) -> None:
-        """Add the counts and notes of the next partition.
+        """Add the facts about the next partition of the input.
 
         Args:
             other: facts about the texts of this partition.

@@ -23,9 +23,9 @@ SEEN = {
 def seen_in(model: Model, data: LabelledData) -> str | None:
     """Return "training" or "validation" if the model was trained or validated on the data.
 
-    Otherwise, return None. If the training started from another model, the training texts of that model count too. If
-    the data is a table with a column ``seed`` that repeats all texts for each seed, the texts of one seed are looked up
-    too.
+    Otherwise, return None. If the training started from another model, the training texts of that model count too. A
+    table with a column ``seed`` can contain every text once per seed; the rows of a single seed are then compared with
+    the training texts too.
     """
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import rows_of_one_seed
@@ -51,7 +51,7 @@ def warn_if_start_is_trained_on(training: TrainingTexts, start: Model | None, re
 
 
 def _training_digests(model: Model) -> Iterator[str]:
-    """Yield the digests of the labelled texts of a model, and of the models from which its training started."""
+    """Yield the digests of the training texts of a model, and of each earlier model from which training started."""
     yield from _digests_of(model.source)
     before = model.made_from
     while before is not None and before["kind"] == "model":

@@ -11,7 +11,7 @@ _LOADER_MESSAGES = ("failed to map segment", "cannot allocate memory", "cannot m
 # Part of Python's message if C code fails without setting an exception, which can happen when memory runs out.
 _NO_EXCEPTION = "without exception set"
 _NO_THREAD = "can't start new thread"
-# Command -> advice on using less memory, which names only options of the command.
+# Command -> advice on how to use less memory. The advice names only options that the command has.
 _ADVICE = {
     "cooccur": "Use a smaller --memory or --max-words, or --jobs 1",
     "pca": "Use fewer --components, or --jobs 1",

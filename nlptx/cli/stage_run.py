@@ -69,7 +69,7 @@ class StageRun:
 
 
 def _shortened(labels: list[str]) -> str:
-    """Return a list of labels for a table; if there are many, only the first ones and the total number."""
+    """Return labels as one line of text; if there are many, only the first ones and the total number."""
     more = f", ... ({len(labels):,} in all)" if len(labels) > _MAX_LABELS else ""
     return ", ".join(labels[:_MAX_LABELS]) + more
 

@@ -58,7 +58,7 @@ class StopSignal:
     def install(self) -> None:
         """Install the signal handlers.
 
-        Call this method in the main thread, in a program that exits after its command.
+        Call this method in the main thread, and only in a program that exits when the command ends.
         """
         for number in STOP_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
@@ -70,7 +70,7 @@ class StopSignal:
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Return whether a signal was received. After this call, the first signal does not raise an exception."""
+        """Return whether a signal was received. After this call, the first signal is only recorded."""
         self.is_polled = True
         return self.number is not None
 

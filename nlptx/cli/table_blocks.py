@@ -12,7 +12,7 @@ _PADDING = 2
 
 
 class Block(NamedTuple):
-    """Indices of the columns drawn side by side, and of the columns whose cells are never broken into lines."""
+    """The indices of the columns of a block, and of those among them whose cells are never broken into lines."""
 
     columns: list[int]
     unbroken: set[int]

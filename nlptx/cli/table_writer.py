@@ -27,7 +27,7 @@ def cell(value: Any) -> str:
 
 
 def table_line(cells: Sequence[str], output_format: str, delimiter: str = ",") -> str:
-    """Return the line of a CSV or TSV table, without its line end."""
+    """Return the cells of a row as a line of a CSV or TSV table, without a line end."""
     if output_format == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces
         return "\t".join(text.translate(TSV_BREAKS) for text in cells)
     line = io.StringIO()
@@ -51,7 +51,7 @@ class TableWriter:
             self._write_line(table_line(header, output_format))
 
     def write(self, row: Mapping[str, Any]) -> None:
-        """Write a row, with an empty cell for each column of the table that the row lacks."""
+        """Write a row. In CSV and TSV, the cell of a column that the row lacks is empty."""
         if self.output_format == "jsonl":
             self._write_line(json.dumps(dict(row), ensure_ascii=False, default=str))
         else:

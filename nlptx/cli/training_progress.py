@@ -38,7 +38,7 @@ def _duration(seconds: float) -> str:
 
 
 def what_is_kept(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
-    """Return a note that says what is kept after a training run has been stopped immediately."""
+    """Return a note that says what is kept after a training run was stopped without saving a model."""
     advice = resume_hint(checkpoint) if checkpoint else ""
     if stop.is_polled:
         return advice or "the progress of training is lost"
@@ -48,7 +48,7 @@ def what_is_kept(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
 def resume_hint(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     path = checkpoint.path
-    # The file of the checkpoint may exist although the checkpoint has not been read yet, because the data is read
-    # first.
+    # With --resume, the data is read before the checkpoint. If the run is stopped before the checkpoint is read, its
+    # file can still be used.
     exists = path and (checkpoint.can_resume or (checkpoint.resume and path.exists()))
     return f"--resume continues from {path.name}" if path and exists else ""

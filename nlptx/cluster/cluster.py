@@ -45,8 +45,8 @@ class Cluster:
         on_note: called with notes about the cluster.
         check_stop: called every few seconds while the caller waits for a result; an exception that it raises ends the
             wait.
-        per_worker: number of tasks assigned to each worker thread at a time. With two tasks, a thread need not wait
-            when it finishes one of them.
+        per_worker: number of tasks assigned to each worker thread at a time. With two tasks, a thread that
+            finishes one of them can start the other at once.
 
     Raises:
         SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.

@@ -29,9 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# Number of input bytes per range of words, and maximum number of matrix entries in a block of rows, not counting the
-# first row of the block. _RANGE_BYTES and _BLOCK_ENTRIES determine the memory that a summing task needs, and the number
-# of summing tasks that can run at the same time.
+# There is one range of words per _RANGE_BYTES bytes of input. A block of rows has at most _BLOCK_ENTRIES entries, not
+# counting its first row. The two numbers determine how much memory a summing task needs, and how many summing tasks can
+# run at the same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
@@ -96,7 +96,7 @@ class EncodeResult:
 
     Args:
         documents: number of documents.
-        sha256: digest of their text.
+        sha256: digest of the documents.
         notes: notes about the input.
     """
 

@@ -1,7 +1,7 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
-A file contains a pickled object, followed by the arrays of the object, so that the arrays can be memory-mapped instead
-of copied. A file begins with the pickled sizes of its parts. Unpickling can run code, so other users must not have
+A file contains the pickled sizes of its parts, then the pickled object, then the arrays of the object. The arrays are
+separate, so that they can be memory-mapped instead of copied. Unpickling can run code, so other users must not have
 access to the folder of the exchanged files, nor to the cluster itself.
 """
 
@@ -131,7 +131,7 @@ def _unpickle(content: memoryview) -> Any:
 
 
 def _copied(file: BufferedReader) -> bytearray:
-    """Return a copy of the content of a file. If a file is removed while it is mapped, NFS does not free its space."""
+    """Return a copy of the content of a file. While a removed file is still mapped, NFS does not free its space."""
     content = bytearray(os.fstat(file.fileno()).st_size)
     file.readinto(content)
     return content

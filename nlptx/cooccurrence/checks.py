@@ -23,7 +23,7 @@ NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the counting settings and the V words of a corpus.
+    """Return the counting settings and the V words that an artifact contains.
 
     Raises CorruptError if the settings or the words are invalid.
     """

@@ -20,15 +20,15 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 
-# Number of bytes assumed to be needed for counting a block, per token and per padding position between documents: twice
-# the measured numbers, so that a block uses only half of the memory limit.
+# Assumed memory for counting a block, in bytes per token and per padding position between documents. These numbers are
+# twice the measured ones, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A block is divided into segments. The positions of a segment are grouped by word, in a single thread. A segment has
 # about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores
 # one start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit,
 # because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices that are summed in one pass, needed because each partial matrix has two open files.
+# Maximum number of partial matrices that are summed in one pass. It is limited because each matrix has two open files.
 _FAN_IN = 16
 
 
@@ -111,8 +111,8 @@ def count_vocabulary_pairs(
         settings: settings for counting.
         budget: memory limit and folder for temporary files.
         workers: pool of threads or processes; the number of workers does not change the counts.
-        in_units: whether the entries of the result are integer numbers of units, which can be added to the entries for
-            other texts, instead of counts.
+        in_units: whether the entries of the result are integer numbers of units instead of counts. Units can be added
+            to the units of other texts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count
@@ -152,8 +152,7 @@ def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
-    # The module `merge` imports SciPy, which takes as long as counting a small corpus, so `merge` is imported only
-    # here.
+    # The module `merge` imports SciPy. This takes as long as counting a small corpus, so `merge` is imported only here.
     from nlptx.cooccurrence.merge import merge
 
     return merge(partials, budget, workers, units_per_count)

@@ -39,7 +39,7 @@ class InvertedIndex:
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return where the windows around the words with ids ``first`` to ``after`` (exclusive) begin, by segment."""
+        """Return the start indices of the windows around the words ``first`` to ``after`` (exclusive), by segment."""
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
         return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
 

@@ -24,7 +24,7 @@ def merge(
         parts: (V, V) matrices.
         budget: memory limit, and folder for temporary files.
         workers: threads that sum the rows.
-        units_per_count: number by which the sums are divided, which is the number of units in a weight of 1.
+        units_per_count: divisor of the sums: the number of units in a weight of 1, or 1 to keep units.
     """
     bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)

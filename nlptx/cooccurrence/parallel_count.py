@@ -17,7 +17,7 @@ from nlptx.runtime.workers import Workers
 
 # Maximum total number of entries in all buffers, unless a single task needs a larger buffer.
 _ENTRIES = 1 << 21
-# Approximate number of pairs in a group of tasks, which takes a few hundredths of a second to count.
+# Approximate number of pairs in a group of tasks. Counting a group takes a few hundredths of a second.
 _PAIRS = 1 << 21
 
 
@@ -28,7 +28,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
         counter: counter for the documents of one block, which also defines the tasks.
         workers: pool of threads or processes; the number of workers does not change the counts.
     """
-    # There are at most about as many workers as groups.
+    # Use at most about as many workers as there are groups.
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)
     size = workers.jobs + 1  # one buffer per group in progress, and one for the group that the caller is using
     ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)

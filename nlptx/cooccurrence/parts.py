@@ -35,7 +35,7 @@ class TokenPart:
 
     Args:
         chunk: the documents.
-        details: ``shard``, ``shards``, and the facts about the whole corpus.
+        details: ``shard`` and ``shards`` (see :func:`shard_details`), and facts about the whole corpus.
     """
 
     chunk: EncodedChunk
@@ -107,7 +107,7 @@ class WordList:
 
 
 def check_complete(stream: TokenStream) -> None:
-    """Raise DataError if words were dropped, because counting the whole corpus might drop other words."""
+    """Raise DataError if words were dropped for lack of memory; a count of the whole corpus might drop other words."""
     if stream.max_dropped_count:
         raise DataError(
             "there are more distinct words than fit into the memory limit, and parts must keep all of them",

@@ -18,7 +18,7 @@ class SpilledMatrix:
     Args:
         words: V, the number of words.
         budget: folder for temporary files, and memory limit, of which the matrix may use a quarter.
-        units_per_count: number by which the sums are divided, which is the number of units in a weight of 1.
+        units_per_count: divisor of appended sums: the number of units in a weight of 1, or 1 to keep units.
     """
 
     def __init__(self, words: int, budget: MemoryBudget, units_per_count: int = 1) -> None:

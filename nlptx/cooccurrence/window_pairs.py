@@ -24,8 +24,8 @@ _MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting the pairs, because adding up the
-# pairs of a row in a dense vector of V words takes as long as sorting this many pairs.
+# A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting its pairs. For this number of pairs,
+# sorting takes as long as adding up the pairs in a dense vector of V words.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.

@@ -20,7 +20,7 @@ _METADATA_TYPES = (
 
 
 class _Member(tarfile.TarInfo):
-    """The header of an archive member. A damaged header raises ReadError; tarfile alone would end the archive there."""
+    """The header of an archive member. Damage raises ReadError; tarfile would take it for the end of the archive."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:

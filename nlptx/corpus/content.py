@@ -100,8 +100,8 @@ _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
 _ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
 _ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
 _LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
-# A line of names looks like a table header only if one of the names is that of the text column, or is a usual column
-# name that matches this pattern.
+# A line of names looks like a table header only if one of the names is that of the text column, or matches this pattern
+# of usual column names.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
     re.IGNORECASE,

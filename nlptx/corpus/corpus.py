@@ -152,8 +152,8 @@ class Corpus:
     def sha256(self) -> str:
         """Digest of the documents read so far.
 
-        For a plain-text file in which every line ends with a line feed and nothing else, the digest is the SHA-256 of
-        the file.
+        For a plain-text file in which every line ends with a line feed without a carriage return, the digest is the
+        SHA-256 of the file.
         """
         return self._digest.hexdigest()
 

@@ -56,7 +56,7 @@ class Document(NamedTuple):
 class ReadOptions:
     """Options for reading inputs.
 
-    If no column has exactly a given name, a column whose name differs only in case or in surrounding spaces is used.
+    If no column has exactly the given name, a column whose name differs only in case or surrounding spaces is used.
 
     Args:
         text_column: name of the table column that contains the text.
@@ -135,8 +135,8 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
     """Return the reading options to record in an artifact: those that differ from the defaults of a command.
 
     The options ``exclude``, ``guess_text`` and ``use_labels`` are not recorded. The format and the delimiter are not
-    recorded, because they do not change the texts, so the result is the same for a file whose name implies the format
-    and for a pipe whose format must be set.
+    recorded either, because they do not change the texts. Therefore, the result is the same for a file whose name
+    implies the format and for a pipe whose format must be set.
 
     Args:
         reading: the reading options that were used.

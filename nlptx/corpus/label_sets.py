@@ -24,7 +24,7 @@ def read_labels(
         cells: contents of the label column, or folder names.
         options: reading options; the label map in them applies to each label in a cell.
         on_note: called with notes about labels.
-        removed: labels of documents that were left out, because the label map replaces these labels with nothing.
+        removed: labels that the label map replaces with nothing, so that their documents were left out.
         check_map: whether the labels to replace must occur in the data.
 
     Raises:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class NaturalOrder:
-    """Sorts documents that are added one at a time. Lines and rows of files come first, in input order."""
+    """Sorts documents that are added one at a time. Lines and table rows come first, in input order."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -41,7 +41,7 @@ def _natural_key(name: str) -> list[tuple[int, str]]:
     """Return a key that sorts names by the numbers in them."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in parts]
-    # A number with more digits is larger. int() would reject very long numbers.
+    # Numbers are compared by length, then as text: a longer one is larger. int() would reject very long numbers.
     return [
         (0, part) if number is None else (1 + len(number), number) for part, number in zip(parts, numbers, strict=True)
     ]

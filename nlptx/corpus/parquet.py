@@ -30,7 +30,7 @@ def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], 
     Args:
         stream: the open file.
         name: name of the file in messages.
-        on_columns: called once with the names of the columns, before the first row, and also if there are no rows.
+        on_columns: called once with the names of the columns, before the first row, even if there are no rows.
 
     Raises:
         DataError: the file cannot be read, or two columns have the same name.

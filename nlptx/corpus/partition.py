@@ -32,8 +32,8 @@ class Partition:
         path: absolute path of the input.
         start: offset of the first byte.
         stop: offset after the last byte; None for a whole input.
-        header: size of the file's table header in bytes, or 0. The header is read before the lines unless ``start`` is
-            0.
+        header: size of the file's table header in bytes, or 0. The header is read before the lines, unless the
+            lines include it because ``start`` is 0.
     """
 
     name: str

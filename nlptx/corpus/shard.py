@@ -1,4 +1,4 @@
-"""Shards: a corpus divided into parts that can be processed independently, on any machine and in any order."""
+"""Shards: subsets of a corpus that can be processed independently, on any machine and in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_SHARDS = 1_000_000
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several parts, of about equal size, into which a corpus is divided.
+    """One of several subsets, of about equal size, into which a corpus is divided.
 
     Documents are assigned to the shards in turn, a thousand at a time. The shard of a document depends only on its
     number in the corpus, not on how the corpus is divided into files.

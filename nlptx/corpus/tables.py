@@ -122,7 +122,7 @@ def _csv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 
 
 def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterator[Row]:
-    """Yield the rows, split at every tab. Quotes are ordinary characters: a field cannot contain a tab or line end."""
+    """Yield the rows, split at every tab. Quotes are ordinary characters; a field cannot contain a tab or line end."""
     header: _Header | None = None
     for number, line in read_lines(source, options):
         row = line.rstrip("\r\n").split("\t")
@@ -135,7 +135,7 @@ def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 class _Header(NamedTuple):
     """The header of a table: the column names, and the number of fields in a row.
 
-    Spreadsheets may write empty columns at the end. A column without a name must have only empty cells.
+    Spreadsheets may write columns without a name at the end. All cells of such a column must be empty.
     """
 
     names: list[str]
