@@ -3,7 +3,7 @@
 An array of any shape is cut into blocks of consecutive numbers, in C order. A block is stored as integers q_k from -127
 to 127 and an exponent e; its values are approximately q_k * 2^e. The exponent is the smallest one for which no absolute
 value exceeds 127 * 2^e, so the error is at most 2^(e - 1), less than a hundredth of the largest absolute value in the
-block. Converting an array to block floats and back a second time does not change it.
+block. Converting an array to block floats and back rounds the array; doing this again changes nothing.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ KINDS = {
 
 
 def check_kind(kind: str, expected: Sequence[str]) -> None:
-    """Raise WrongKindError if ``kind`` is not one of the expected kinds, unless none are given."""
+    """Raise WrongKindError if ``kind`` is not one of the ``expected`` kinds. If there are none, accept any kind."""
     if kind in expected or not expected:
         return
     is_unfinished = kind in PARTS and tuple(expected) == ("cooccurrence",)

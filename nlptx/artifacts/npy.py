@@ -40,7 +40,7 @@ class ArrayInFile(Protocol):
 
 
 def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInFile) -> None:
-    """Write an array as one entry of the container; an array in a file is written in parts."""
+    """Write an array as one entry of the container. An :class:`ArrayInFile` is copied part by part."""
     parts = [np.asarray(array, order="C")] if isinstance(array, np.ndarray) else array.parts()
     # ZipInfo sets the date of the entry to 1980 unless a date is given, so the bytes do not depend on the clock.
     with container.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
@@ -51,7 +51,7 @@ def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInF
 
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Return one array, which is a read-only view of the bytes that were read. Raises CorruptError."""
+    """Read an array. The result is a read-only view of the bytes that were read. Raises CorruptError."""
     entry = array_entry(container, name)
     data = container.read(entry)  # checks the CRC-32
     dtype, shape, header = parse_header(data, entry)

@@ -74,8 +74,8 @@ def _start_file(header: dict[str, Any]) -> str:
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    For training without a network, which starts from no file, return an empty list or, if the tokenizer is not the
-    default one, the option for the configuration file that set the tokenizer.
+    Training without a network does not start from a file. In this case, the result is empty or, if the tokenizer is not
+    the default one, the option for the configuration file that set the tokenizer.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -89,7 +89,7 @@ def _start_options(parent: dict[str, Any] | None) -> list[str]:
 
 
 def _is_same_corpus(headers: list[dict[str, Any]]) -> bool:
-    """Return whether a model was trained on exactly the texts that were counted."""
+    """Return whether the headers are those of counts, word vectors, and a model trained on the counted texts."""
     if [header["kind"] for header in headers] != list(_STAGES):
         return False
     counted, trained = _source(headers[0]), _source(headers[-1])

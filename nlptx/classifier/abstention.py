@@ -87,8 +87,8 @@ class ErrorCurve:
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # Of the thresholds that the confidence of every text reaches, only the highest is kept. Thresholds that no text
-        # reaches are left out.
+        # If all texts reach several thresholds, only the highest of these is kept. Thresholds that no text reaches are
+        # left out.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 

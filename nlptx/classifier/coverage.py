@@ -76,10 +76,10 @@ class CoverageCurve:
         return CoveragePoint(texts / len(self.confidence), confidence, float(self.accuracy[texts - 1]), texts)
 
     def threshold(self, point: CoveragePoint) -> str:
-        """Return, as a decimal number, a confidence threshold that selects exactly the texts labelled at ``point``.
+        """Return, in decimal notation, a confidence threshold that selects exactly the texts labelled at ``point``.
 
-        The threshold is the confidence of the point, rounded down to four digits after the decimal point, or to as many
-        more as are needed to exclude the other texts.
+        The threshold is the confidence of the point, rounded down to four digits after the decimal point. If this
+        threshold would also select other texts, more digits are kept.
         """
         below = float(self.confidence[point.texts]) if point.texts < len(self.confidence) else -math.inf
         for digits in range(_MIN_DIGITS, _MAX_DIGITS + 1):

@@ -27,13 +27,13 @@ class Explanation:
 
     Args:
         tokens: all tokens of the text, known or unknown, without the marks that the tokenizer adds to negated words.
-        words: the T known words among them that the model read.
+        words: the T tokens that the model knows and has read.
         positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
         label: index of the explained label among the model's labels.
         worth: (T,) decrease in the probability of the explained label when the word is left out.
-        attention: (H, T, T) attention weights of each block, for each of the H heads. Rows are query words, and columns
-            are the words that they attend to. The attention weight between words of different windows is 0. The list is
+        attention: for each block, the attention weights (H, T, T) of its H heads. Rows are query words, and columns are
+            the words that they attend to. The attention weight between words of different windows is 0. The list is
             empty if the attention matrices were not requested.
         received: for each block, the attention (T, H) that each word receives in each head, averaged over all query
             words.
@@ -56,15 +56,15 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     """Explain the probability of a label for a text.
 
     The effect of a word is measured by scoring the text again without this word (leave-one-out). If a negation such as
-    "not" is left out, the words after it are no longer marked as negated, except in very long texts (if the number of
-    negations multiplied by the number of words exceeds 262,144). The attention weights are returned as well, but they
-    show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
+    "not" is left out, the words after it are no longer marked as negated. They stay marked only in very long texts, in
+    which the number of negations multiplied by the number of words exceeds 262,144. The attention weights are returned
+    as well, but they show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
 
     If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
     move between windows. The time of an explanation is therefore proportional to the number of words. The linear models
-    use only whether an n-gram occurs, and not how often. If an n-gram occurs m times, each occurrence therefore
-    accounts for 1/m of the weight that the linear models give to the n-gram; otherwise, a repeated word would seem to
-    have hardly any effect.
+    use only whether an n-gram occurs, and not how often. If an n-gram occurs m times, leaving out one occurrence
+    therefore removes 1/m of the weight that the linear models give to the n-gram; otherwise, a repeated word would seem
+    to have hardly any effect.
 
     Args:
         model: the classifier.
@@ -132,10 +132,10 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 
 
 def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[np.float64]:
-    """Return the change in the probabilities when the marks made by a left-out negation are removed too.
+    """Return how much the probabilities change if the marks that a left-out negation made are removed too.
 
-    Row t of the result (T, C) belongs to the text without word t, one of its first T = ``count`` known words. The row
-    is 0 if word t is not a negation, or if there are too many negations.
+    Row t of the result (T, C) belongs to the text without word t, for its first T = ``count`` known words. The row is 0
+    if word t is not a negation, or if there are too many negations.
     """
     change = np.zeros((count, len(model.labels)))
     rows = sorted(row for row in words.negations if row < count)

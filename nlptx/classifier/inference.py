@@ -23,9 +23,9 @@ CHUNK = 2048
 # Maximum number of words whose n-grams are looked up together: large enough that only a few passes over the known
 # n-grams are needed, and small enough for the arrays to fit in the cache.
 SPAN = 1 << 14
-# Maximum absolute weight of a model that computes in float32, where an overflow could go unnoticed, because layer norm
-# would turn an infinite variance into outputs of 0. Trained weights are far smaller than this maximum, but a file may
-# contain any weights.
+# Maximum absolute weight of a model that computes in float32. With larger weights, an overflow could go unnoticed,
+# because layer norm turns an infinite variance into outputs of 0. Trained weights are far smaller than this maximum,
+# but a file may contain any weights.
 _MAX_WEIGHT = 1e4
 
 

@@ -12,13 +12,13 @@ from collections.abc import Collection, Sequence
 
 from nlptx.classifier.label_types import as_number
 
-# Pairs of labels that mean negative and positive.
+# Pairs of labels in the data that can mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
 # Pairs of numbers that mean negative and positive if both numbers occur in the data; one of the numbers without the
 # other may mean something else.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
-# Pairs of a negative and a positive label; a model with one of these pairs also accepts other spellings of the two.
+# Pairs of model labels that mean negative and positive. A model with one of these pairs accepts every pair in _PAIRS.
 _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 

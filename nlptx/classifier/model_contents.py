@@ -28,7 +28,8 @@ class ModelContents:
         table: (V, R) word vectors.
         labels: the C labels, in order, with the same types as in training.
         values: value of each label in [-1, 1], or None if the labels have no order.
-        priors: (C,) fraction of the training texts with each label; also predicted for a text without a known word.
+        priors: (C,) fraction of the training texts with each label. For a text without a known word, these fractions
+            are the predicted probabilities.
         settings: training settings.
         network: the transformer.
         flat: (P,) parameters of the network.

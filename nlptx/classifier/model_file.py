@@ -26,7 +26,10 @@ from nlptx.settings import TrainSettings
 
 
 def details_of(model: ModelContents) -> dict[str, Any]:
-    """Return the JSON values to store. Labels are stored by name, and their types only if a label is not a str."""
+    """Return the JSON values to store.
+
+    Labels are stored by name. Their types are stored only if a label is not a str.
+    """
     tokenizer = model.vocabulary.tokenizer
     types = type_names(model.labels)
     return {
@@ -98,7 +101,7 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> MultiLabelDecision:
 
 
 def round_like_file(model: ModelContents) -> None:
-    """With the setting ``compact``, round word vectors and n-gram features, in place, to values that a file can store.
+    """If ``compact`` is set, round the model's word vectors and n-gram features to values that a file can store.
 
     Without rounding, the model in memory and the model that is read from the file would give different predictions.
     """

@@ -22,12 +22,12 @@ class Network(Layer):
         x + token_features U -> encoder -> pool -> dropout -> linear -> outputs + text_features W
 
     The features come from n-grams (see :mod:`nlptx.ngrams`) and are optional. Token features are multiplied by the
-    learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which
-    provides E numbers. Text features are multiplied by the learned matrix W and added to the outputs. Initially, W
-    averages the outputs of the linear models, so that the encoder learns to correct their errors.
+    learned matrix U and added to the word vectors. Text features are the outputs of M linear models, each of which has
+    E outputs. Text features are multiplied by the learned matrix W and added to the outputs of the network. Initially,
+    W averages the outputs of the linear models, so that the encoder learns to correct their errors.
 
     If the model is multi-label, or if the n-gram features are sparse because there are many classes, each text feature
-    belongs to one class, and W connects it only to the output of this class, so that the size of W is proportional to
+    belongs to one class. W connects such a feature only to the output of its class, so the size of W is proportional to
     the number of classes.
 
     Args:
@@ -130,7 +130,7 @@ class Network(Layer):
             return y
         return y + self.text_projection.apply(text_features, layout)
 
-    # y = x + features W, so dx = dy. The features are fixed, so their gradient is not needed.
+    # If y = x + features W, then dx = dy. The features are fixed, so their gradient is not needed.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         if self.text_projection is not None and text_features is not None:
@@ -187,7 +187,7 @@ def uninitialized_network(
 
 
 class FeatureWidths(NamedTuple):
-    """Shape of the n-gram features: the last three arguments of :class:`Network`."""
+    """Numbers of n-gram features: the last three arguments of :class:`Network`."""
 
     of_token: int
     of_text: int
@@ -195,7 +195,7 @@ class FeatureWidths(NamedTuple):
 
 
 def feature_widths(ngram_features: NgramFeatures | None) -> FeatureWidths:
-    """Return the shape of the n-gram features; the widths are 0 if there are none."""
+    """Return the numbers of n-gram features, which are 0 if there are none."""
     if ngram_features is None:
         return FeatureWidths(0, 0, per_class=False)
     of_token, of_text = ngram_features.order * ngram_features.width, len(ngram_features.bias)

@@ -120,7 +120,7 @@ def _window_without_each(text: EncodedText, next_ngrams: NDArray[np.int64], span
 
 
 class _WindowMerger:
-    """Merges a window with the other windows of its text, for several versions of the window that each lack one word.
+    """Merges versions of a window, each of which lacks one word, with the other windows of the text.
 
     Args:
         pool: the pooling layer.

@@ -45,9 +45,9 @@ def predict_frame(
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of threads
             does not change the result.
         abstain: minimum confidence of a label.
-        prior: whether missing texts and texts without a known word get a label, unless their confidence is less than
-            ``abstain``: the most frequent label of the training data or, for a multi-label model, every label whose
-            frequency in the training texts is at least its threshold.
+        prior: whether missing texts and texts without a known word get a label if their confidence is at least
+            ``abstain``. They get the most frequent label of the training data or, from a multi-label model, every label
+            whose frequency in the training texts is at least its threshold.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.

@@ -82,7 +82,7 @@ class RegionFusion:
 
     @classmethod
     def read(cls, artifact: Artifact, words: int, outputs: int) -> Self:
-        """Return the region classifier of a model file.
+        """Read the region classifier and the weights from a model file.
 
         The arguments are those of :func:`nlptx.regions.serialization.read_region_classifier`.
 

@@ -21,7 +21,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 # The predictions for several texts, in the form in which processes exchange them: one list per field of
-# :class:`Scored`, because exchanging a named tuple for each text takes four times as long.
+# :class:`Scored`. Exchanging a named tuple for each text would take four times as long.
 _Columns = tuple[list[Any], ...]
 
 # Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
@@ -29,7 +29,7 @@ BATCH = 4096
 
 
 class Scored(NamedTuple):
-    """Prediction for one text. Creating a named tuple takes half as long as creating a dataclass.
+    """Prediction for one text: a named tuple, because creating a dataclass instance takes twice as long.
 
     Args:
         probabilities: probabilities of the C labels. For a single-label model, the probabilities sum to 1.
@@ -99,9 +99,9 @@ def score(
 ) -> Iterator[list[tuple[K, Scored]]]:
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
-    Texts are scored as soon as they arrive, without waiting for a full batch, and the results of a batch are yielded
-    without waiting for later batches, so results appear immediately even if texts arrive slowly. Scores are bit for
-    bit the same, however the texts are grouped into batches.
+    Results appear immediately, even if texts arrive slowly: texts are scored as soon as they arrive, without waiting
+    for a full batch, and the results of a batch are yielded without waiting for later batches. Scores are bit for bit
+    the same, however the texts are grouped into batches.
 
     Args:
         model: the classifier.

@@ -1,12 +1,11 @@
 """Measures how rare the words of a text are, compared with the words of the training texts. Labels are not used.
 
-The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. The surprise of a text of T tokens, where
-immediate repetitions are not counted ("!!!" is one token), is the mean of s over the tokens, standardised with the mean
-m and the variance a + b/T over the training texts: b is the variance between the words of a text, and a is the variance
-between texts with different subjects and styles. Training measures m, a and b on training texts and on passages of
-several lengths from these texts, and sets the threshold so that the surprise of 0.5 % of these texts and passages
-exceeds it. Before a training text is measured, its words are subtracted from the counts, so that it is as surprising as
-a new text.
+The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. The surprise of a text is the mean of s
+over its T tokens, standardised with the mean m and the variance a + b/T over the training texts. The variance between
+the words of a text is b, and the variance between texts with different subjects and styles is a. Immediate repetitions
+are not counted: "!!!" is one token. Training measures m, a and b on training texts and on passages of several lengths
+from these texts, and sets the threshold so that the surprise of 0.5 % of these texts and passages exceeds it. Before a
+training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ class TypicalSurprise:
         mean: m, in nats.
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
-        threshold: number of standard deviations by which the mean of s over a text may exceed m; it is exceeded for
-            only 0.5 % of the texts.
+        threshold: number of standard deviations by which the mean of s over a text may exceed m; only 0.5 % of the
+            texts exceed the threshold.
     """
 
     mean: float
@@ -76,8 +75,8 @@ class TypicalSurprise:
         pairs = np.repeat(np.arange(len(sizes)), sizes) * len(counts) + numbers
         distinct, index, inside = np.unique(pairs, return_inverse=True, return_counts=True)
         words = distinct % len(counts)
-        # The words of a text are subtracted from the counts. If the remaining count of a word is lower than the counts
-        # of all known words, the word is treated as unknown.
+        # The words of a text are subtracted from the counts. If the remaining count of a word is lower than the count
+        # of the rarest known word, the word is treated as unknown.
         rest = counts[words] - inside
         corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
         values = np.where(rest >= surprise.rarest, corrected, unknown[words])[index]
@@ -179,5 +178,5 @@ class SurpriseMeter:
 
 
 def _none_if_empty(values: NDArray, lengths: NDArray[np.int64]) -> list[Any]:
-    """Return the values of texts as a list, with None for each text of length 0."""
+    """Return one value per text as a list, with None for each text without tokens."""
     return [value if length else None for value, length in zip(values.tolist(), lengths.tolist(), strict=True)]

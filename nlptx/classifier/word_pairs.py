@@ -7,7 +7,7 @@ For the log-odds L of a label, the text x, and two of its words a and b, the int
 The interaction is the effect of b in the presence of a, L(x) - L(x without b), minus the effect of b in the absence of
 a, L(x without a) - L(x without both). The interaction is symmetric in a and b, and 0 if the words contribute
 independently. Log-odds are used because the probability of an almost certain label hardly changes when any single word
-is left out, so that with probabilities instead of log-odds, all words would seem to depend on each other.
+is left out. With probabilities instead of log-odds, all words would therefore seem to depend on each other.
 
 Source: Friedman & Popescu (2008), "Predictive learning via rule ensembles", who define interactions by differences of
 this form.

@@ -66,9 +66,10 @@ def print_training_plan(
 
 
 def _with_epochs(settings: TrainSettings, texts: int) -> TrainSettings:
-    """Return settings in which an automatic number of epochs is replaced with the number for this many texts.
+    """Return settings in which an automatic number of epochs is replaced with the number that it stands for.
 
-    For few texts, the number of epochs stays automatic, because it then depends on the word vectors.
+    If ``texts``, the number of texts, is small, the number of epochs stays automatic, because it then depends on the
+    word vectors.
     """
     if settings.epochs == AUTOMATIC and epochs_for_large_corpus(texts, settings.batch) == EPOCHS:
         return replace(settings, epochs=EPOCHS)

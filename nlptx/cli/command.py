@@ -29,8 +29,8 @@ class Option(click.Option):
 
     Args:
         group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
-        excludes: Python name of another option or argument -> conflict with it or, if the two can never be combined,
-            the error message. A conflict is declared in only one of the two options.
+        excludes: Python name of another option or argument -> its conflict with this option or, if the two can never be
+            combined, the error message. A conflict is declared in only one of the two options.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Command(click.Command):
         return parser
 
     def invoke(self, ctx: click.Context) -> Any:
-        refuse_conflicts(ctx)  # checked only here, because `train` parses options of commands that it does not run
+        refuse_conflicts(ctx)  # not while parsing, because `train` parses options of commands that it does not run
         if not ctx.params.get("quiet"):
             note_unknown_variables(ctx)
         return super().invoke(ctx)

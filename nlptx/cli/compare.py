@@ -27,8 +27,8 @@ from nlptx.io.output_path import check_writable
 if TYPE_CHECKING:
     from nlptx.evaluation.labelled_predictions import LabelledData, LabelledPredictions
 
-# With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test exceeds 0.05: it is at least 2 / 2^5. With fewer
-# than _FEW_GROUPS groups, bootstrap intervals are much too narrow.
+# With fewer than _MIN_GROUPS groups, the p-value of the sign-flip test always exceeds 0.05: with 5 groups, it is at
+# least 2 / 2^5. With fewer than _FEW_GROUPS groups, bootstrap intervals are much too narrow.
 _MIN_GROUPS, _FEW_GROUPS = 6, 10
 
 
@@ -44,7 +44,7 @@ _MIN_GROUPS, _FEW_GROUPS = 6, 10
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="For each later model, show N texts that only it labels correctly, and N that only the first one does.",
+    help="For each model after the first, show N texts that only it labels correctly, and N that only the first does.",
 )
 @option("--disagreements", type=PATH, metavar="FILE", help="Write a table of texts that the models label differently.")
 @report_option
@@ -140,9 +140,10 @@ def compare(
 def _predictions(
     inputs: tuple[str, ...], reading: ReadOptions, common: CommonOptions
 ) -> tuple[list[LabelledPredictions], dict[str, str | None], ReadOptions]:
-    """Return the predictions of each model, each nlptx model's use of the data, and the reading options.
+    """Return the predictions of each model, whether each nlptx model has used the data, and the reading options.
 
-    A model's use is "training", "validation" or None. The reading options include a multi-label model's separator.
+    A model has used the data for "training", for "validation", or not at all (None). The reading options include the
+    label separator of a multi-label model.
     """
     from nlptx.classifier.model import Model
     from nlptx.corpus.label_map import label_map_notes
@@ -206,7 +207,7 @@ def _predictions(
 
 
 def _check_that_data_is_last(inputs: tuple[str, ...], sources: list[str], is_data: bool, reading: ReadOptions) -> None:
-    """Raise DataError if one of ``sources`` contains only labelled texts, and no predictions to compare."""
+    """Raise DataError if one of ``sources`` contains labelled texts but no predictions to compare."""
     for name in sources:
         if name != BUNDLED and (os.path.isdir(name) or (not is_data and _is_only_data(name, reading))):
             others = " ".join(shlex.quote(other) for other in inputs if other != name)

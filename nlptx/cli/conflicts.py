@@ -21,8 +21,8 @@ class Conflict(NamedTuple):
         message: error message. The placeholders ``{}`` stand for the two options.
         applies: function that returns whether a value of the option and a value of the other option contradict each
             other; None if the two cannot be combined at all.
-        never_ignored: whether to refuse the command instead of ignoring the option, because the command would do
-            something else without the option.
+        never_ignored: whether to refuse the command, instead of ignoring the option, if the other option has a higher
+            precedence. Set this if the command would do something else without the option.
     """
 
     message: str

@@ -175,7 +175,7 @@ def crossvalidate(
 
 
 def _fold_title(done: int, folds: int, seeds: int) -> str:
-    """Return the title of the fold that follows the first ``done`` folds."""
+    """Return the title of the next fold, given the number of folds that are done."""
     fold = f"fold {done % folds + 1} of {folds}"
     return fold if seeds == 1 else f"seed {done // folds + 1} of {seeds}, {fold}"
 

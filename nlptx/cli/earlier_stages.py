@@ -68,8 +68,8 @@ class EarlierStages:
             self.reporter.note("no word vectors are given (-e), so they are made from these texts by counting and PCA")
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
-        # If --memory and --tmp-dir are not set for cooccur, the values of train apply. The memory for
-        # distinct words is fixed: which words are counted must not depend on the memory limit of train.
+        # If --memory or --tmp-dir is not set for cooccur, the value of train applies. The memory for distinct words is
+        # an exception: it is then WORD_MEMORY, because --memory of train must not determine which words are counted.
         sources = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._train_values[name]

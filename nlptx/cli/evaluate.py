@@ -88,8 +88,8 @@ def evaluate(
     confidence are labelled; coverage is the fraction of the texts that are labelled. AURC is the error rate averaged
     over all coverages. --plot draws accuracy against coverage as a curve, and a reliability diagram, which shows the
     accuracy at each confidence. In the reliability diagram of a perfectly calibrated model, the accuracy equals the
-    confidence. --abstain and --max-error work as in nlptx predict. With --abstain or --max-error, --min-accuracy and
-    all measures except accuracy against coverage refer only to the texts that get a label.
+    confidence. --abstain and --max-error work as in nlptx predict. If one of these two options is given, all measures
+    except accuracy against coverage refer only to the texts that get a label, and so does --min-accuracy.
 
     --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the worst errors
     and the most uncertain texts, whose words are coloured by their effect on the prediction. The report page is one

@@ -103,7 +103,7 @@ def experiment_options(function: Function) -> Function:
 
 
 def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[Experiment, Recipe, list[Document]]:
-    """Return the experiment, the settings of its models, and the document of each text.
+    """Return the experiment, the :class:`Recipe` of its models, and the :class:`Document` of each text.
 
     Raises:
         DataError, ArtifactError: a file cannot be used.

@@ -177,7 +177,7 @@ def _recorded(artifact: Artifact, step: str) -> dict[str, Any]:
 
 
 def _details_as_json(artifact: Artifact) -> dict[str, Any]:
-    """Return the details of an artifact. If no network was trained for a model, its history names no best epoch."""
+    """Return the details of an artifact, without the best epoch of a model for which no network was trained."""
     if artifact.kind != "model" or has_epochs(artifact.details["history"]):
         return artifact.details
     history = {name: value for name, value in artifact.details["history"].items() if name != "best_epoch"}
@@ -187,7 +187,7 @@ def _details_as_json(artifact: Artifact) -> dict[str, Any]:
 
 
 def _calibration(artifact: Artifact) -> dict[str, Any]:
-    """Return the results of the calibration, without mentioning the choice of an epoch if no network was trained."""
+    """Return the results of the calibration. If no network was trained, they do not mention the choice of an epoch."""
     entries = _recorded(artifact, "calibration")
     if "measured_on" in entries and not has_epochs(artifact.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}

@@ -98,7 +98,7 @@ def unless_given(name: str, value: str, default: str) -> str:
 
 
 def model_option(function: Function, excludes: Mapping[str, Conflict] | None = None) -> Function:
-    """Add ``-m/--model``, whose default is the bundled model, for which the option has the value None."""
+    """Add ``-m/--model``. The command receives None for the bundled model, which is the default."""
     return option(
         "-m",
         "--model",
@@ -223,11 +223,11 @@ def _defaults_option(
     help_text: str,
     excludes: Mapping[str, str] | None = None,
 ) -> Callable[[Function], Function]:
-    """Return a decorator that adds an option whose value selects other default settings.
+    """Return a decorator that adds an option whose value changes the defaults of the settings.
 
     A setting from the command line, a file or an environment variable takes precedence over the defaults that the
     option selects. However, ``--effort`` on the command line takes precedence over files and environment variables, for
-    every setting that one of the efforts changes.
+    every setting that any value of ``--effort`` changes.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

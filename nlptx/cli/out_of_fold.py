@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_predictions(path: str, result: CrossValidation, documents: list[Document]) -> dict[str, str]:
-    """For each seed, write one row per text, in the order of the input.
+    """Write a table: for each seed, one row per text, in the order of the input.
 
     A row has the columns of the input, followed by these columns: predicted, confidence, prob_<label>, fold and seed.
     If a text does not come from a table, its input columns are file, text and label.
