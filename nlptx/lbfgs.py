@@ -1,10 +1,10 @@
 """L-BFGS: minimises a smooth function of many parameters, given its value and gradient (Nocedal 1980).
 
 In each iteration, the search moves in the direction -H g, where g is the gradient and H approximates the inverse of the
-matrix of second derivatives. The matrix H is not stored: the last steps, together with the changes of the gradient that
-they caused, determine the product H g; see :func:`_direction`. If a step does not decrease the function enough, it is
-shortened to the minimum of a parabola, which has the known slope at the start of the step, and the known values of the
-function at both ends of the step. If the function still decreases steeply at the end of the step, the step is
+matrix of second derivatives. The matrix H is not stored: the product H g is computed from the last steps and the
+changes of the gradient that they caused; see :func:`_direction`. If a step does not decrease the function enough, it is
+shortened to the minimum of a parabola. This parabola has the same slope as the function at the start of the step, and
+the same values at both ends of the step. If the function still decreases steeply at the end of the step, the step is
 lengthened.
 
 The algorithm needs only inner products and linear combinations of vectors. So the vectors can be arrays
@@ -25,7 +25,7 @@ _HISTORY_LENGTH = 10
 # A step is accepted if the function decreases by at least this fraction of the decrease that the gradient predicts.
 _SUFFICIENT_DECREASE = 1e-4
 # A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step becomes _MAX_FACTOR times as
-# long if the slope at its end is still more than _STEEP of the slope at its start.
+# long if the slope at its end is still more than _STEEP times the slope at its start.
 _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
 # Maximum number of step lengths to try. If none is accepted, rounding errors hide any further decrease.
 _MAX_ATTEMPTS = 20
@@ -65,7 +65,8 @@ def minimise_over_vectors(
         tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
             its value.
         max_iterations: maximum number of iterations.
-        max_scale: upper limit of the factor by which H scales vectors that the last steps say nothing about.
+        max_scale: upper limit of the factor c, where c I (a multiple of the identity matrix) is the approximation of H
+            before the last steps are taken into account.
     """
     point = start
     value, state = value_at(point)
@@ -159,7 +160,7 @@ def minimise_above(
     start: NDArray[np.float64],
     lower: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the parameters (P,) for which a convex function is smallest, each at least its lower limit.
+    """Return the parameters (P,) for which a convex function is smallest, subject to a lower limit for each parameter.
 
     Parameters that would be below their limits are set to the limits, and the others are fitted again. If more than one
     parameter would be below its limit, the result is not always the exact minimum.

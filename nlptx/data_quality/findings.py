@@ -94,10 +94,11 @@ class Finding:
         rows: (K,) indices of the rows, the most suspicious first if the kind is wrong-labels or unusual-texts.
         others: (K,) index of the row that each row was compared with, such as the first copy; None if the kind of fault
             involves no other row.
-        scores: (K,) from 0 to 1, for example the similarity to the other row; None if the kind of fault has no scores.
-        suggested: label that each row should probably have, "" if it should probably have none of the labels (in
-            multi-label data), or None if no label can be suggested; None instead of a sequence if the fault does not
-            concern labels.
+        scores: (K,) score of each row, from 0 to 1, such as the similarity to the other row; None if the kind of fault
+            has no scores.
+        suggested: for each row, the label that it should probably have; "" if it should probably have none of the
+            labels (in multi-label data); None if no label can be suggested. If the kind of fault does not concern
+            labels, ``suggested`` itself is None.
     """
 
     kind: str

@@ -2,13 +2,13 @@
 
 Comparing every text with every other text would take too long. If two sets A and B have a Jaccard similarity of at
 least t, they have at least ceil(t |A|) elements in common. Therefore, if the elements of every set are sorted in the
-same order, the first |A| - ceil(t |A|) + 1 elements of A and the first |B| - ceil(t |B|) + 1 elements of B have at
-least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The elements
-(shingles) are sorted by the number of texts that contain them, the rarest first, so two texts rarely share one of their
-first elements. Only pairs of texts that share a first element are compared in full.
+same order, the first |A| - ceil(t |A|) + 1 elements of A (its prefix) and the first |B| - ceil(t |B|) + 1 elements of B
+have at least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The
+elements (shingles) are sorted by the number of texts that contain them, the rarest first, so the prefixes of two texts
+rarely have an element in common. Only pairs of texts whose prefixes have an element in common are compared in full.
 
-Texts from a template, such as "order 17 was sent", may share an element with thousands of other texts. The texts of a
-large group with a common element are sorted by the smallest hash among their shingles (MinHash), and each text is
+Texts from a template, such as "order 17 was sent", may have a prefix element in common with thousands of other texts.
+The texts of such a large group are sorted by the smallest hash among their shingles (MinHash), and each text is
 compared only with the next few, so that the time is proportional to the number of texts. The more similar two texts
 are, the more likely their smallest hashes are equal. Similar texts are therefore usually neighbours in the sorted
 group. As a result, most of the similar texts of a group are linked by the pairs that are found, directly or through
@@ -104,7 +104,7 @@ def similar_pairs(
 
 
 def _chunks(words: TextWords, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Split the texts into parts of about _WORDS words."""
+    """Split the texts into chunks of about _WORDS words."""
     part = np.cumsum(words.lengths[rows]) // _WORDS
     return [chunk for chunk in np.split(rows, np.flatnonzero(np.diff(part)) + 1) if len(chunk)]
 
@@ -140,7 +140,7 @@ def _prefixes(
 def _candidates(
     key: NDArray[np.int64], text: NDArray[np.int64], minimum: NDArray[np.uint64], texts: int
 ) -> NDArray[np.int64]:
-    """Return the pairs of texts to compare, as sorted numbers ``first * texts + second``."""
+    """Return the pairs of texts to compare, sorted, each as a number ``first * texts + second``."""
     order = np.lexsort((text, minimum, key))
     key, text = key[order], text[order]
     _, group, sizes = np.unique(key, return_inverse=True, return_counts=True)
@@ -160,7 +160,7 @@ def _jaccard(words: TextWords, first: NDArray[np.int64], second: NDArray[np.int6
     keys, text, sizes = distinct_shingles(words, rows)
     _, number = np.unique(keys, return_inverse=True)
     base = len(keys)
-    members = text * base + number  # `members` is sorted, because shingles are sorted within each text
+    members = text * base + number  # sorted, because `text` and the shingles of each text are sorted
     starts = np.cumsum(sizes) - sizes
     smaller, larger = np.where(sizes[one] <= sizes[other], (one, other), (other, one))
     pair = np.repeat(np.arange(len(first)), sizes[smaller])

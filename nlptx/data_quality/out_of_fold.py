@@ -68,10 +68,10 @@ def fit_probabilities(
     """Fit a model on labelled texts, and return the label probabilities (B, C) of other texts.
 
     Args:
-        rows: (N, G) n-gram rows of the labelled texts, from :func:`ngram_rows`.
+        rows: (N, G) rows of the labelled texts in the n-gram matrix; see :func:`ngram_rows`.
         targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         classes: number of labels C.
-        others: (B, G) n-gram rows of the other texts.
+        others: (B, G) rows of the other texts in the n-gram matrix.
     """
     multi_label = targets.ndim == 2
     if classes > _MANY_LABELS:

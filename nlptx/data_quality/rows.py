@@ -78,7 +78,7 @@ def read_rows(
         reading: options for reading. Rows that cannot be read are always left out and counted.
         on_note: called with notes about the inputs.
         on_document: called after every 10,000 documents, with the number of documents read so far.
-        check_map: whether the labels that ``reading.label_map`` replaces must occur in the rows.
+        check_map: whether to check that the labels to replace, the keys of ``reading.label_map``, occur in the rows.
 
     Raises:
         DataError: an input is not text, there are no rows, or several columns match the name of the label column.

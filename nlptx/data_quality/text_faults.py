@@ -14,7 +14,7 @@ from nlptx.data_quality.words import TextWords
 
 
 def _continuation_as(encoding: str) -> str:
-    """Return the continuation bytes of UTF-8, decoded with another encoding."""
+    """Return the characters that result if the continuation bytes of UTF-8 are decoded with another encoding."""
     return bytes(range(0x80, 0xC0)).decode(encoding, "ignore")
 
 
@@ -31,10 +31,10 @@ _PATTERNS = {
     ),
     "long-words": re.compile(r"(?<![!-~])(?!\S{0,20}://)[!-~]{101,}"),
 }
-# Patterns that can match an ASCII text; every match of another pattern contains a non-ASCII character.
+# Patterns that can match an ASCII text; every match of the other patterns contains a non-ASCII character.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
-# A text is unusual if it has at least _MIN_WORDS words, and the fraction of its words that occur in no other text is at
-# least _MIN_FRACTION and at least _TIMES times the corresponding fraction of the words of the whole corpus.
+# A text is unusual if it has at least _MIN_WORDS words, and if a large fraction of its words occurs in no other text:
+# at least _MIN_FRACTION, and at least _TIMES times the fraction of all words in the corpus that occur in only one text.
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 

@@ -1,8 +1,8 @@
-"""Uncertainty sampling: suggests labelling the texts about which a model is least certain.
+"""Uncertainty sampling: suggests which texts to label next, namely those about which a model is least certain.
 
 A text is uncertain if its two most probable labels have nearly the same probability (margin sampling: Scheffer,
-Decomain and Wrobel 2001). Texts that resemble a chosen text are left out, because their labels would add little
-information.
+Decomain and Wrobel 2001). Texts that resemble a chosen text are chosen only if no other texts are left, because their
+labels would add little information.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nlptx.data_quality.words import FOR_MODELS, find_words
 from nlptx.errors import DataError
 from nlptx.runtime.workers import Workers
 
-# Two texts resemble each other if the cosine of their n-gram rows is at least this value.
+# Two texts resemble each other if the cosine of their rows in the n-gram matrix is at least this value.
 _SIMILAR = 0.5
 # Number of candidates that are compared with the chosen texts at a time.
 _COMPARED = 256
@@ -77,9 +77,9 @@ def suggest_texts(
         unlabelled: additional candidates, or None. Any labels of these texts are ignored.
         count: maximum number of texts.
         workers: pool of threads; the number of threads does not change the result.
-        predict: computes the probabilities. If None, the probabilities come from the n-gram model of
-            :mod:`.out_of_fold`, fitted on the labelled rows; texts that share no n-gram with these rows are not
-            candidates, because the n-gram model knows nothing about them.
+        predict: function that computes the probabilities. If None, they come from the n-gram model of
+            :mod:`.out_of_fold`, fitted on the labelled rows; texts that have no n-gram in common with these rows are
+            then not candidates, because the n-gram model knows nothing about them.
 
     Raises:
         DataError: every text has a label, or no model can be fitted.
@@ -121,7 +121,7 @@ def _none(obstacle: str) -> SuggestedTexts:
 def _fitted(
     ngrams: sp.csr_matrix, labelled: LabelledRows, candidates: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.float64], Decision]:
-    """Fit a model on the labelled rows, and return what :data:`Predict` returns for the candidates."""
+    """Fit a model on the labelled rows, and return its predictions for the candidates, as :data:`Predict` does."""
     names, targets = labelled.label_names, labelled.targets
     p = fit_probabilities(ngrams[labelled.indices], targets, len(names), ngrams[candidates])
     if targets.ndim == 2:
@@ -134,8 +134,8 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
 
     Args:
         margins: (B,) certainty of the prediction for each text; see :func:`margins`.
-        ngrams: (B, G) n-gram rows of the texts.
-        count: maximum number of indices. Texts that resemble a chosen text are used only if no other texts are left.
+        ngrams: (B, G) rows of the texts in the n-gram matrix; see :func:`.ngram_rows`.
+        count: maximum number of indices. If there are fewer texts that do not resemble each other, the others follow.
     """
     order = np.argsort(margins, kind="stable")
     squares = np.asarray(ngrams.multiply(ngrams).sum(axis=1)).ravel()

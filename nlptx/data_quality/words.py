@@ -17,8 +17,8 @@ from nlptx.text.blocks import in_blocks
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.tokenizer import Tokenizer
 
-# Texts are compared with PLAIN, which does not mark negated words: one additional "not" would otherwise change several
-# words. FOR_MODELS is the default tokenizer of ``nlptx train``.
+# PLAIN is the tokenizer for comparing texts with each other. It does not mark negated words; if it did, one additional
+# "not" would change several words. FOR_MODELS is the default tokenizer of ``nlptx train``.
 PLAIN, FOR_MODELS = Tokenizer("words"), Tokenizer(CountSettings().tokenizer)
 
 

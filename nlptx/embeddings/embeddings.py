@@ -86,8 +86,8 @@ class Embeddings:
         """Return the words nearest to an unknown word, whose vector is estimated from words with a similar spelling.
 
         Returns:
-            The ``top`` words with the largest cosine similarities to the estimate, and these similarities; and the
-            words from which the vector was estimated, the most similar one first. See
+            The ``top`` words with the largest cosine similarities to the estimated vector, each with its similarity;
+            and the words from which the vector was estimated, the one with the most similar spelling first. See
             :mod:`nlptx.embeddings.unknown_words`.
 
         Raises:

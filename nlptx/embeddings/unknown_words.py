@@ -3,8 +3,9 @@
 A word is represented by the set of its character n-grams (:mod:`nlptx.text.character_ngrams`). The similarity s of two
 words is the cosine of their sets: the number of common n-grams, divided by the square root of the product of the set
 sizes. The estimate is the weighted mean of the unit vectors of the most similar words. The weight of a word is s^5 n /
-(n + 100), where n is its count, because the vectors of rare words are inaccurate. A negated word, such as "¬good", is
-estimated only from negated words, and any other word only from words that are not negated.
+(n + 100), where n is its count. The factor n / (n + 100) is small for rare words, because their vectors are inaccurate.
+A negated word, such as "¬good", is estimated only from negated words, and any other word only from words that are not
+negated.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     Args:
         word: the unknown word.
         words: the V known words.
-        counts: (V,) number of occurrences of each word; all 0 if the numbers are unknown.
+        counts: (V,) number of occurrences of each word in the corpus; all 0 if unknown.
 
     >>> known = ["unwatchable", "watchable", "terrible", "good"]
     >>> similar_words("unwatchability", known, np.array([50, 90, 30, 1000])).indices

@@ -23,8 +23,9 @@ from nlptx.text.vocabulary import Vocabulary
 # vectors from another program may contain them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
-# In a file from another program, words can begin with the mark of negated words by chance. If at most this fraction of
-# the words begins with the mark of negated words and also occurs without the mark, no words are treated as negated.
+# In a file from another program, words can begin with the mark of negated words by chance. Therefore, the words that
+# begin with the mark and also occur without it are counted. If they are at most this fraction of all words, no word is
+# treated as negated.
 _FEW_NEGATED = 0.01
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 

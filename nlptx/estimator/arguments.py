@@ -45,7 +45,8 @@ class FitArguments:
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts with a weight of 0.
-        source, corpus: counts and digests of the texts, as returned by :func:`describe_texts`.
+        source, corpus: metadata of the texts, such as digests, for the model and for the word vectors; see
+            :func:`describe_texts`.
         separator: string that separates the labels of a text in tables; None for single-label data.
     """
 
@@ -114,8 +115,8 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
 
     Raises:
         InputTypeError: ``y`` is not iterable, or a label has an unsupported type.
-        LabelError: a label is missing or invalid, either the labels in ``y`` or the labels of the model are str but not
-            both, or an indicator matrix does not have C columns.
+        LabelError: a label is missing or invalid, only one of ``y`` and the model has labels of type str, or an
+            indicator matrix does not have C columns.
     """
     if model.label_sets is not None:
         return list_sets(y, model.label_sets.separator, "y", classes.tolist())
@@ -137,7 +138,7 @@ def _reusable(y: Iterable[Any], name: str) -> Any:
 
 
 def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
-    """Return the labels, an array from which the classes are made, and the separator; see :class:`FitArguments`.
+    """Return the labels, the array that determines the classes, and the separator; see :class:`FitArguments`.
 
     For single-label data, the array contains the label of each text; for multi-label data, the distinct labels. The
     dtype of the array is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses the dtype, unless this would
@@ -185,7 +186,7 @@ def _classes(labels: NDArray) -> NDArray:
 def _validation(
     valid: tuple[Iterable[str], Iterable[Any]] | None, separator: str | None, classes: NDArray
 ) -> tuple[tuple[list[str], list[Any]] | None, list[str | None]]:
-    """Return the validation texts with their labels, and the labels as cells of a table; see :func:`_cells`."""
+    """Return two values: the validation texts with their labels, and the labels as table cells; see :func:`_cells`."""
     if valid is None:
         return None, []
     if not isinstance(valid, tuple | list) or len(valid) != 2:
@@ -199,7 +200,7 @@ def _validation(
 
 
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the labels as cells of a table for which ``nlptx train`` would record the same digest as ``fit``.
+    """Return the labels as table cells, so that ``fit`` records the same digest as ``nlptx train`` for such a table.
 
     For multi-label data, a cell contains the joined labels, or is None for a text without labels. If the labels
     of a text have an order in ``y``, this order is kept.

@@ -181,8 +181,8 @@ class TextClassifier(MetadataRequests, Parameters):
         Raises:
             DataError: there are no texts, or the numbers of texts, labels and weights differ.
             InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`. LabelError is also
-                raised if either ``y`` or the model has labels of type str but not both, and if an indicator matrix does
-                not have one column for each of ``classes_``.
+                raised if only one of ``y`` and the model has labels of type str, or if an indicator matrix does not
+                have one column for each of ``classes_``.
         """
         texts = list_texts(X, "X")
         labels = list_true_labels(y, self._fitted(), self.classes_)

@@ -20,9 +20,9 @@ def align(
 ) -> list[LabelledPredictions]:
     """Return the predictions with their texts in the same order, and with the same class numbers.
 
-    The texts get the order of ``predictions[0]``. However, if the predictions of a model have several rows per text,
-    one for each seed, the texts get the order of the predictions with the most rows, and the predictions of the other
-    models are repeated until all models have the same number of rows.
+    The texts get the order of the predictions with the most rows, or of ``predictions[0]`` if all have equally many.
+    The predictions of a model may have several rows per text, one for each seed; the rows of the other models are then
+    repeated until all models have the same number of rows.
 
     Args:
         predictions: predictions of each model for the same labelled texts.

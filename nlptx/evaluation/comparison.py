@@ -63,7 +63,7 @@ class Pair:
         both, only_first, only_second, neither: numbers of texts that are predicted correctly by both models, only by
             the first, only by the second, and by neither.
         p_value: two-sided p-value for the hypothesis that both accuracies are equal: from McNemar's exact test or, if
-            the texts are in groups, from a sign-flip test, which swaps the two models' predictions for whole groups.
+            the texts are in groups, from a sign-flip test, which swaps the predictions of the models in random groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs of models (Holm 1979).
         texts_needed: number of texts needed to show a difference of this size with a probability of 80 %; None if the
             difference is 0, or if the texts are in groups.

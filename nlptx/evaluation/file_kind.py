@@ -49,8 +49,8 @@ def has_predictions(path: str, reading: ReadOptions, *, after_models: bool = Fal
         path: path of the file.
         reading: options for reading the table.
         after_models: whether the file follows two or more models on the command line, and may therefore contain only
-            the labelled texts. If True, a column ``label`` beside a column ``confidence`` is not taken for predictions
-            in a table with true labels.
+            the labelled texts. If True, and if the table has a column with the true labels, a column ``label`` beside a
+            column ``confidence`` is not taken for predictions.
     """
     rows = _first_rows(path, reading) if is_table(path) else []
     if probability_columns(rows) or named_predictions(rows, reading.label_column):

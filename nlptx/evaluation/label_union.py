@@ -14,13 +14,13 @@ _MAX_LISTED = 10
 def unite_labels(
     true: Iterable[str], predicted: Iterable[str], where: str, on_note: Callable[[str], None]
 ) -> tuple[dict[str, str], list[str], bool]:
-    """Return the spelling to use for each label, the distinct labels in order, and whether the labels are ordered.
+    """Return a dictionary from label to spelling, the distinct spellings in order, and whether they form a scale.
 
     A predicted label is treated as equal to a true label if the two differ only in case, are the same number, or have
     the same meaning in known pairs of labels, such as neg/pos and 0/1.
 
     Args:
-        true: labels of the texts.
+        true: true labels of the texts.
         predicted: labels that are predicted or have a probability column.
         where: name of the file, for the note.
         on_note: called with a note about labels whose spelling is changed.

@@ -42,7 +42,7 @@ class LabelledPredictions:
         probabilities: (N, C) float64 probabilities of the labels; None if they are unknown.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
         answered: (N,) bool, False for a text without a prediction; None if every text has one.
-        left_out: texts of the table rows that the reading options left out.
+        left_out: texts in the table rows that were left out because of the reading options.
     """
 
     source: str
@@ -116,7 +116,10 @@ class ModelPredictions(LabelledPredictions):
 
 
 def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetReport:
-    """Return measures of the predictions for one or more texts. Thresholds of labels are unknown, and therefore NaN."""
+    """Return measures of the predictions for one or more texts.
+
+    In a multi-label report, the thresholds are NaN, because they are unknown.
+    """
     given, names = predictions, predictions.label_names
     if given.targets.ndim == 2:
         unknown = [math.nan] * len(names)
@@ -133,7 +136,7 @@ class LabelledData:
         documents: the documents that are used.
         labels: their labels.
         sha256: SHA-256 of the corpus.
-        left_out: texts of the documents that the reading options left out.
+        left_out: texts of the documents that were left out because of the reading options.
         label_map: label map that was applied to the labels.
         replaced: labels that the label map replaced.
     """
@@ -164,8 +167,8 @@ def read_labelled(
         paths: files, folders and archives.
         reading: options for reading.
         on_note: called with notes about the inputs.
-        check_map: whether at least one of the labels to replace must occur; pass False if the label map may concern
-            only the labels in a table of predictions.
+        check_map: whether to check that the labels to replace occur in the corpus; pass False if the label map may
+            concern only the labels in a table of predictions.
 
     Raises:
         DataError: there is no text, a text has no label, or the corpus cannot be read.

@@ -33,7 +33,10 @@ def check_true_labels(
     predicted: NDArray,
     confidence: NDArray[np.float64] | None,
 ) -> None:
-    """Raise DataError if the column ``confidence`` suggests that the true labels are predictions."""
+    """Raise DataError if the labels that were read as true labels seem to be predictions.
+
+    They do if each is the most probable label, and the column ``confidence`` contains its probability.
+    """
     column = newest_column(documents, "confidence")
     if column is not None and confidence is not None and np.array_equal(targets, predicted):
         written = [read_probability(document, column) for document in documents]

@@ -5,9 +5,9 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 - the text and its true label, in the columns that the reading options name;
 - ``predicted``, ``predicted_label`` or ``prediction``, the predicted label. An empty cell or ``?`` means no answer,
   which counts as wrong. (In multi-label data, an empty cell or list means that no label is predicted, and null in JSON
-  lines means no answer.) If no column has one of these three names, a column ``label`` contains the predicted labels,
-  provided that the true labels are in another column and there are columns ``prob_LABEL`` or ``confidence``. If there
-  is no column with predicted labels at all, the prediction is the most probable label;
+  lines means no answer.) If no column has one of these three names, a column ``label`` is read as the predicted labels
+  if the true labels are in another column and there are columns ``prob_LABEL`` or ``confidence``. If there is no column
+  with predicted labels at all, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label (optional);
 - ``confidence``, the probability of the predicted label (optional; ignored if there are columns ``prob_LABEL``).
 """
@@ -55,15 +55,15 @@ def read_predictions(
             that nlptx writes.
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
-            matched to ``data`` by text and need no true label. In a table without a column ``predicted``, the
-            label column is read as the prediction, and a note says so; but if there are columns ``prob_LABEL`` and no
-            column ``confidence``, the prediction is the most probable label.
+            matched to ``data`` by text and need no true label. If the table then has no column ``predicted``, its label
+            column is read as the prediction, and a note says so; but if there are columns ``prob_LABEL`` and no column
+            ``confidence``, the prediction is the most probable label.
         complete: whether the table must have a row for each text of ``data``; if False, texts without a row are left
             out, and a note gives the number of these texts.
         needs_labels: whether multi-label data needs a column with the predicted labels; if False, and if there is no
             such column, the predicted labels are those with a probability of at least 0.5.
-        found_labels: set to which the labels in the table are added, before the label map is applied; a caller that
-            passes a set must check that the label map applies to at least one label.
+        found_labels: set to which the labels in the table are added, as they are before the label map is applied. If a
+            set is passed, the caller must check that the labels to replace occur; otherwise, this function checks it.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text

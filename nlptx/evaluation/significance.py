@@ -21,8 +21,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test (1947).
 
     The test uses only the texts that exactly one of the two models predicts correctly. If both models are equally good,
-    and only one of them predicts a text correctly, each of the two is the correct one with a probability of 1/2, so the
-    number of texts that only the first model predicts correctly is binomial with parameter 1/2.
+    each of these texts is predicted correctly by the first model with a probability of 1/2. The number of texts that
+    only the first model predicts correctly is therefore binomial with parameter 1/2.
 
     Args:
         only_first: number of texts that only the first model predicts correctly.
@@ -44,8 +44,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
     """Return the two-sided p-value of a sign-flip test (randomisation test) for per-group differences.
 
-    If both models are equally good, the sign of each difference is random. Therefore, the signs of all differences are
-    drawn at random, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the
+    If both models are equally good, the sign of each difference is random. The test draws random signs for all
+    differences, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the
     differences is at least as far from 0 as the observed sum. With m / n instead of (1 + m) / (1 + n), the test would
     reject too often (Phipson and Smyth 2010). With one text per group, the p-value approximates that of McNemar's test.
 

@@ -60,7 +60,7 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
 
 
 def named_predictions(documents: Sequence[Document], label_column: str) -> str | None:
-    """Return the newest column named in _PREDICTED that does not contain the true labels; None if there is none."""
+    """Return the newest column with a name in _PREDICTED, except the column of true labels; None if there is none."""
     columns = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
     columns = [each for each in columns if not matching_columns(label_column, [each[1]])]
     return max(columns, key=lambda each: each[0])[1] if columns else None

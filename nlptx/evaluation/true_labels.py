@@ -37,8 +37,9 @@ def find_targets(
         label_map: label map that was applied to the labels.
 
     Raises:
-        LabelError: a label of the data is not a label of the model, the label map contradicts the spelling of a label,
-            or a text has several labels or none, but the model is not multi-label.
+        LabelError: a label of the data is not a label of the model, the label map replaces a label of the model with
+            another spelling of a different label of the model, or the model is not multi-label but a text has several
+            labels or none.
     """
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names

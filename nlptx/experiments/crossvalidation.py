@@ -61,10 +61,10 @@ def cross_validate(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> CrossValidation:
-    """Train a model for each fold, on all other folds, and test it on the fold that was left out.
+    """For each fold, train a model on all other folds, and test it on this fold.
 
-    Word vectors and n-gram features are computed separately for each fold, from the other folds, unless the recipe
-    provides them (``vectors`` or ``start``).
+    Word vectors and n-gram features are computed from the texts on which the model is trained, except those that the
+    recipe provides (word vectors in ``vectors``, or a model in ``start``).
 
     Args:
         experiment: texts and number of folds.
@@ -76,7 +76,8 @@ def cross_validate(
         run_folds: function that trains and tests the models elsewhere, such as on a cluster; None to use ``workers``.
         journal: an open journal (see :class:`.Journal`), or None. The folds in the journal are not computed again.
         on_fold: called with the result of each fold, even if the result was read from the journal.
-        on_progress: callback for the progress of each training step; not called if folds are processed in parallel.
+        on_progress: callback for the progress of the parts of training, such as encoding texts; not called if folds are
+            processed in parallel.
         on_note: callback for remarks; equal remarks of several folds are reported once.
 
     Raises:

@@ -79,7 +79,8 @@ class Experiment:
         separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:
-        LabelError: there are fewer than two labels, or a label is ``?``, is empty, or cannot be read from files.
+        LabelError: there are fewer than two labels, or a label is empty, is ``?``, or would be read from a file as
+            another label.
     """
 
     texts: Sequence[str]

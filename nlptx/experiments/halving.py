@@ -26,9 +26,9 @@ _CANDIDATES = 6
 # Measures that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
 # Function that performs steps, each of which trains and tests one model. The arguments of the function are an iterator
-# over the steps and the maximum number of steps. The function must take the steps one at a time, because their number
-# depends on the remaining time. For each step, in order, the function yields a record, or None if there was no time for
-# the step.
+# over the steps and the maximum number of steps. The function must take the steps from the iterator one at a time,
+# because the iterator ends when there is too little time for the next step. For each step, in order, the function
+# yields a record, or None if there was no time for the step.
 RunSteps = Callable[[Iterator[Step], int], Generator[dict[str, Any] | None]]
 
 
@@ -218,7 +218,7 @@ class Search:
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:
-        """Return by how much the mean measure of ``trial`` is worse than that of ``other``, on the same folds."""
+        """Return how much worse ``trial`` is than ``other`` in the mean measure over the tested folds of ``trial``."""
         difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
         return -difference if MEASURES[self.measure] else difference
 

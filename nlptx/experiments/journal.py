@@ -1,4 +1,4 @@
-"""Keeps the finished parts of an experiment in a file, so that they are not computed again after an interruption."""
+"""Keeps the finished parts of an experiment (folds or steps) in a file, so that an interruption does not lose them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: everything that determines the records, except what is part of their names, such as the fold.
+            fingerprint: fingerprint of everything that determines the records, except what their names contain, such as
+                the fold.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.

@@ -10,7 +10,8 @@ from nlptx.runtime.memory import available_memory
 from nlptx.runtime.workers import Workers
 
 # Estimated memory of one training run, in bytes: an amount for the program and its model, and an amount per character
-# of its texts. In runs without region filters, on reviews and on sentences, the peak was at most 3/4 of this estimate.
+# of its texts. In runs without region filters, on reviews and on sentences, the peak memory was at most 3/4 of this
+# estimate.
 _BASE = 250 << 20
 _PER_CHARACTER = 40
 # Memory of the stored regions with 256 filters, in bytes per character of the labelled texts.

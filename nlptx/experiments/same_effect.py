@@ -45,7 +45,7 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
     else:
         tokenizer = vectors.vocabulary.tokenizer
         has_large_corpus = is_from_large_corpus(vectors.vocabulary)
-    # Even with two folds, a model is trained on about half of the texts.
+    # A model is trained on at least about half of the texts: on half with two folds, and on more with more folds.
     if not has_large_corpus or epochs_for_large_corpus(len(experiment.texts) // 2, recipe.train.batch) == EPOCHS:
         effects["train.epochs"] = _epochs
     if (min_texts := _automatic_min_texts(experiment, recipe, tokenizer)) is not None:
@@ -58,7 +58,7 @@ def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Toke
     if len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
         return None  # the automatic setting also drops rare n-grams if they need too much memory
     labels = len(experiment.label_names)
-    # The training texts of a fold have at most as many words as all texts.
+    # The training texts of a fold have at most as many words as all texts, so larger numbers need not be checked.
     words = accumulate(len(tokenizer(text)) for text in experiment.texts)
     for_few_words = automatic_min_texts(0, recipe.train, labels)
     is_same = all(automatic_min_texts(number, recipe.train, labels) == for_few_words for number in words)

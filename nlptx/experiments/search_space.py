@@ -60,12 +60,13 @@ Values = dict[str, Any]
 
 
 class SearchSpace(NamedTuple):
-    """The tuples of settings that may change, each with its possible values.
+    """The settings that may change, with their possible values.
 
     Args:
-        groups: names of the settings -> possible values.
-        replacements: name of a setting -> value -> value with the same effect, which is tested instead. Values with the
-            same effect as the starting value are replaced by the starting value, so every change has an effect.
+        groups: names of settings that change together -> possible combinations of their values.
+        replacements: for each setting, a dictionary value -> value with the same effect, which is tested instead.
+            Values with the same effect as the starting value are replaced by the starting value, so every change has an
+            effect.
     """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]
@@ -103,7 +104,7 @@ class SearchSpace(NamedTuple):
         return cls(groups, replacements)
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
-        """Return copies of the settings with changes that often help, except for copies that have been tried.
+        """Return untried copies of the settings, each with a combination of changes that often helps.
 
         Only settings that may change are altered.
         """
@@ -161,7 +162,7 @@ class SearchSpace(NamedTuple):
 
 
 class AdditiveModel:
-    """Predicts the loss of settings as a sum with one term for the value of each setting, fitted by ridge regression.
+    """Predicts the loss of settings as a sum of effects, one for the value of each setting, fitted by ridge regression.
 
     Args:
         space: the settings whose effects are added, each with its possible values.
@@ -185,7 +186,7 @@ class AdditiveModel:
         return float(self._indicators(values) @ self._effects)
 
     def _indicators(self, values: Values) -> NDArray[np.float64]:
-        """Return a vector with one entry per possible value of a setting: 1 if the settings have this value, else 0."""
+        """Return a vector with one entry per value of each setting: 1 if the settings have this value, else 0."""
         indicators = np.zeros(len(self._positions))
         for names in self._groups:
             position = self._positions.get((names, tuple(values[name] for name in names)))

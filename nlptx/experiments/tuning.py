@@ -1,18 +1,18 @@
 """``tune``: search for better settings, within limits of time and rounds, by successive halving over folds.
 
-The search consists of rounds. The candidates of the first round are changes that often help together; those of later
-rounds are random changes to the best settings so far. A round has up to three tests: all candidates are tested on one
-fold, the best third on two more folds, and the best of this third on the remaining folds. After each test, a candidate
-continues only if it is better than the best settings so far on the same folds. A candidate that passes all tests
-replaces the best settings so far. Because candidates are compared on the same folds, the differences between folds
-cancel out. Each round begins with a different fold.
+The search consists of rounds. The candidates of the first round are the starting settings with combinations of changes
+that often help; those of later rounds are the best settings so far with random changes. A round has up to three tests:
+all candidates are tested on one fold, the best third on two more folds, and the best of this third on the remaining
+folds. After each test, a candidate continues only if it is better than the best settings so far on the same folds. A
+candidate that passes all tests replaces the best settings so far. Because candidates are compared on the same folds,
+the differences between folds cancel out. Each round begins with a different fold.
 
 A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
 candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
 
-In each later round, the first candidate is a random change, and an additive model of the results so far selects the
-others from many random changes; see :class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested
-does not depend on the additive model.
+In each later round, the changes of the first candidate are random. The changes of each other candidate are selected
+from many random changes by an additive model of the results so far; see
+:class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested does not depend on the additive model.
 
 Source for successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.

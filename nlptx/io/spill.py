@@ -161,9 +161,9 @@ class SpilledArray:
         return (self._length,)
 
     def append(self, part: NDArray[Any]) -> None:
-        """Append entries. Raises OutputError if the temporary file cannot grow.
+        """Append the entries of ``part``. Raises OutputError if the temporary file cannot grow.
 
-        The array may be stored without copying it, so the caller must not change ``part`` afterwards.
+        The entries may be stored without being copied, so the caller must not change ``part`` afterwards.
         """
         part = part.astype(self.dtype, copy=False)
         self._length += len(part)

@@ -6,25 +6,27 @@ import json
 import math
 from typing import Any, NoReturn
 
-# Maximum number of nested levels: far more than tables and headers need, but few enough for recursive functions.
+# Maximum number of nested levels: far more than tables and headers need, but few enough that recursive functions can
+# process the value.
 _MAX_DEPTH = 100
 
 
 def loads(text: str) -> Any:
     """Parse a JSON text.
 
-    NaN, infinities, duplicate keys, numbers that are too large for a float, and deep nesting cause an error. (Python's
-    json module accepts NaN and infinities, keeps the last value of a duplicate key, and turns numbers that are too
-    large into infinities.)
+    NaN, infinities, duplicate keys, numbers that are too large for a float, and more than _MAX_DEPTH nested levels
+    cause an error. (Python's json module accepts NaN and infinities, keeps the last value of a duplicate key, and turns
+    numbers that are too large into infinities.)
 
     Raises:
-        ValueError: the text is not JSON, or contains a duplicate key, a number that is too large, or deep nesting.
+        ValueError: the text is not JSON, or contains a duplicate key, a number that is too large, or too many nested
+            levels.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    # Each level of nesting has an opening bracket, so a text with few brackets needs no further check.
+    # Each level of nesting has an opening bracket, so the depth is computed only for a text with many brackets.
     if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(value) > _MAX_DEPTH:
         raise ValueError("nested too deeply")
     return value

@@ -23,7 +23,7 @@ def open_detecting_truncation(file: str | int, name: str | None = None) -> io.Bu
 
 
 class _FileOfKnownSize(io.FileIO):
-    """A file that is open for reading, and that remembers how large it was when it was opened.
+    """A file that is open for reading, with the size that it had when it was opened.
 
     If the file grows, the added data is read too. Because some file systems do not report true sizes, a file is
     considered truncated only if its reported size has decreased.

@@ -11,7 +11,7 @@ divided by the mean inverse document frequency of all n-grams; j_c is the corres
 c. The sum in v_g is 0 if g has several words, or if the model has several outputs. The parameters b, B, w and u have
 normal priors with mean 0, that is, their squares are penalised. With few new texts, the priors keep the corrected
 outputs close to z0. The more new texts there are, the further the outputs can move away from z0. Words that share
-character n-grams, such as "disappoint" and "disappointing", also share the parameters u of these n-grams, so a text
+character n-grams, such as "disappoint" and "disappointing", also share the parameters u of these n-grams, so a new text
 that contains "disappoint" also changes the v_g of "disappointing". Axis letters: see :mod:`nlptx.ngrams`.
 """
 
