@@ -24,8 +24,8 @@ from nlptx.regions.stored_regions import StoredRegions
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-# Number of epochs, and number of texts per step, for up to _FEW_TEXTS training texts and for more texts. With few
-# texts, more steps per text are needed.
+# Number of epochs and of texts per step: first for at most _FEW_TEXTS training texts, then for more training texts.
+# With few texts, more steps per text are needed.
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50
@@ -40,8 +40,8 @@ _MAX_REGIONS = 128
 _WORD_RATE = 0.1
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-# Standard deviations of the initial weights. The initial word weights are 0, except if all vectors are 0, because
-# then the responses of all filters would be 0 too.
+# Standard deviations of the initial weights. The word weights start at 0. If all vectors are 0 too, the word weights
+# start at random values instead, because the responses of all filters would otherwise be 0.
 _VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
 
 
@@ -116,7 +116,7 @@ class _GroupTrainers:
         self.jobs = 1
 
     def take_steps(self, until: int, rank: int) -> list[tuple[int, dict[str, NDArray]]]:
-        """Train the groups of a rank up to step ``until``. If ``until`` is _RESULT, return all parameters.
+        """Train the groups of a rank up to step ``until``. If ``until`` is _RESULT, only return their parameters.
 
         Returns:
             For each group of the rank, its number and its parameters by name; empty unless ``until`` is _RESULT.
@@ -221,7 +221,7 @@ class _GroupTrainer:
             gradients: gradient of the sum of the losses with respect to each parameter except the word weights, by name
                 of the parameter.
             words: gradient of the same sum with respect to the word weights.
-            texts: number of texts in the batch. Adam uses the gradient of the mean loss, not of the sum.
+            texts: number of texts in the batch. For Adam, the gradients are divided by this number.
             rate: factor by which all learning rates are multiplied.
         """
         self._steps += 1

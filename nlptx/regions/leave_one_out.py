@@ -14,7 +14,7 @@ from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
 from nlptx.runtime.slices import split_by_lengths
 
-# Number of words for which the changed regions are computed at a time, although each word is left out on its own.
+# Number of left-out words whose changed regions are computed at a time. Each word is still left out separately.
 _WORDS_AT_A_TIME = 256
 
 
@@ -41,11 +41,11 @@ def region_outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.in
 
 
 def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer], slice]:
-    """Return a passage without word ``left_out`` that covers all changed regions, and the positions of these regions.
+    """Return a passage around word ``left_out`` without this word, and the positions of the changed regions in it.
 
-    On each side, the passage extends AROUND words beyond the changed regions' positions. An n-gram that begins before
-    the passage is in none of the changed regions, so it does not matter that the start of the passage is treated like
-    the start of a text.
+    The passage contains the positions of all changed regions, and AROUND more words on each side. An n-gram that begins
+    before the passage is in none of the changed regions, so it does not matter that the start of the passage is treated
+    like the start of a text.
     """
     start = max(left_out - REACH - AROUND, 0)
     part = np.concatenate([ids[start:left_out], ids[left_out + 1 : left_out + 1 + REACH + AROUND]])

@@ -22,11 +22,12 @@ BAG = 3
 AROUND = 2
 # Maximum distance between a position and a word of its region.
 REACH = max(BAG - 1, AROUND)
-# Minimum number of occurrences of a word, and of a longer n-gram. Little can be learned from rarer n-grams.
+# Minimum number of occurrences of a single word, and of an n-gram of two or more words. Little can be learned from
+# rarer n-grams.
 _MIN_WORD_COUNT, _MIN_COUNT = 2, 15
 # Approximate number of words in a group of texts whose n-grams are counted at once.
 _WORDS_PER_GROUP = 1 << 20
-# Maximum number of longer n-grams whose counts are kept from one group to the next, to limit memory.
+# Maximum number of n-grams of two or more words that are kept from one group to the next, to limit memory.
 _MAX_COUNTED = 1 << 22
 
 
@@ -54,8 +55,8 @@ class RegionNgrams:
     ) -> tuple[RegionNgrams, NDArray[np.int64]]:
         """Return the most frequent n-grams of texts, and the number of occurrences (V,) of each word.
 
-        If too many longer n-grams have been found after a group of texts, the rarest of them are dropped. The counts
-        of rare n-grams in a large corpus are therefore too low by a few.
+        After each group of texts, the rarest n-grams of two or more words are dropped if there are more than
+        _MAX_COUNTED. In a large corpus, the counts of rare n-grams are therefore slightly too low.
 
         Args:
             texts: word ids of each text, below ``words``.

@@ -1,8 +1,8 @@
-"""The vectors of the regions, by which the filters recognise a region.
+"""Computes the vectors of regions, which are an input of the filters in :mod:`nlptx.regions.classifier`.
 
 The vector of a region is the concatenation of four vectors: the sum of the vectors of the n-grams in the region, scaled
-to unit norm, and the word vectors of the three words of its bag, in the order of the text. The n-grams tell what the
-region is about. The word vectors have fixed places, so they also tell in which order the words stand.
+to unit norm, and the word vectors of the three words of its bag, in the order of the text. The n-grams show what the
+region is about. The word vectors are concatenated instead of summed, so they also show the order of the words.
 
 Axis letters: N regions, G known n-grams, W known words. The vector of an n-gram has K components, that of a word D
 components, and that of a region R = K + BAG D components.

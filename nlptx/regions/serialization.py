@@ -2,7 +2,8 @@
 
 The vectors and the word weights, which are by far the largest arrays, are stored as block floats
 (:mod:`nlptx.artifacts.block_floats`). Training already rounds these arrays to block floats, so storing a classifier
-does not change it. Files written by older versions contain no word vectors, so their word vectors have 0 components.
+does not change it. Files written by older versions contain no word vectors; the classifier then gets word vectors with
+0 components.
 """
 
 from __future__ import annotations

@@ -32,9 +32,8 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
-# Maximum number of words from which the components are computed; the most frequent words are used. If there are more
-# than _MANY_WORDS words in the texts, only every _STEP-th text is used for the components, because approximate
-# components are good enough.
+# Maximum number of frequent words, the rows of X. If the texts have more than _MANY_WORDS words in total, only every
+# _STEP-th text is used for the components, because approximate components are good enough.
 _MAX_ROWS = 8000
 _MANY_WORDS, _STEP = 1 << 22, 4
 # The constant n_0: about the number of context words of an n-gram that occurs 30 times.
@@ -80,7 +79,7 @@ def fit_vectors(
     )
     word_vectors = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
     word_vectors[contexts, :-1] = context_vectors
-    word_vectors[:-1, -1] = 1  # the sum of the last column is the number of words in the context
+    word_vectors[:-1, -1] = 1  # the sum of this column over the words of a context is their number
     sums = _sums(texts, ngrams, word_vectors, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
@@ -199,8 +198,8 @@ def _window_sums(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def _grouped(indices: NDArray[np.int32], known: int) -> tuple[NDArray[np.int32], sp.csr_matrix]:
     """Return the distinct values in ``indices`` (N,) below ``known``, and a matrix that sums rows with equal indices.
 
-    The product of this matrix, (distinct values, N), and an array of N rows contains, for each distinct value, the sum
-    of the rows whose index has this value.
+    The matrix has the shape (distinct values, N). Its product with an array of N rows has one row per distinct value:
+    the sum of the rows whose index equals this value.
     """
     order = np.argsort(indices, kind="stable")
     order = order[: int(np.searchsorted(indices[order], known))]

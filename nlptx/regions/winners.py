@@ -20,7 +20,8 @@ class WordGradient(NamedTuple):
     values: NDArray
 
 
-# Up to this mean length of the texts and this number of filters, it is faster to avoid a loop over the texts.
+# Maximum mean length of the texts, and maximum number of filters, for which it is faster to avoid a loop over the
+# texts.
 _SHORT, _FEW_FILTERS = 32, 128
 
 

@@ -97,7 +97,7 @@ class Chart:
 
     @property
     def legend(self) -> list[Series]:
-        """The series that the legend lists: the series with a name, unless only one of them has a name."""
+        """The series in the legend: all series with a name, or no series if only one has a name."""
         named = [series for series in self.series if series.name]
         return named if len(named) > 1 else []
 

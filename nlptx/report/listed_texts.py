@@ -43,7 +43,7 @@ class ListedText:
         spans: the part of the text that is shown, split into words (with their effects) and the characters between
             them.
         is_cut: whether only the beginning of the text is shown.
-        explained: class that the colours explain; None if the words are not coloured.
+        explained: class whose probability the colours explain; None if the words are not coloured.
         is_known: whether the text has a word that the model knows.
     """
 

@@ -14,14 +14,14 @@ _PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'"))
 
 
 class Span(NamedTuple):
-    """A part of a text. If the part is a word, ``effect`` is its effect on the prediction, or None if it is unknown."""
+    """A part of a text. ``effect`` is its effect on the prediction, or None if it is not a word with a known effect."""
 
     text: str
     effect: float | None = None
 
 
 def find_spans(text: str, words: Sequence[tuple[str, float | None]]) -> list[Span]:
-    """Split a text into the given words and the characters between them. The concatenated spans equal the text.
+    """Split a text into the words with known effects and the parts between them. The concatenated spans equal the text.
 
     Args:
         text: the text.

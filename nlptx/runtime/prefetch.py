@@ -82,9 +82,9 @@ class _TextQueue:
 def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]] | Pause]:
     """Yield pairs (anything, text) in groups, as they arrive: ``([anything, ...], [text, ...])``.
 
-    A group has at most ``size`` pairs, and is yielded without waiting for more pairs. If no pair is available, a
-    :class:`Pause` is yielded before waiting for the source. If the source raises an error, all earlier pairs are
-    yielded before the error is raised here.
+    A group has at most ``size`` pairs, and is yielded without waiting for more pairs. If no pair is available, the
+    generator yields a :class:`Pause` before it waits for the source. If the source raises an error, all earlier pairs
+    are yielded before the error is raised here.
     """
     waiting = _TextQueue(2 * size)
     threading.Thread(target=_read, args=(pairs, waiting), name="nlptx-reader", daemon=True).start()

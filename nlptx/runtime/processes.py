@@ -1,4 +1,4 @@
-"""Forked processes that work on the items that the parent sends them, and the handling of termination signals.
+"""Forked processes that work on items from their parent, and their reaction to termination signals.
 
 Only the parent handles termination signals, because it decides what to finish and save; the child processes ignore
 them. When the parent ends, for whatever reason, the pipes through which the children receive items are closed, so the
@@ -93,7 +93,7 @@ def is_only_thread() -> bool:
 
 @contextmanager
 def forked(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[Process]]:
-    """Start one forked process per function, or none if the system cannot fork, and end them with the block."""
+    """Start a forked process per function, or none if the system cannot fork; end them when the ``with`` block ends."""
     processes: list[Process] = []
     try:
         # Signals are delayed because an exception raised by a signal handler during a fork would be lost. Python 3.12

@@ -16,7 +16,7 @@ def counted(items: Iterable[T], on_count: Callable[[int], None], already: int = 
 
     Args:
         items: any items.
-        on_count: called with ``already`` before the first item, and then with the number of items so far.
+        on_count: callback for the number of items so far, including ``already``; first called before the first item.
         already: number of items that had been counted before the first item.
         every: number of items between two calls of ``on_count``.
     """

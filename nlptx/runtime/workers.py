@@ -91,8 +91,8 @@ class Workers:
     def local(self) -> Workers:
         """Return a new pool with the same kind and number of workers, all on this machine.
 
-        The new pool does not use the cluster of a :class:`.ClusterWorkers`, and another thread may use it while this
-        pool is in use.
+        The new pool does not use the cluster of a :class:`.ClusterWorkers`, and another thread may use the new pool
+        while this pool is in use.
         """
         return self.at_most(self.jobs)
 
@@ -136,7 +136,7 @@ class Workers:
                     yield pair[0], work(pair[1])
             return
         copies = [work] * self.jobs if isolated and self.processes else []
-        if not copies:  # processes must be forked before a pair is requested, because that may start a thread
+        if not copies:  # processes must be forked before a pair is requested, because the request may start a thread
             pairs = iter(pairs)
             head = list(islice(pairs, 2))
             if len(head) == 1 and not isinstance(head[0], Pause):  # a thread would save no time

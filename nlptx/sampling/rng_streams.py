@@ -1,7 +1,7 @@
 """Random numbers for training: one independent stream per purpose.
 
-A stream depends only on the seed, the purpose and an index (the epoch or step). Therefore no two purposes share random
-numbers. To resume training at some step, the numbers for earlier steps need not be generated again.
+The seed, the purpose and an index (the epoch or step) determine a stream. No two purposes share random numbers. A
+training run that resumes at some step need not generate the numbers for earlier steps again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Purposes that need random numbers. Append new purposes at the end, because the values determine the results."""
+    """Purposes that need random numbers. Append new ones at the end: the values determine the random numbers."""
 
     WEIGHTS = 0  # initial weights of the classifier
     SPLIT = 1  # which texts are held out

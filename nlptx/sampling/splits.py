@@ -20,8 +20,8 @@ _STRETCHES_PER_PART = 10
 # Number of folds for features that are computed out of fold, that is, for each text, by models that were fitted without
 # its fold.
 FOLDS = 5
-# If a fold has more than this multiple of its fair share of the texts of a label, the texts of this label are divided
-# evenly among the folds.
+# Each fold should have 1/folds of the texts of a label. If a fold has more than this multiple of that number, the texts
+# of the label are divided evenly among the folds.
 _MAX_EXCESS = 1.5
 
 
@@ -47,7 +47,8 @@ def stratified_split(
         order = np.argsort(shuffled_stretches(len(indices), share, rng), kind="stable")
         held_out[indices[order[:count]]] = True
     held_out = held_out[first]
-    # A label may have only texts that are copies of texts with other labels.
+    # The training part may lack a label whose texts are all copies of texts with other labels. One of its texts is
+    # moved to the training part, together with the copies of this text.
     for label in np.setdiff1d(targets, targets[~held_out]):
         held_out[first == first[np.flatnonzero(targets == label)[0]]] = False
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
@@ -126,6 +127,6 @@ def shuffled_stretches(count: int, share: float, rng: np.random.Generator) -> ND
 
 
 def _stretches(count: int, share: float) -> NDArray[np.int64]:
-    """Return the number of the stretch that contains each text. For the arguments, see :func:`shuffled_stretches`."""
+    """Return, for each text, the number of its stretch. For the arguments, see :func:`shuffled_stretches`."""
     length = int(np.clip(share * count / _STRETCHES_PER_PART, 1, _MAX_STRETCH))
     return np.arange(count) // length

@@ -76,8 +76,8 @@ class NetworkSettings(Settings):
 class TrainSettings(NetworkSettings):
     """Settings of ``train``."""
 
-    # auto: binary-cross-entropy in multi-label classification, otherwise cross-entropy. The settings of a trained model
-    # never contain auto, but the loss that was used.
+    # auto: binary-cross-entropy in multi-label classification, otherwise cross-entropy. In the settings of a trained
+    # model, auto is replaced by the loss that was used.
     loss: str = setting(
         "auto", "(binary-)cross-entropy or squared-error.", "Network", choices=("auto", *_LOSSES), metavar="NAME"
     )

@@ -43,7 +43,7 @@ def unused_pca_notes(settings: PcaSettings) -> list[str]:
 
 
 def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> list[tuple[str, bool, tuple[str, ...]]]:
-    """Return tuples of a reason why settings have no effect, whether this reason applies, and the settings' names."""
+    """Return tuples: reason why some settings have no effect, whether this reason applies, names of these settings."""
     is_new, is_trained = bool(settings.epochs) and not from_model, bool(settings.epochs)
     heads = "heads", "head_width"
     blocks = "attention", *heads, "hidden", "activation", "causal"

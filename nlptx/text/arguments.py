@@ -163,7 +163,7 @@ def with_type(value: Any) -> str:
 
 
 def _type_name(value: Any) -> str:
-    """Return the name of the type of a value, after the name of the package that defines the type."""
+    """Return the name of the type of a value, preceded by the name of the package that defines the type."""
     kind = type(value)
     module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__.split('.')[0]}."
     return module + kind.__name__

@@ -29,8 +29,8 @@ _MARK = MARK.encode()
 # The words and signs to which special rules apply, and the index of each. Index 0 stands for all other words.
 _SPECIAL = ["", *sorted(KINDS.keys() | SECOND_WORDS.keys() | set(SECOND_WORDS.values()))]
 _INDEX = {word.encode(): index for index, word in enumerate(_SPECIAL) if index}
-# For each special word: the index of the second word, if it begins a pair such as "far from"; _SINGLE if it alone is a
-# negation; otherwise 0.
+# For each special word: _SINGLE if the word alone is a negation; the index of the second word if the special word
+# begins a pair such as "far from"; otherwise 0.
 _SINGLE = -1
 _SECOND = np.array(
     [_SINGLE if word in NEGATIONS else _INDEX.get(SECOND_WORDS.get(word, "").encode(), 0) for word in _SPECIAL],
@@ -42,7 +42,7 @@ _KINDS = np.array([KINDS.get(word, WORD) for word in _SPECIAL], np.uint8)
 def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
     """Return encoded documents with a mark before each negated word, if the tokenizer marks negated words.
 
-    The words are those that :func:`.negation.mark_negated` marks. Marking takes little time, because only the tokens
+    The same words are marked as in :func:`.negation.mark_negated`. Marking takes little time, because only the tokens
     after negations are examined.
     """
     if not tokenizer.marks_negation:
@@ -53,7 +53,7 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
     ids, counts, words = chunk.ids.copy(), chunk.counts.copy(), list(chunk.words)
     plain_ids = ids[negated]
     marked_counts = np.bincount(plain_ids, minlength=len(words))
-    # If all occurrences of a word are negated, the marked word keeps the id; otherwise the marked word gets a second
+    # If all occurrences of a word are negated, the marked word takes over the id of the word; otherwise it gets a new
     # id.
     plain = np.flatnonzero(marked_counts)
     partly = plain[marked_counts[plain] < counts[plain]]

@@ -4,7 +4,7 @@ The five tokens after a negation are examined, and the words among them are mark
 or "n't", or the second word of a pair such as "far from" or "unable to". The effect of a negation ends early at one of
 these tokens:
 
-- an emoji, a rating or a punctuation mark, except for marks that occur within phrases, such as hyphens;
+- an emoji, a rating or punctuation, except for punctuation within phrases, such as hyphens;
 - a word that begins another clause, such as "but" or "because", or one of "just", "merely" and "only";
 - "so" or "such" after a marked word, as in "never seen such a good film", but not in "not so good";
 - another negation, which then has no effect itself, as in "not without charm". However, the second of two negations
@@ -27,7 +27,7 @@ MARK = "¬"
 # Number of tokens after a negation that are examined.
 WINDOW = 5
 # The tokenizer splits "don't" into "do" and "n't". Spellings without the apostrophe are listed too, because they are
-# common in informal text. "wont" and "cant" are hardly ever used as nouns.
+# common in informal text. The nouns "wont" and "cant" are too rare to matter.
 _NEGATIONS = """
     n't not no never none nobody nothing neither nor without hardly barely rarely seldom scarcely cannot
     lack lacks lacking fails failed
@@ -54,7 +54,8 @@ _ENDS = frozenset(
 _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; none of these three ends the effect of a negation.
 # END always ends the effect of a negation; DEGREE ends it after a marked word, and is treated like WORD otherwise.
-# After a negation whose effect has not ended, NEGATION has no effect, but CONTINUING has.
+# While the effect of a negation lasts, NEGATION ends it and has no effect itself, unless a JOIN stands between the two.
+# CONTINUING always has an effect.
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
 # Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; the last line
 # determines their kind.
@@ -73,7 +74,7 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
 
     Args:
         tokens: the tokens, in order.
-        ignored: indices of tokens; the negations among them have no effect, nor do pairs with one of these tokens.
+        ignored: indices of tokens. Negations among these tokens, and pairs that contain one of them, have no effect.
 
     >>> mark_negated(["It", "is", "n't", "very", "good", ",", "but", "not", "a", "waste", "."])
     ['It', 'is', "n't", '¬very', '¬good', ',', 'but', 'not', '¬a', '¬waste', '.']
@@ -120,7 +121,7 @@ def without_mark(word: str) -> str:
 
 
 def words_of_negations(tokens: Sequence[str]) -> set[int]:
-    """Return the indices of the tokens of a text that are negations, or first words of pairs that are negations.
+    """Return the indices of all tokens that are negations or the first words of pairs such as "far from".
 
     >>> words_of_negations(["not", "far", "from", "it"])
     {0, 1, 2}

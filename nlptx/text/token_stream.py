@@ -16,7 +16,7 @@ from nlptx.text.scanner import scanner_of
 from nlptx.text.tokenizer import Tokenizer
 from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
-# Number of characters per task, unless memory is short.
+# Maximum number of characters in a chunk, the part of a corpus that a worker tokenizes at a time.
 _CHUNK = 8_000_000
 # A chunk has one character per _MEMORY_PER_CHARACTER bytes of the memory limit, but at least BLOCK and at most _CHUNK
 # characters. A chunk takes about ten bytes of memory per character, and a few chunks are processed at a time.

@@ -119,7 +119,7 @@ class Tokenizer:
         return self.mark(self.split(text))
 
     def split(self, text: str) -> list[str]:
-        """Return the tokens of a text without marks of negated words."""
+        """Return the tokens of a text, without marking negated words."""
         return TOKENIZERS[self.name](text, self.lowercase)
 
     def mark(self, tokens: Sequence[str]) -> list[str]:

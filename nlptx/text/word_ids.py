@@ -14,7 +14,7 @@ from nlptx.text.scanner import Scan, Scanner
 
 # Bytes per integer. A word of up to 8 bytes is represented by one integer, a longer word of up to 16 bytes by two.
 _BYTES = 8
-# For each number of bytes from 0 to 8, a mask of the lowest bytes of an integer.
+# For each n from 0 to 8, a mask that keeps the lowest n bytes of an integer.
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_BYTES)] + [2**64 - 1], np.uint64)
 # Number of keys per slot of the first hash table, and minimum number of slots. There may be several keys per slot,
 # because most keys are repetitions of others.
@@ -48,10 +48,10 @@ class _Piece:
         lengths: (documents,) number of words per document.
         short: (N,) uint64, the bytes of each word of up to 8 bytes; 0 for longer words.
         middle: positions of the words of 9 to 16 bytes.
-        first: uint64, the first eight bytes of each word in ``middle``.
-        second: uint64, the remaining bytes of each word in ``middle``.
+        first: uint64, the first eight bytes of each word at a position in ``middle``.
+        second: uint64, the remaining bytes of each word at a position in ``middle``.
         long: positions of the words of more than 16 bytes.
-        long_words: the words in ``long``, in UTF-8.
+        long_words: the words at the positions ``long``, in UTF-8.
     """
 
     lengths: NDArray[np.int64]

@@ -54,11 +54,12 @@ def find_temperature(
 
 
 def _minimum(value_at: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
-    """Return the minimum point of a function with a single minimum from ``low`` to ``high``: golden-section search.
+    """Find the minimum of a function between ``low`` and ``high`` by golden-section search, and return its position.
 
-    Two points inside an interval that contains the minimum are compared, and the part beyond the worse point is cut
-    off, until the interval is no longer than ``tolerance``. Because the points divide the interval in the golden ratio,
-    the better point is one of the two points inside the shorter interval.
+    The function must have a single minimum there. Two points inside an interval that contains the minimum are compared,
+    and the part beyond the worse point is cut off, until the interval is no longer than ``tolerance``. Because the
+    points divide the interval in the golden ratio, the better point is one of the two points inside the shorter
+    interval.
     """
     ratio = (np.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)

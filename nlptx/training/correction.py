@@ -34,7 +34,7 @@ class PooledScale:
 
     @classmethod
     def of(cls, pooled: NDArray[np.float64], text_weights: NDArray[np.float64] | None) -> PooledScale:
-        """Build the map from pooled vectors (texts, W) and text weights (texts,), or None if all weights are equal."""
+        """Build the map for pooled vectors (texts, W); ``text_weights`` (texts,) is None if all weights are equal."""
         mean = np.average(pooled, axis=0, weights=text_weights)
         spread = np.sqrt(np.average((pooled - mean) ** 2, axis=0, weights=text_weights))
         return cls(mean, _POOLED_SCALE / np.where(spread > 1e-6, spread, np.inf))
@@ -55,8 +55,8 @@ def match_scores(before: Model, new: list[str], *, multi_label: bool) -> NDArray
     """Return the matrix (E0, E) that converts old scores to new scores.
 
     Labels are matched by name; new labels get the score 0. If the new texts are multi-label but the old model is not,
-    all labels get the score 0, because the old scores are not the log-odds of single labels. The correction still uses
-    the old scores.
+    all labels get the score 0, because the old scores are not the log-odds of single labels. The correction still has
+    the old scores as inputs.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
@@ -108,7 +108,7 @@ def convert_regions(before: Model, change: NDArray[np.float64], loss: Loss) -> R
     Args:
         before: model that training starts from.
         change: (E0, E) matrix that converts old scores to new scores.
-        loss: loss of the new model. The outputs of the region classifier are added to those of the network.
+        loss: loss of the new model, to whose network outputs the converted outputs are added.
     """
     if before.regions is None:
         return None

@@ -64,7 +64,7 @@ class Examples:
     def without_new_words(self, words: int) -> Examples:
         """Return the examples with only the words whose ids are less than ``words``, without their n-gram features.
 
-        Texts that are left without words are moved to the texts without a known word.
+        Texts that are left without words are treated as texts without a known word (``unknown``).
         """
         ids = [text[text < words] for text in self.ids]
         known = np.array([len(text) > 0 for text in ids], bool)

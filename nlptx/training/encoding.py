@@ -26,9 +26,9 @@ from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
-# If ``new_word_min_count`` is automatic, words must occur at least this number of times in the training texts; if both
-# the training texts and the texts of the word vectors are few, once is enough. With few texts, rare words lower the
-# log-loss, but not if the vectors come from a large corpus, because most useful words then have vectors.
+# Automatic value of ``new_word_min_count``. The value is 1 instead if both the training texts and the texts of the word
+# vectors are few, because rare words then lower the log-loss. If the vectors come from a large corpus, rare words do
+# not help, because most useful words have vectors already.
 _MIN_COUNT = 2
 # Number of words that are looked up in the vocabulary at a time.
 _WORDS_AT_A_TIME = 1 << 20
@@ -39,7 +39,7 @@ WORD_MEMORY = DEFAULT_MEMORY // 2
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """The output of :func:`encode`. The ids of a text without a known word are empty.
+    """The output of :func:`encode`. A text without a known word has an empty array of ids.
 
     Args:
         vocabulary: words of the embeddings, followed by new words of the training texts and of the lexicon.

@@ -90,7 +90,7 @@ def fit(
             ``start``.
         sample_weight: weight of each training text, from 0 to 1e9. A text with a weight of 2 counts as two identical
             texts in the loss, the n-gram features, the class weights and the calibration; a text with a weight of 0 is
-            left out. A mask of bool keeps the texts with True.
+            left out. A boolean mask keeps the texts whose entry is True.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         label_separator: for multi-label classification, the string between two labels of a text in the tables that the
@@ -103,8 +103,8 @@ def fit(
         on_progress: callback for the progress of each step; after every optimiser step and every validation, the
             callback receives an :class:`EpochProgress`.
         on_note: callback for remarks, for example that part of the data cannot be used.
-        stop: called before every optimiser step and before the subword model is fitted; if it returns True, training
-            ends with the best weights so far.
+        stop: function called before every optimiser step and before the subword model is fitted; if it returns True,
+            training ends with the best weights so far.
         checkpoint: checkpoint to write during training and to resume from; none by default.
         feature_cache: cache of n-gram features that several training runs share; none by default. The cache does not
             change the result.
@@ -199,7 +199,7 @@ def fit(
                     add_subwords(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
                 measure_held_out(model, data, context)
-        model.settings = settings_as_given  # keeps automatically chosen values out of `nlptx info`
+        model.settings = settings_as_given  # `nlptx info` shows no automatically chosen values
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
         model.made_from = origin.to_artifact().header
         return model

@@ -38,9 +38,9 @@ def fuse(
         deviation: the constant S.
 
     Returns:
-        The weights, rounded to four digits after the decimal point, as they are stored; and the record: the loss of
-        the combination (``valid_loss``) and of each classifier, and the accuracy of the combination. If no texts are
-        held out, the record is empty.
+        The weights, rounded to four decimal places as in a model file, and the record of the measurements. The record
+        contains the loss of the combination (``valid_loss``) and of each classifier, and the accuracy of the
+        combination. If no texts are held out, the record is empty.
     """
     if not members:
         return _rounded(prior), {}

@@ -10,8 +10,8 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
     The loss of a point is the mean training loss over the steps since the previous point. A point that covers less than
     half as many steps as the longest interval is merged into the previous point, because the mean over only a few steps
-    is noisy and would look like a jump in the curve. Earlier versions of nlptx recorded points over a few steps at the
-    ends of epochs.
+    is noisy and would look like a jump in the curve. Earlier versions of nlptx recorded such points at the ends of
+    epochs.
     """
     points = [(step, loss) for step, loss in history["curve"]]
     intervals = [end - start for (start, _), (end, _) in zip([(0, 0.0), *points], points, strict=False)]
@@ -26,7 +26,7 @@ def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def has_epochs(history: dict[str, Any]) -> bool:
-    """Return whether a network was trained. Without a network, the only record of the history describes no epoch."""
+    """Return whether a network was trained. Without a network, the loss curve in the history is empty."""
     return bool(history.get("curve") or history.get("steps"))
 
 
