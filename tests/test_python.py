@@ -276,8 +276,8 @@ def test_evaluate_uses_labels_of_the_type_used_in_training():
 
 def test_explain_accepts_a_label_of_any_type():
     model = fit([LABELS.index(label) == 1 for label in LABELS])
-    worth = {label: nlptx.explain(model, TEXTS[1], label).worth for label in (False, True)}
-    assert np.allclose(worth[False], -worth[True])
+    effects = {label: nlptx.explain(model, TEXTS[1], label).effects for label in (False, True)}
+    assert np.allclose(effects[False], -effects[True])
     with pytest.raises(ValueError, match=r"`label` is 'pos' \(str\); expected one of False, True"):
         nlptx.explain(model, TEXTS[1], "pos")
 

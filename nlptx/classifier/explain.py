@@ -31,7 +31,7 @@ class Explanation:
         positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
         label: index of the explained label among the model's labels.
-        worth: (T,) decrease in the probability of the explained label when the word is left out.
+        effects: (T,) decrease in the probability of the explained label when the word is left out.
         attention: for each block, the attention weights (H, T, T) of its H heads. Rows are query words, and columns are
             the words that they attend to. The attention weight between words of different windows is 0. The list is
             empty if the attention matrices were not requested.
@@ -44,7 +44,7 @@ class Explanation:
     positions: list[int]
     probabilities: NDArray[np.float64]
     label: int
-    worth: NDArray[np.float64]
+    effects: NDArray[np.float64]
     attention: list[NDArray]
     received: list[NDArray]
 
@@ -74,7 +74,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
         attention: whether to return the attention matrices, whose size is quadratic in the number of words.
 
     Returns:
-        The tokens of the text, the known words among them, the effect (``worth``) of each word as (T,) float64, and
+        The tokens of the text, the known words among them, the effect (``effects``) of each word as (T,) float64, and
         the attention weights (H, T, T) of each block; see :class:`Explanation`.
 
     Raises:
@@ -86,7 +86,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     >>> seen = explain(Model.load(), "a wonderful film", "pos")
     >>> seen.words
     ['a', 'wonderful', 'film']
-    >>> seen.words[seen.worth.argmax()]
+    >>> seen.words[seen.effects.argmax()]
     'wonderful'
     """
     check_type(model, Model, "model")
@@ -105,10 +105,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
         probabilities = overflow_safe.probabilities([ids])[0]
         chosen = model.decision.top_class(probabilities) if column is None else column
         without = _without_each(overflow_safe, words.ids, len(ids)) + _without_marks(overflow_safe, words, len(ids))
-        worth = probabilities[chosen] - np.clip(without[:, chosen], 0, 1)
+        effects = probabilities[chosen] - np.clip(without[:, chosen], 0, 1)
         received, matrices = _attention(overflow_safe, ids, attention)
     read = [tokens[position] for position in positions]
-    return Explanation(tokens, read, positions, probabilities, chosen, worth, matrices, received)
+    return Explanation(tokens, read, positions, probabilities, chosen, effects, matrices, received)
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:

@@ -56,7 +56,7 @@ class PairEffect(NamedTuple):
     without_first: float
 
     @property
-    def effect(self) -> float:
+    def interaction(self) -> float:
         """The interaction: ``with_first`` minus ``without_first``."""
         return self.with_first - self.without_first
 
@@ -75,7 +75,7 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
         ArtifactError: the model's weights are so large that a score is not a number.
     """
     length = len(explanation.words)
-    pairs = _candidates(explanation.worth)
+    pairs = _candidates(explanation.effects)
     pairs = pairs[: max(_MIN_PAIRS, _MAX_SCORED // length)]
     if not pairs or count < 1:
         return []
@@ -83,8 +83,8 @@ def strongest_pairs(model: Model, explanation: Explanation, count: int = 3) -> l
     removals: list[tuple[int, ...]] = [(), *((index,) for index in singles), *pairs]
     values = dict(zip(removals, _log_odds(model, explanation, removals), strict=True))
     effects = [PairEffect(a, b, values[()] - values[b,], values[a,] - values[a, b]) for a, b in pairs]
-    effects = [pair for pair in effects if abs(pair.effect) >= _MIN_EFFECT]
-    return sorted(effects, key=lambda pair: -abs(pair.effect))[:count]
+    effects = [pair for pair in effects if abs(pair.interaction) >= _MIN_EFFECT]
+    return sorted(effects, key=lambda pair: -abs(pair.interaction))[:count]
 
 
 def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:

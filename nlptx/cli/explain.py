@@ -84,7 +84,7 @@ def explain(
     nlptx explain "The plot is thin, but the acting is wonderful."
     nlptx explain --input reviews.tsv -m model.npz -o reviews.html
 
-    The column "worth" shows the effect of each word: the decrease in the label's probability when the text is scored
+    The column "effect" shows the effect of each word: the decrease in the label's probability when the text is scored
     without the word. If a negation is left out, the words after it are read as not negated. The columns b1h1, b1h2, ...
     (block, head) show the fraction of attention that each word gets, averaged over all query words. Attention shows
     which words the network combines; the effect of a word shows how much the word changes the probability. Words that
@@ -93,19 +93,19 @@ def explain(
 
     The second table shows pairs of words that depend on each other, such as "not good". The table of pairs gives the
     effect of the second word of a pair twice: with the first word in the text, and without it. In the table of pairs,
-    an effect is the decrease in the log-odds of the label, ln(p / (1 - p)), when the word is left out. The effect of a
-    pair is the amount by which the first word changes the effect of the second word. Only pairs that contain one of the
-    most important words are measured.
+    an effect is the decrease in the log-odds of the label, ln(p / (1 - p)), when the word is left out. The
+    interaction of a pair is the amount by which the first word changes the effect of the second word. Only pairs that
+    contain one of the most important words are measured.
 
     Without --input, one text is explained: the arguments, or all of standard input. With --input FILE, each text of
     FILE is explained, in bounded memory. FILE may have any format that nlptx predict reads; - is standard input.
 
     The JSON output has one object per text, with the keys "where" (only with --input), "label", "probability",
-    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "worth" and
-    "attention" (by block and head); "worth" and "attention" are null if the model did not read the word. Each item of
-    "pairs" has the keys "words", "positions", "worth_with", "worth_without" and "effect". The
-    option --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by block,
-    head, query word and key word) and "attention_shape".
+    "tokens", "words" and "pairs". Each item of "words" has the keys "word", "position", "known", "negated", "effect"
+    and "attention" (by block and head); "effect" and "attention" are null if the model did not read the word. Each item
+    of "pairs" has the keys "words", "positions", "effect_with", "effect_without" and "interaction". The option
+    --attention-weights adds the attention weights of all pairs of words that were read: "attention" (by block, head,
+    query word and key word) and "attention_shape".
     """
     text = " ".join(words) if words else None
     check_names(*input, model)

@@ -55,8 +55,8 @@ def text_as_html(explained: ExplainedText) -> str:
         label = f"{_isolated(explained.label)} <small>{explained.probability:.2%}</small>"
     where = f" <small>{_isolated(explained.where)}</small>" if explained.where else ""
     pairs = "".join(
-        f"<br>“{_isolated(pair.words[1])}”: {pair.worth_with:+.2f} with “{_isolated(pair.words[0])}”,"
-        f" {pair.worth_without:+.2f} without it"
+        f"<br>“{_isolated(pair.words[1])}”: {pair.effect_with:+.2f} with “{_isolated(pair.words[0])}”,"
+        f" {pair.effect_without:+.2f} without it"
         for pair in explained.pairs
     )
     lines = [f"<section>\n<h2>{label}{where}</h2>", f'<p dir="auto">{_coloured(explained)}</p>']
@@ -67,7 +67,7 @@ def text_as_html(explained: ExplainedText) -> str:
 
 def _coloured(explained: ExplainedText) -> str:
     shown = explained.shown()
-    largest = max((abs(word.worth) for word in shown if word.worth is not None), default=0) or 1
+    largest = max((abs(word.effect) for word in shown if word.effect is not None), default=0) or 1
     coloured = {word.position for word in shown}
     return "".join(
         _escaped(part) if word is None or word.position not in coloured else _marked(part, word, largest)
@@ -95,10 +95,10 @@ def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
 
 
 def _marked(part: str, word: Word, largest: float) -> str:
-    if word.worth is None:
+    if word.effect is None:
         return f'<span class="u">{_escaped(part)}</span>'
-    strength = abs(word.worth) / largest
-    kind, title = "f" if word.worth > 0 else "a", f"{word.worth:+.4g}"
+    strength = abs(word.effect) / largest
+    kind, title = "f" if word.effect > 0 else "a", f"{word.effect:+.4g}"
     if strength < _FAINTEST:
         return f'<span title="{title}">{_escaped(part)}</span>'
     return f'<span class="{kind}" style="--s:{_STRONGEST * strength:.2f}" title="{title}">{_escaped(part)}</span>'

@@ -16,15 +16,15 @@ _WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
 class Word(NamedTuple):
     """A token of a text. ``known`` says whether the model knows the token in the form that occurs here, negated or not.
 
-    ``worth`` is the effect of the token, and ``attention`` is the attention that it gets, by block and head. ``worth``
-    and ``attention`` are None if the model did not read the token.
+    ``effect`` is the effect of the token, and ``attention`` is the attention that it gets, by block and head. Both are
+    None if the model did not read the token.
     """
 
     word: str
     position: int
     known: bool
     negated: bool = False
-    worth: float | None = None
+    effect: float | None = None
     attention: list[list[float]] | None = None
 
 
@@ -33,9 +33,9 @@ class Pair(NamedTuple):
 
     words: tuple[str, str]
     positions: tuple[int, int]
-    worth_with: float
-    worth_without: float
-    effect: float
+    effect_with: float
+    effect_without: float
+    interaction: float
 
 
 class ExplainedText(NamedTuple):
@@ -66,8 +66,8 @@ class ExplainedText(NamedTuple):
         """Return all tokens in order or, with ``top``, the words with the largest absolute effects, largest first."""
         if self.top is None:
             return self.words
-        read = [word for word in self.words if word.worth is not None]
-        return sorted(read, key=lambda word: -abs(word.worth or 0))[: self.top]
+        read = [word for word in self.words if word.effect is not None]
+        return sorted(read, key=lambda word: -abs(word.effect or 0))[: self.top]
 
     def as_json(self) -> dict[str, Any]:
         """Return the explanation as JSON values."""
@@ -75,7 +75,8 @@ class ExplainedText(NamedTuple):
         row |= {"label": self.label, "probability": self.probability, "tokens": len(self.words)}
         row["words"] = [_word_as_json(word) for word in self.shown()]
         row["pairs"] = [
-            pair._asdict() | {name: _rounded(getattr(pair, name)) for name in ("worth_with", "worth_without", "effect")}
+            pair._asdict()
+            | {name: _rounded(getattr(pair, name)) for name in ("effect_with", "effect_without", "interaction")}
             for pair in self.pairs
         ]
         if self.attention is not None:
@@ -110,8 +111,8 @@ def explained_text(
         return ExplainedText(where, text, None, None, _words(model, model.vocabulary.tokenizer.split(text)), [], top)
     words = _words(model, explanation.tokens)
     received = [block.tolist() for block in explanation.received]
-    for row, (position, worth) in enumerate(zip(explanation.positions, explanation.worth.tolist(), strict=True)):
-        words[position] = words[position]._replace(worth=worth, attention=[block[row] for block in received])
+    for row, (position, effect) in enumerate(zip(explanation.positions, explanation.effects.tolist(), strict=True)):
+        words[position] = words[position]._replace(effect=effect, attention=[block[row] for block in received])
     return ExplainedText(
         where,
         text,
@@ -139,14 +140,14 @@ def _pair(explanation: Explanation, pair: PairEffect) -> Pair:
         (positions[pair.first], positions[pair.second]),
         float(pair.with_first),
         float(pair.without_first),
-        float(pair.effect),
+        float(pair.interaction),
     )
 
 
 def _word_as_json(word: Word) -> dict[str, Any]:
     row = word._asdict()
-    if word.worth is not None and word.attention is not None:
-        row["worth"] = _rounded(word.worth)
+    if word.effect is not None and word.attention is not None:
+        row["effect"] = _rounded(word.effect)
         row["attention"] = [[round(value, _ATTENTION_DIGITS) for value in heads] for heads in word.attention]
     return row
 

@@ -98,26 +98,26 @@ def draw(explained: ExplainedText, reporter: Reporter) -> None:
     if explained.label is None:
         reporter.table(f"{where}no known word", ("word",), [[word.word] for word in words])
         return
-    first = next((word.attention or [] for word in words if word.worth is not None), [])
+    first = next((word.attention or [] for word in words if word.effect is not None), [])
     heads = [f"b{b}h{h}" for b, block in enumerate(first, start=1) for h in range(1, len(block) + 1)]
-    largest = max(1e-300, *(abs(word.worth or 0) for word in words), 0)
+    largest = max(1e-300, *(abs(word.effect or 0) for word in words), 0)
     rows = [_row(word, largest, len(heads)) for word in words]
-    reporter.table(f"{where}{explained.label}: {explained.probability:.2%}", ("word", "worth", "", *heads), rows)
+    reporter.table(f"{where}{explained.label}: {explained.probability:.2%}", ("word", "effect", "", *heads), rows)
     if explained.pairs:
         reporter.table(
             "pairs: effect of the second word in log-odds, with and without the first",
-            ("first", "second", "with", "without", "effect"),
+            ("first", "second", "with", "without", "interaction"),
             [
-                (*pair.words, f"{pair.worth_with:+.2f}", f"{pair.worth_without:+.2f}", f"{pair.effect:+.2f}")
+                (*pair.words, f"{pair.effect_with:+.2f}", f"{pair.effect_without:+.2f}", f"{pair.interaction:+.2f}")
                 for pair in explained.pairs
             ],
         )
 
 
 def _row(word: Word, largest: float, heads: int) -> list[str]:
-    if word.worth is None:
+    if word.effect is None:
         reason = "not read" if word.known else "unknown when negated" if word.negated else "unknown"
         return [word.word, reason, *[""] * (1 + heads)]
-    worth = f"{word.worth:+.4f}" if largest >= _DECIMAL else f"{word.worth:+.1e}"
+    effect = f"{word.effect:+.4f}" if largest >= _DECIMAL else f"{word.effect:+.1e}"
     received = [f"{value:.3f}" for block in word.attention or [] for value in block]
-    return [word.word, worth, bar(word.worth / largest, _BAR), *received]
+    return [word.word, effect, bar(word.effect / largest, _BAR), *received]

@@ -134,7 +134,7 @@ def _explained(model: Model, item: tuple[str | None, ListedText]) -> ListedText:
         return listed
     explanation = explain(model, text)
     words: list[tuple[str, float | None]] = [(token, None) for token in explanation.tokens]
-    for position, effect in zip(explanation.positions, explanation.worth.tolist(), strict=True):
+    for position, effect in zip(explanation.positions, explanation.effects.tolist(), strict=True):
         words[position] = explanation.tokens[position], effect
     shown = text[:MAX_CHARACTERS]
     return replace(listed, spans=find_spans(shown, words), explained=explanation.label)

@@ -73,7 +73,7 @@ class Text:
 
 def explained(text: Text) -> Scores:
     """Return the leave-one-out effect of each word, as ``nlptx explain`` shows it."""
-    return explain(text.model, text.text, text.model.labels[text.label], attention=False).worth
+    return explain(text.model, text.text, text.model.labels[text.label], attention=False).effects
 
 
 def attention(text: Text) -> Scores:

@@ -26,12 +26,14 @@ def test_removing_a_word_shifts_the_next_word_into_a_truncated_text(pool):
     explanation = explain(model, " ".join(words))
     assert explanation.words == words[:6]
     complete = model.predict_proba([" ".join(words)], jobs=1)[0, explanation.label]
-    for index, worth in enumerate(explanation.worth):
+    for index, effect in enumerate(explanation.effects):
         without = " ".join(words[:index] + words[index + 1 :])
-        assert worth == pytest.approx(complete - model.predict_proba([without], jobs=1)[0, explanation.label], abs=1e-6)
+        assert effect == pytest.approx(
+            complete - model.predict_proba([without], jobs=1)[0, explanation.label], abs=1e-6
+        )
     # If a text is not truncated, no further word moves into the window when a word is removed.
     short = explain(model, " ".join(words[:6]))
-    assert np.abs(short.worth - explanation.worth).max() > 1e-6
+    assert np.abs(short.effects - explanation.effects).max() > 1e-6
 
 
 def outputs_of(model, windows, features):
@@ -67,16 +69,16 @@ def test_in_a_long_text_the_other_windows_keep_their_vectors(pool, length):
             windows.append((ids[rows], changed))
         y = outputs_of(model, windows, without.text_features[None])
         p = model.as_probabilities(y.astype(np.float64) / model.temperature)[0, seen.label]
-        assert seen.worth[index] == pytest.approx(seen.probabilities[seen.label] - p, abs=1e-5)
+        assert seen.effects[index] == pytest.approx(seen.probabilities[seen.label] - p, abs=1e-5)
 
 
-def test_each_occurrence_of_a_repeated_word_has_a_worth():
+def test_each_occurrence_of_a_repeated_word_has_an_effect():
     model = small_fit(ngrams=1, lsa_components=0)
     ngrams = model.ngram_features
     word = model.vocabulary.words[int(np.abs(ngrams.slopes[:, 0]).argmax())]
     others = [other for other in model.vocabulary.words if other != word][:6]
-    once = explain(model, " ".join([word, *others])).worth[0]
-    twice = explain(model, " ".join([word, *others, word])).worth[[0, -1]]
+    once = explain(model, " ".join([word, *others])).effects[0]
+    twice = explain(model, " ".join([word, *others, word])).effects[[0, -1]]
     assert np.sign(twice).tolist() == [np.sign(once)] * 2
     assert (np.abs(twice) > 0.1 * abs(once)).all()  # each occurrence gets half of the word's weight
 
@@ -84,7 +86,7 @@ def test_each_occurrence_of_a_repeated_word_has_a_worth():
 def test_a_text_of_one_word_is_compared_with_a_text_without_words():
     model = small_fit()
     seen = explain(model, "good1")
-    assert seen.worth == pytest.approx(seen.probabilities[seen.label] - model.priors[seen.label], abs=1e-6)
+    assert seen.effects == pytest.approx(seen.probabilities[seen.label] - model.priors[seen.label], abs=1e-6)
 
 
 @pytest.mark.parametrize("length", [1, 3, 11])
@@ -101,16 +103,16 @@ def test_received_attention_is_the_mean_over_all_query_words(length):
     assert np.array_equal(np.stack(without.received), np.stack(seen.received))
 
 
-def test_the_worth_of_words_in_a_long_text_needs_no_memory_for_all_pairs():
+def test_the_effects_of_words_in_a_long_text_needs_no_memory_for_all_pairs():
     model = small_fit(attention_window=WINDOW)
     seen = explain(model, " ".join(model.vocabulary.words[:5] * 400), attention=False)
-    assert len(seen.worth) == len(seen.words) == 2000
-    assert np.isfinite(seen.worth).all()
+    assert len(seen.effects) == len(seen.words) == 2000
+    assert np.isfinite(seen.effects).all()
 
 
 @pytest.mark.parametrize("labels", [20, 21, 30])
 def test_models_of_many_labels_can_be_explained(labels):
-    """If no word is repeated, the worth of a word is exactly the decrease in probability when it is removed."""
+    """If no word is repeated, the effect of a word is exactly the decrease in probability when it is removed."""
     texts = [f"w{n % labels} w{(n * 7) % 31} w{(n * 5) % 17} common" for n in range(6 * labels)]
     names = [f"L{n % labels:02}" for n in range(6 * labels)]
     model = nlptx.fit(texts, names, settings=nlptx.TrainSettings(epochs=0, ngrams=2, lsa_components=0), jobs=1)
@@ -119,7 +121,7 @@ def test_models_of_many_labels_can_be_explained(labels):
     column = model.labels.index("L01")
     without = [" ".join(words[:n] + words[n + 1 :]) for n in range(len(words))]
     p = model.predict_proba([" ".join(words), *without], jobs=1)[:, column]
-    assert np.allclose(found.worth, p[0] - p[1:], atol=1e-5)
+    assert np.allclose(found.effects, p[0] - p[1:], atol=1e-5)
 
 
 @cache
@@ -140,8 +142,8 @@ def test_leaving_out_a_negation_takes_the_marks_from_its_words():
     assert seen.words == [words[position] for position in seen.positions]
     row = seen.words.index("not")
     p = model.predict_proba([" ".join(words), "w1 good1 w2 , bad2 ."], jobs=1)[:, seen.label]
-    assert seen.worth[row] == pytest.approx(p[0] - p[1], abs=1e-6)
-    assert abs(seen.worth[row]) > 0.01
+    assert seen.effects[row] == pytest.approx(p[0] - p[1], abs=1e-6)
+    assert abs(seen.effects[row]) > 0.01
     pair = next(pair for pair in strongest_pairs(model, seen, 50) if (pair.first, pair.second) == (row, row + 1))
     assert pair.with_first * pair.without_first < 0
 
@@ -151,25 +153,25 @@ def test_without_one_of_its_words_a_negation_of_two_words_has_no_effect(word, re
     model, text = nlptx.Model.load(), "It is far from perfect."
     seen = explain(model, text)
     p = model.predict_proba([text, remaining], jobs=1)[:, seen.label]
-    assert seen.worth[seen.words.index(word)] == pytest.approx(p[0] - p[1], abs=1e-5)
+    assert seen.effects[seen.words.index(word)] == pytest.approx(p[0] - p[1], abs=1e-5)
 
 
-def test_each_of_several_negations_has_a_worth():
+def test_each_of_several_negations_has_an_effect():
     model = negating_model()
     once, several = (
         explain(model, text) for text in ("w1 not good1 .", "w1 not good1 . w2 not good3 . w3 not good2 .")
     )
     for row, word in enumerate(several.words):
         if word == "not":
-            assert np.sign(several.worth[row]) == np.sign(once.worth[once.words.index("not")])
-            assert abs(several.worth[row]) > 1e-4
+            assert np.sign(several.effects[row]) == np.sign(once.effects[once.words.index("not")])
+            assert abs(several.effects[row]) > 1e-4
 
 
 def test_too_many_negations_keep_the_marks_of_the_words(monkeypatch):
     model, text = negating_model(), "w1 not good1 w2 ."
     seen = explain(model, text)
     monkeypatch.setattr("nlptx.classifier.explain._MAX_WORK", 1)
-    changed = seen.worth != explain(model, text).worth
+    changed = seen.effects != explain(model, text).effects
     assert [word for word, differs in zip(seen.words, changed, strict=True) if differs] == ["not"]
 
 

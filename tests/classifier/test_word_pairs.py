@@ -29,7 +29,7 @@ def test_the_effect_is_the_second_difference_of_the_log_odds():
         assert pair.first < pair.second
         assert pair.with_first == pytest.approx(without[()] - without[pair.second,], abs=1e-5)
         assert pair.without_first == pytest.approx(without[pair.first,] - without[pair.first, pair.second], abs=1e-5)
-    effects = [abs(pair.effect) for pair in pairs]
+    effects = [abs(pair.interaction) for pair in pairs]
     assert effects == sorted(effects, reverse=True)
     assert strongest_pairs(model, seen, 2) == pairs[:2]
 

@@ -382,7 +382,7 @@ def test_reports_into_a_closed_pipe_end_silently(words, work):
 # ---------------------------------------------------------------- explain
 
 
-def test_worth_is_the_decrease_in_probability_without_the_word(weak):
+def test_the_effect_is_the_decrease_in_probability_without_the_word(weak):
     words = ["great", "film", "awful"]
     found = run("explain", "-m", weak, "--label", "pos", " ".join(words), "--json").json
     texts = [words, words[1:], [words[0], words[2]], words[:2]]
@@ -390,7 +390,7 @@ def test_worth_is_the_decrease_in_probability_without_the_word(weak):
     complete, *without = [json.loads(line)["prob_pos"] for line in lines]
     assert (found["label"], [word["word"] for word in found["words"]]) == ("pos", words)
     assert found["probability"] == pytest.approx(complete, abs=1e-5)
-    assert [word["worth"] for word in found["words"]] == pytest.approx([complete - part for part in without], abs=1e-5)
+    assert [word["effect"] for word in found["words"]] == pytest.approx([complete - part for part in without], abs=1e-5)
 
 
 def test_attention_is_a_distribution_over_the_words(model):
@@ -410,7 +410,7 @@ def test_unknown_words_keep_their_position_and_are_marked(model):
     assert [row[1] == "unknown" for row in rows] == [True, False, False, True]
     words = call("explain", "-m", model, text, "--json").json["words"]
     assert [word["known"] for word in words] == [False, True, True, False]
-    unknown = {"known": False, "negated": False, "worth": None, "attention": None}
+    unknown = {"known": False, "negated": False, "effect": None, "attention": None}
     assert words[0] == {"word": "zzz", "position": 0, **unknown}
     assert [word["position"] for word in words] == [0, 1, 2, 3]
     for seen, alone in zip(words[1:3], call("explain", "-m", model, "great film", "--json").json["words"], strict=True):

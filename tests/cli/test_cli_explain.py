@@ -42,22 +42,22 @@ def test_tables_are_read_from_standard_input(model):
     assert [line.split()[0] for line in shown if "%" in line] == ["<stdin>:2", "<stdin>:3"]
 
 
-def test_top_keeps_the_words_of_the_largest_worth(model, reviews):
+def test_top_keeps_the_words_of_the_largest_effects(model, reviews):
     for row in map(json.loads, run("explain", "-m", model, "--input", reviews, "--json", "--top", "2").lines):
         complete = call("explain", "-m", model, "--json", TEXTS[int(row["where"][-1]) - 1], code=None)
         if row["label"] is None:
             assert row["words"] == []
             continue
-        worth = sorted((abs(word["worth"]) for word in complete.json["words"] if word["worth"]), reverse=True)
-        assert [abs(word["worth"]) for word in row["words"]] == worth[:2]
+        effects = sorted((abs(word["effect"]) for word in complete.json["words"] if word["effect"]), reverse=True)
+        assert [abs(word["effect"]) for word in row["words"]] == effects[:2]
 
 
-def test_the_effect_of_a_pair_is_the_difference_of_two_worths(model):
+def test_the_interaction_of_a_pair_is_the_difference_of_two_effects(model):
     pairs = call("explain", "-m", model, "great film awful great", "--json").json["pairs"]
     assert len(pairs) <= 3
     for pair in pairs:
-        assert pair["effect"] == pytest.approx(pair["worth_with"] - pair["worth_without"], abs=1e-4)
-    sizes = [abs(pair["effect"]) for pair in pairs]
+        assert pair["interaction"] == pytest.approx(pair["effect_with"] - pair["effect_without"], abs=1e-4)
+    sizes = [abs(pair["interaction"]) for pair in pairs]
     assert sizes == sorted(sizes, reverse=True)
     assert call("explain", "-m", model, "great film awful", "--json", "--pairs", "0").json["pairs"] == []
 

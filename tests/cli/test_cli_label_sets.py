@@ -309,8 +309,8 @@ def test_info_shows_the_separator_and_the_thresholds(model):
 def test_explain_explains_one_of_the_labels(model):
     seen = call("explain", "red0 the", "-m", model, "--json").json
     assert seen["label"] == "red"
-    worth = {word["word"]: word["worth"] for word in seen["words"]}
-    assert worth["red0"] > abs(worth["the"])
+    effects = {word["word"]: word["effect"] for word in seen["words"]}
+    assert effects["red0"] > abs(effects["the"])
     assert call("explain", "red0 the", "-m", model, "--json", "--label", "blue").json["label"] == "blue"
     assert failure("explain", "red0 the", "-m", model, "--label", "other")[0] in (2, 3)
 

@@ -20,7 +20,7 @@ def drawn(capsys, header, rows, width, monkeypatch):
 def test_no_number_is_broken_into_two_lines(width, capsys, monkeypatch):
     words = ["the", "wonderful"]
     rows = [[word, "+0.1234", *(f"0.{n}{number:02}" for number in range(len(HEADS)))] for n, word in enumerate(words)]
-    lines = drawn(capsys, ["word", "worth", *HEADS], rows, width, monkeypatch)
+    lines = drawn(capsys, ["word", "effect", *HEADS], rows, width, monkeypatch)
     assert max(map(len, lines)) <= width
     cells = re.findall(r"\S+", "\n".join(lines))
     assert all(cells.count(cell) == 1 for row in rows for cell in row[2:])

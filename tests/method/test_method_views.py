@@ -120,10 +120,10 @@ def test_row_19_attention_default_is_shown_with_the_effect_of_each_word():
     label = int(complete.argmax())
     assert explanation.label == label
     without = model.predict_proba([" ".join(words[:n] + words[n + 1 :]) for n in range(len(words))], jobs=1)
-    assert_allclose(explanation.worth, complete[label] - without[:, label], atol=1e-5)
-    assert np.abs(explanation.worth).max() > 1e-3
+    assert_allclose(explanation.effects, complete[label] - without[:, label], atol=1e-5)
+    assert np.abs(explanation.effects).max() > 1e-3
     other = explain(model, text, model.labels[1 - label])
-    assert_allclose(other.worth, -explanation.worth, atol=1e-5)
+    assert_allclose(other.effects, -explanation.effects, atol=1e-5)
     (weights,) = explain(model, "good1 w1 w2 bad3 w0 good2 good2").attention
     assert weights.shape == (4, 7, 7)
     assert_allclose(weights.sum(axis=2), 1, rtol=1e-5)

@@ -152,12 +152,12 @@ def test_explanations_are_about_the_complete_model():
     seen = nlptx.explain(model, text, "pos", attention=False)
     words = [model.vocabulary.words[i] for i in model.vocabulary.encode(text)]
     without = [" ".join(words[:at] + words[at + 1 :]) for at in range(len(words))]
-    worth = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
+    effects = model.predict_proba([text])[0, 1] - model.predict_proba(without)[:, 1]
     no_regions = nlptx.explain(fit(settings=TrainSettings(**SHAPE)), text, "pos", attention=False)
-    assert not np.allclose(seen.worth, no_regions.worth, atol=1e-3)
+    assert not np.allclose(seen.effects, no_regions.effects, atol=1e-3)
     # The values of ``explain`` are only similar to the changes in the predictions, because ``explain`` moves no words
     # between windows, and divides the weight of an n-gram between its occurrences.
-    assert np.corrcoef(seen.worth, worth)[0, 1] > 0.9
+    assert np.corrcoef(seen.effects, effects)[0, 1] > 0.9
 
 
 def log_odds(model, texts):

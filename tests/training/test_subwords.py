@@ -91,7 +91,7 @@ def test_works_with_other_settings_and_files_keep_every_bit(labels, settings, tm
     assert_array_equal(p, model.predict_proba(NEW))
     assert np.isfinite(p).all()
     assert read.history == model.history
-    assert nlptx.explain(read, NEW[0]).worth.any()
+    assert nlptx.explain(read, NEW[0]).effects.any()
 
 
 def test_the_number_of_workers_does_not_change_the_result():
