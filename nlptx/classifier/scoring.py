@@ -44,8 +44,8 @@ class Scored(NamedTuple):
         surprise: how rare the words of the text are, compared with the words of the training texts, in standard
             deviations among texts of the same length. The surprise is None if it was not measured, if the text has no
             tokens, or if the model stores no word counts.
-        unlike: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has no
-            known word. None if ``surprise`` is None.
+        unusual: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has
+            no known word. None if ``surprise`` is None.
     """
 
     probabilities: list[float]
@@ -56,7 +56,7 @@ class Scored(NamedTuple):
     truncated: bool
     tokens: int
     surprise: float | None = None
-    unlike: bool | None = None
+    unusual: bool | None = None
 
     def is_answered(self, abstain: float, *, prior: bool = False) -> bool:
         """Return whether the text gets a prediction: it has a known word, and its confidence is at least ``abstain``.
@@ -162,7 +162,7 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, me
     scores = model.scores(probabilities)
     chosen = model.decision.choose(probabilities)
     missing = [None] * len(texts)
-    surprise, unlike = (missing, missing) if meter is None else meter.measure(tokens)
+    surprise, unusual = (missing, missing) if meter is None else meter.measure(tokens)
     return (
         probabilities.tolist(),
         model.decision.classes(chosen),
@@ -172,5 +172,5 @@ def _score_batch(model: ScoringModel, texts: Sequence[str], scanner: Scanner, me
         [len(ids) < len(all_ids) for ids, all_ids in zip(read, encoded, strict=True)],
         tokens.lengths.tolist(),
         surprise,
-        unlike,
+        unusual,
     )

@@ -173,8 +173,8 @@ class SurpriseMeter:
         totals = tokens.sums(values)
         surprise = self._typical.standardize(totals / np.maximum(lengths, 1), np.maximum(lengths, 1))
         has_known = tokens.sums((tokens.vocabulary_ids >= 0)[tokens.indices], np.int64) > 0
-        unlike = (surprise > self._typical.threshold) | ~has_known
-        return _none_if_empty(surprise, lengths), _none_if_empty(unlike, lengths)
+        unusual = (surprise > self._typical.threshold) | ~has_known
+        return _none_if_empty(surprise, lengths), _none_if_empty(unusual, lengths)
 
 
 def _none_if_empty(values: NDArray, lengths: NDArray[np.int64]) -> list[Any]:

@@ -14,9 +14,9 @@ _NAMED = 3
 # of the words in texts of its own language, and 40 to 60 % of the words in texts of another Western language, mainly
 # names, punctuation and short words that the two languages share.
 _MIN_KNOWN_SHARE = 0.6
-# A note is printed if at least _MIN_UNLIKE texts, and a fraction of more than _MIN_UNLIKE_SHARE of all texts, are
+# A note is printed if at least _MIN_UNUSUAL texts, and a fraction of more than _MIN_UNUSUAL_SHARE of all texts, are
 # unlike the training texts.
-_MIN_UNLIKE, _MIN_UNLIKE_SHARE = 3, 0.1
+_MIN_UNUSUAL, _MIN_UNUSUAL_SHARE = 3, 0.1
 
 
 class KnownWords:
@@ -25,12 +25,12 @@ class KnownWords:
     Attributes:
         texts: number of texts.
         unknown: number of texts without any known word.
-        unlike: number of texts that are unlike the training texts, with or without a known word.
+        unusual: number of texts that are unlike the training texts, with or without a known word.
     """
 
     def __init__(self) -> None:
-        self.texts = self.unknown = self.unlike = 0
-        self._first_unlike = ""  # position of the first text that is unlike the training texts and has a known word
+        self.texts = self.unknown = self.unusual = 0
+        self._first_unusual = ""  # position of the first text that is unlike the training texts and has a known word
         self._named: list[str] = []
         self._words = 0
         self._known = 0
@@ -38,10 +38,10 @@ class KnownWords:
     def add(self, where: str, scored: Scored) -> None:
         """Count the words of one text; ``where`` is its position in the input."""
         self.texts += 1
-        if scored.unlike:
-            self.unlike += 1
-            if scored.known_words and not self._first_unlike:
-                self._first_unlike = where
+        if scored.unusual:
+            self.unusual += 1
+            if scored.known_words and not self._first_unusual:
+                self._first_unusual = where
         if not scored.known_words:
             self.unknown += 1
             if len(self._named) < _NAMED:
@@ -55,9 +55,9 @@ class KnownWords:
 
         ``where`` converts a position in the partition to a position in the input.
         """
-        self._first_unlike = self._first_unlike or (where(other._first_unlike) if other._first_unlike else "")
+        self._first_unusual = self._first_unusual or (where(other._first_unusual) if other._first_unusual else "")
         self._named += [where(name) for name in other._named[: _NAMED - len(self._named)]]
-        for name in ("texts", "unknown", "unlike", "_words", "_known"):
+        for name in ("texts", "unknown", "unusual", "_words", "_known"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def notes(self, consequence: str) -> Iterator[str]:
@@ -65,10 +65,10 @@ class KnownWords:
         if self.unknown:
             positions = ", ".join(self._named) + (", ..." if self.unknown > len(self._named) else "")
             yield f"note: no known word in {self.unknown:,} text{'s' * (self.unknown > 1)} ({positions}): {consequence}"
-        if self._first_unlike and self.unlike >= _MIN_UNLIKE and self.unlike > _MIN_UNLIKE_SHARE * self.texts:
+        if self._first_unusual and self.unusual >= _MIN_UNUSUAL and self.unusual > _MIN_UNUSUAL_SHARE * self.texts:
             yield (
-                f"note: {self.unlike:,} of {self.texts:,} texts are unlike the texts that the model was trained on"
-                f" (first: {self._first_unlike}): another language or subject?"
+                f"note: {self.unusual:,} of {self.texts:,} texts are unlike the texts that the model was trained on"
+                f" (first: {self._first_unusual}): another language or subject?"
             )
         elif self._known < _MIN_KNOWN_SHARE * self._words:
             yield (

@@ -50,7 +50,7 @@ _PRIOR_AND_MAX_ERROR = (
     excludes={"max_error": _PRIOR_AND_MAX_ERROR},
     help="Give a text without a known word the most frequent training label instead of ?.",
 )
-@option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unlike (see above).")
+@option("--details", is_flag=True, help="Add n_tokens, known_words, truncated, surprise and unusual (see above).")
 @option(
     "--csv-safe",
     is_flag=True,
@@ -85,7 +85,7 @@ def predict(
     the input is Parquet), and the columns label, confidence, score and prob_<label> are added. The suffix of the output
     file (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz compresses the output.
 
-    --details adds the columns n_tokens, known_words, truncated, surprise and unlike; in plain text, these five columns
+    --details adds the columns n_tokens, known_words, truncated, surprise and unusual; in plain text, these five columns
     precede the last column. The surprise measures how rare the words of a text are in the training texts; its unit is
     the standard deviation among texts of the same length. A text is unlike the training texts if its surprise is larger
     than that of 99.5 % of them, or if it has no known word. A text unlike the training texts is probably in another

@@ -36,7 +36,7 @@ class WriterOptions:
     """Options for the content of the rows.
 
     Args:
-        details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unlike``.
+        details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unusual``.
         csv_safe: whether to prevent spreadsheets from evaluating text as formulas; see :func:`escape_formula`.
         abstain: minimum confidence; a text with a lower confidence gets no label.
         prior: whether a text without a known word gets a label, chosen by the label frequencies in the training data.
@@ -149,7 +149,7 @@ class PredictionWriter:
             "known_words": scored.known_words,
             "truncated": scored.truncated,
             "surprise": surprise,
-            "unlike": scored.unlike,
+            "unusual": scored.unusual,
         }
 
     def _label(self, scored: Scored) -> str:

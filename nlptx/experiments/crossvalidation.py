@@ -22,7 +22,7 @@ from nlptx.settings import SEED
 from nlptx.training.progress import Progress
 
 # Function that trains and tests models. The argument of the function is a list of (seed, fold) pairs. For each pair, in
-# order, the function yields the result, as returned by :meth:`FoldResult.to_record`, and the remarks from the training
+# order, the function yields the result, as returned by :meth:`FoldResult.to_record`, and the notes from the training
 # run.
 RunFolds = Callable[[Sequence[tuple[int, int]]], Generator[tuple[dict[str, Any], list[str]]]]
 
@@ -78,7 +78,7 @@ def cross_validate(
         on_fold: called with the result of each fold, even if the result was read from the journal.
         on_progress: callback for the progress of the parts of training, such as encoding texts; not called if folds are
             processed in parallel.
-        on_note: callback for remarks; equal remarks of several folds are reported once.
+        on_note: callback for notes; equal notes of several folds are reported once.
 
     Raises:
         ArtifactError: the journal belongs to another experiment, or is damaged.

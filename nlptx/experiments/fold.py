@@ -105,7 +105,7 @@ def run_fold(
         workers: pool of threads or processes, used for training and testing. The number of workers does not change the
             result.
         on_progress: callback for the progress of the parts of training, such as encoding texts.
-        on_note: callback for remarks.
+        on_note: callback for notes.
         feature_cache: cache of n-gram features that several training runs share; none by default.
 
     Raises:

@@ -24,7 +24,7 @@ class Journal:
         output: path of the result; the file is written beside it, with the suffix ``.checkpoint``. If None, no file is
             written.
         resume: whether to continue from the file if it exists.
-        on_note: callback for remarks.
+        on_note: callback for notes.
 
     Raises:
         OutputError: another process is using the file. The error is raised at the start of the ``with`` block.

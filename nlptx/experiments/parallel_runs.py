@@ -30,7 +30,7 @@ def parallel_runs(
         experiment: experiment whose texts determine the estimated memory of a run.
         workers: workers to divide among the runs.
         tasks: number of training runs that remain.
-        on_note: called with a remark if there is too little memory for one run per worker.
+        on_note: called with a note if there is too little memory for one run per worker.
     """
     wanted = max(1, min(workers.jobs, tasks))
     available = available_memory()

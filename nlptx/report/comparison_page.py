@@ -76,7 +76,7 @@ def write_comparison_page(
         comparison: quality of each model, and differences between the models.
         predictions: the aligned predictions that were compared.
         data: names of the inputs.
-        notes: remarks about the data.
+        notes: notes about the data.
         command: command that makes the page; not shown if empty.
 
     Raises:

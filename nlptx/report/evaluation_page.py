@@ -51,7 +51,7 @@ class Evaluation:
         answered: (texts,) whether each text gets a label; None if all texts get one. Only texts that get a label are
             evaluated, but the curve of accuracy against coverage includes all texts.
         groups: name of each column given with ``--by`` -> accuracy for each value of the column.
-        notes: remarks about the data, for example that the model was trained on it.
+        notes: notes about the data, for example that the model was trained on it.
         command: command that makes the page; not shown if empty.
     """
 

@@ -52,7 +52,7 @@ class Checkpoint:
             devices, no checkpoint is written.
         minutes: time between two checkpoints within an epoch; 0 to write them only at the ends of epochs.
         resume: whether to resume from the checkpoint if it exists.
-        on_note: callback for remarks.
+        on_note: callback for notes.
 
     Raises:
         OutputError: another process is training a model with the same output path; raised at the start of the ``with``

@@ -24,7 +24,7 @@ class TrainingContext:
         on_progress: callback for the progress of each step.
         stop: function called before every optimiser step; training ends when it returns True.
         checkpoint: checkpoint that stores the state, so that a stopped training run can be resumed.
-        on_note: callback for remarks.
+        on_note: callback for notes.
         feature_cache: cache of n-gram features that several training runs share.
         budget: memory limit; it does not change the result.
 

@@ -102,7 +102,7 @@ def fit(
             program has no other threads when training starts, and threads otherwise, for example in a notebook.
         on_progress: callback for the progress of each step; after every optimiser step and every validation, the
             callback receives an :class:`EpochProgress`.
-        on_note: callback for remarks, for example that part of the data cannot be used.
+        on_note: callback for notes, for example that part of the data cannot be used.
         stop: function called before every optimiser step and before the subword model is fitted; if it returns True,
             training ends with the best weights so far.
         checkpoint: checkpoint to write during training and to resume from; none by default.

@@ -25,14 +25,14 @@ _MIN_WEIGHT = 0.01
 
 
 def fuse(
-    model: Model, members: dict[str, NDArray], valid: Examples, prior: NDArray[np.float64], deviation: float
+    model: Model, outputs_by_loss: dict[str, NDArray], valid: Examples, prior: NDArray[np.float64], deviation: float
 ) -> tuple[tuple[float, ...], dict[str, float]]:
     """Fit the weights of the classifiers, and measure each classifier and their combination on the held-out texts.
 
     Args:
         model: model whose loss is minimised, with class weights if it is balanced.
-        members: (texts, outputs) outputs of each classifier for the held-out texts; empty if no texts are held out.
-            The key of a classifier names the loss of this classifier in the record.
+        outputs_by_loss: (texts, outputs) outputs of each classifier for the held-out texts; empty if no texts are held
+            out. The key is the name of the loss of this classifier in the record.
         valid: the held-out texts.
         prior: (M,) the constants W.
         deviation: the constant S.
@@ -42,16 +42,16 @@ def fuse(
         contains the loss of the combination (``valid_loss``) and of each classifier, and the accuracy of the
         combination. If no texts are held out, the record is empty.
     """
-    if not members:
+    if not outputs_by_loss:
         return _rounded(prior), {}
-    outputs = np.stack(list(members.values())).astype(np.float64)
+    outputs = np.stack(list(outputs_by_loss.values())).astype(np.float64)
     of_loss = loss_weights(model, valid)
     weights = _fit(model.network.loss, outputs, valid.targets, of_loss, prior, deviation)
     combined = np.tensordot(weights, outputs, 1)
     loss = model.network.loss
     record = {
         name: np.average(loss.value_and_gradient(z, valid.targets)[0], weights=of_loss)
-        for name, z in {"valid_loss": combined, **dict(zip(members, outputs, strict=True))}.items()
+        for name, z in {"valid_loss": combined, **dict(zip(outputs_by_loss, outputs, strict=True))}.items()
     }
     record["valid_accuracy"] = np.average(loss.correct(combined, valid.targets), weights=valid.weights)
     return weights, {name: round(float(value), 5) for name, value in record.items()}

@@ -69,11 +69,11 @@ def add_regions(model: Model, vectors: NDArray, data: Dataset, context: Training
         context.on_note("no region filters, because training was stopped before they were trained")
         model.history["interrupted"] = True
         return
-    members = {}
+    outputs_by_loss = {}
     if len(data.valid):
         of_network = outputs_of(model, data.valid, context.workers)
-        members = {"network_loss": of_network, "region_loss": classifier.outputs(list(data.valid.ids))}
-    weights, record = fuse(model, members, data.valid, _prior(data.train.texts().total_weight), _DEVIATION)
+        outputs_by_loss = {"network_loss": of_network, "region_loss": classifier.outputs(list(data.valid.ids))}
+    weights, record = fuse(model, outputs_by_loss, data.valid, _prior(data.train.texts().total_weight), _DEVIATION)
     model.regions = RegionFusion(classifier, (weights[0], weights[1]))
     model.history["regions"] = {"ngrams": len(classifier.ngrams), "components": classifier.table.shape[1]} | record
 

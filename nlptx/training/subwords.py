@@ -75,11 +75,11 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
         loss_weights(model, train),
         lambda fraction: context.report("subword model", fraction),
     )
-    members = {}
+    outputs_by_loss = {}
     if len(valid):
         of_subwords = subwords.scores(ngrams.rows[len(train) :]) @ to_outputs(loss)
-        members = {"loss_without": outputs_of(model, valid, context.workers), "subword_loss": of_subwords}
-    (of_others, of_subword_model), record = fuse(model, members, valid, _prior(model, data), _DEVIATION)
+        outputs_by_loss = {"loss_without": outputs_of(model, valid, context.workers), "subword_loss": of_subwords}
+    (of_others, of_subword_model), record = fuse(model, outputs_by_loss, valid, _prior(model, data), _DEVIATION)
     _merge(model, features, ngrams.keys, subwords, of_others, of_subword_model)
     round_like_file(model)  # the weights of the n-grams have changed
     # With region filters, `of_others` is part of model.regions.weights.

@@ -88,13 +88,13 @@ def test_the_surprise_of_a_text_is_a_standardised_mean():
     typical = TypicalSurprise(mean=-4.0, between=0.5, within=6.0, threshold=2.0)
     numbers, lengths = np.array([0, 1, 2, 0, 0, 3, 2, 1], np.int32), np.array([3, 0, 4, 1])
     tokens = TokenIds([b"the", b"film", b"~", b"#"], np.array([0, 1, -1, -1], np.int32), numbers, lengths)
-    surprise, unlike = SurpriseMeter(vocabulary, typical).measure(tokens)
+    surprise, unusual = SurpriseMeter(vocabulary, typical).measure(tokens)
     s = -np.log([100, 20, 10])
     assert_allclose(surprise[0], (s.mean() + 4) / np.sqrt(0.5 + 6 / 3))
     assert surprise[1] is None
     assert_allclose(surprise[2], ((s[0] + 2 * s[2]) / 3 + 4) / np.sqrt(0.5 + 6 / 3))
     assert_allclose(surprise[3], (s[1] + 4) / np.sqrt(0.5 + 6))
-    assert unlike == [False, None, False, False]
+    assert unusual == [False, None, False, False]
 
 
 def test_repetitions_do_not_count():
@@ -106,8 +106,8 @@ def test_repetitions_do_not_count():
 
 def test_a_text_without_a_known_word_is_unlike_the_training_texts():
     empty, unknown = scored(small_fit(), ["", "zz"])
-    assert (empty.surprise, empty.unlike) == (None, None)
-    assert unknown.unlike
+    assert (empty.surprise, empty.unusual) == (None, None)
+    assert unknown.unusual
 
 
 def test_a_text_is_left_out_of_the_counts_when_it_is_measured():
@@ -152,7 +152,7 @@ def test_the_bundled_model_tells_other_languages_and_code_from_english():
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     english = [line.split("\t")[0] for line in (ROOT / "data/test.tsv").read_text().splitlines()[1:]]
     model = Model.load()
-    found = [one.unlike for one in scored(model, [row["text"] for row in rows] + english)]
+    found = [one.unusual for one in scored(model, [row["text"] for row in rows] + english)]
     assert np.mean(found[len(rows) :]) <= 0.01
     for language in {row["language"] for row in rows}:
         marked = [flag for flag, row in zip(found, rows, strict=False) if row["language"] == language]
@@ -188,7 +188,7 @@ def test_vectors_without_counts_give_no_surprise():
     embeddings = Embeddings(vectors, Vocabulary(words, np.zeros(len(words), np.int64)))
     model = nlptx.fit(texts, labels, embeddings, nlptx.TrainSettings(epochs=1, ngrams=0), jobs=1)
     assert model.typical_surprise is None
-    assert [(one.surprise, one.unlike) for one in scored(model, ["good1", "zz", ""])] == [(None, None)] * 3
+    assert [(one.surprise, one.unusual) for one in scored(model, ["good1", "zz", ""])] == [(None, None)] * 3
 
 
 @pytest.mark.parametrize(

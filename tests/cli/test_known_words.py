@@ -98,21 +98,21 @@ def test_number_of_notes(texts, notes):
     assert len(list(counted.notes("labelled ?"))) == notes
 
 
-def unlike(known=3):
-    return Scored([0.5, 0.5], (0,), 0.5, 0.0, known, False, 4, surprise=5.0, unlike=True)
+def unusual(known=3):
+    return Scored([0.5, 0.5], (0,), 0.5, 0.0, known, False, 4, surprise=5.0, unusual=True)
 
 
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        ([scored(9, 9)] * 2 + [unlike()] * 3, ["3 of 5 texts are unlike", "(first: a.txt:2)"]),
-        ([scored(9, 9)] * 27 + [unlike()] * 3, []),  # 10 % is too few for a note
-        ([scored(9, 9)] * 26 + [unlike()] * 3, ["3 of 29 texts"]),
-        ([scored(9, 9)] * 2 + [unlike()] * 2, []),  # two texts are too few for a note
-        ([unlike(0)] * 3, ["no known word in 3 texts"]),
-        ([unlike(0)] * 2 + [unlike()], ["no known word in 2 texts", "3 of 3 texts are unlike", "(first: a.txt:2)"]),
-        ([unlike(1)] * 3, ["3 of 3 texts"]),  # this note replaces the note about few known words
-        ([unlike(1)] * 2, ["knows only 2 of 8 words"]),
+        ([scored(9, 9)] * 2 + [unusual()] * 3, ["3 of 5 texts are unlike", "(first: a.txt:2)"]),
+        ([scored(9, 9)] * 27 + [unusual()] * 3, []),  # 10 % is too few for a note
+        ([scored(9, 9)] * 26 + [unusual()] * 3, ["3 of 29 texts"]),
+        ([scored(9, 9)] * 2 + [unusual()] * 2, []),  # two texts are too few for a note
+        ([unusual(0)] * 3, ["no known word in 3 texts"]),
+        ([unusual(0)] * 2 + [unusual()], ["no known word in 2 texts", "3 of 3 texts are unlike", "(first: a.txt:2)"]),
+        ([unusual(1)] * 3, ["3 of 3 texts"]),  # this note replaces the note about few known words
+        ([unusual(1)] * 2, ["knows only 2 of 8 words"]),
     ],
 )
 def test_notes_on_texts_unlike_the_training_texts(texts, expected):
@@ -138,7 +138,7 @@ def test_predict_marks_and_reports_other_languages():
     lines = "".join(f"{text}\n" for text in (*english, "", *german))
     result = call("predict", "--details", "--format", "jsonl", stdin=lines)
     rows = [json.loads(line) for line in result.text.splitlines()]
-    assert [row["unlike"] for row in rows] == [False] * 3 + [None] + [True] * 3
+    assert [row["unusual"] for row in rows] == [False] * 3 + [None] + [True] * 3
     assert rows[3]["surprise"] is None
     assert all(row["surprise"] < 2 for row in rows[:3])
     assert all(row["surprise"] > 3 for row in rows[4:])
