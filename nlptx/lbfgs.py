@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, Self, TypeVar
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ def minimise_over_vectors(
     point = start
     value, state = value_at(point)
     gradient = gradient_at(point, state)
-    steps: deque[tuple[V, V, float]] = deque(maxlen=_HISTORY_LENGTH)
+    steps: deque[_Step[V]] = deque(maxlen=_HISTORY_LENGTH)
     for _ in range(max_iterations):
         direction = _direction(gradient, steps, max_scale)
         slope = gradient.dot(direction)
@@ -94,25 +95,41 @@ def minimise_over_vectors(
         else:
             break
         step, change = direction.times(length), new_gradient.plus(-1, gradient)
-        curvature = step.dot(change)
-        if curvature > 0:
-            steps.append((step, change, curvature))
+        curvature, squared = step.dot(change), change.dot(change)
+        if curvature > 0 and squared > 0:  # near the minimum, either can be 0 because of rounding errors
+            steps.append(_Step(step, change, curvature, curvature / squared))
         point, value, gradient = new, new_value, new_gradient
     return point
 
 
-def _direction(gradient: V, steps: deque[tuple[V, V, float]], max_scale: float) -> V:
+@dataclass(frozen=True)
+class _Step(Generic[V]):
+    """A step of the search.
+
+    Args:
+        vector: the step s, as a vector.
+        change: change y of the gradient.
+        curvature: s^T y, above 0.
+        scale: s^T y / y^T y, the factor c for which c y is closest to s.
+    """
+
+    vector: V
+    change: V
+    curvature: float
+    scale: float
+
+
+def _direction(gradient: V, steps: deque[_Step[V]], max_scale: float) -> V:
     """Return -H g for the gradient g, by the two-loop recursion of L-BFGS."""
     direction = gradient.times(-1)
     factors = []
-    for step, change, curvature in reversed(steps):
-        factors.append(step.dot(direction) / curvature)
-        direction = direction.plus(-factors[-1], change)
+    for step in reversed(steps):
+        factors.append(step.vector.dot(direction) / step.curvature)
+        direction = direction.plus(-factors[-1], step.change)
     if steps:
-        _, change, curvature = steps[-1]
-        direction = direction.times(min(curvature / change.dot(change), max_scale))
-    for (step, change, curvature), factor in zip(steps, reversed(factors), strict=True):
-        direction = direction.plus(factor - change.dot(direction) / curvature, step)
+        direction = direction.times(min(steps[-1].scale, max_scale))
+    for step, factor in zip(steps, reversed(factors), strict=True):
+        direction = direction.plus(factor - step.change.dot(direction) / step.curvature, step.vector)
     return direction
 
 

@@ -1,11 +1,13 @@
 """L-BFGS finds the minimum of convex functions, with and without lower limits."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 import scipy.optimize
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nlptx.lbfgs import minimise, minimise_above
+from nlptx.lbfgs import minimise, minimise_above, minimise_over_vectors
 
 
 def logistic(seed, texts=60, inputs=12):
@@ -86,3 +88,26 @@ def test_lower_limits(seed):
 def test_limits_that_do_not_matter_change_nothing():
     function, start = logistic(3)
     assert_array_equal(minimise_above(function, start, np.full(len(start), -100.0)), minimise(function, start))
+
+
+class Rounded(NamedTuple):
+    """A vector of one number, whose inner products have only twelve digits after the decimal point."""
+
+    number: float
+
+    def dot(self, other):
+        return round(self.number * other.number, 12)
+
+    def plus(self, factor, other):
+        return Rounded(self.number + factor * other.number)
+
+    def times(self, factor):
+        return Rounded(factor * self.number)
+
+
+def test_a_change_of_the_gradient_that_is_0_because_of_rounding_is_not_used():
+    curvature, start = 1e-9, Rounded(1e3)
+    point = minimise_over_vectors(
+        lambda x: (curvature * x.number**2 / 2, None), lambda x, _: x.times(curvature), start, 0, 50
+    )
+    assert abs(point.number) < start.number
