@@ -155,7 +155,7 @@ class TrainSettings(NetworkSettings):
     )
     patience: int = setting(2, "Stop after N epochs without improvement; 0: never.", "Training", minimum=0)
     calibrate: bool = setting(True, "Calibrate probabilities on the held-out texts.", "Training")
-    compact: bool = setting(False, "Store word vectors and n-grams in 8 bits per number.", "Output")
+    compact: bool = setting(False, "Make a smaller file, with word vectors and n-grams in 8 bits.", "Output")
 
     def __post_init__(self) -> None:
         super().__post_init__()

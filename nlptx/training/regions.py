@@ -39,8 +39,10 @@ _GROUPS = 2
 # Limit of B as the number of labelled texts grows, the constant M, and the standard deviation of the prior.
 _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 1500, 0.15
 # With F filters in a group, the vectors have F / 2 components, and there are vectors for 256 F words (at most 30,000)
-# and for 512 F longer n-grams.
-_FILTERS_PER_COMPONENT, _WORDS_PER_FILTER, _LONGER_PER_FILTER, _MAX_NGRAM_WORDS = 2, 256, 512, 30_000
+# and for 512 F longer n-grams. A compact model has vectors for only 192 F words, because each word needs about 2.5 F
+# bytes.
+_FILTERS_PER_COMPONENT, _LONGER_PER_FILTER = 2, 512
+_WORDS_PER_FILTER, _WORDS_PER_FILTER_IN_COMPACT, _MAX_NGRAM_WORDS = 256, 192, 30_000
 # Approximate maximum number of words in the texts from which the vectors are made. The time for making the vectors
 # is proportional to the number of words in these texts.
 _MAX_WORDS = 1 << 26
@@ -102,7 +104,8 @@ def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext
     sources = _sample(data.unlabelled if len(data.unlabelled) else train)
     context.report("vectors of n-grams", 0)
     filters = model.settings.region_filters
-    max_words = min(_WORDS_PER_FILTER * filters, _MAX_NGRAM_WORDS)
+    words_per_filter = _WORDS_PER_FILTER_IN_COMPACT if model.settings.compact else _WORDS_PER_FILTER
+    max_words = min(words_per_filter * filters, _MAX_NGRAM_WORDS)
     ngrams, counts = RegionNgrams.count(sources, words, max_words, _LONGER_PER_FILTER * filters, context.workers)
     table = fit_vectors(
         sources,
