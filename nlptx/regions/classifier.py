@@ -6,6 +6,8 @@ f, which has the word weights w and the vector weights q, is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
 
+When texts are scored, the terms of single words are computed once per word (:mod:`nlptx.regions.word_responses`).
+
 Only the largest response in the whole text affects the outputs:
 
     m_f = max_p t_pf + b_f        h_f = max(m_f, 0)        n = h / sqrt(1 + |h|^2)        z = dropout(n) U + c.
@@ -29,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -38,6 +41,8 @@ from nlptx.nn import Dropout, Layout
 from nlptx.regions.ngrams import REACH, RegionNgrams, rows_of
 from nlptx.regions.region_vectors import Regions, region_vectors, regions_at
 from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
+from nlptx.regions.word_responses import WordResponses
+from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.slices import slices_up_to
 
 # Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another value of
@@ -72,7 +77,7 @@ class Responses(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RegionClassifier:
+class RegionClassifier(PickledWithoutCache):
     """The parameters of a region classifier, with its forward and backward pass.
 
     Axis letters: B texts, N words of all texts, F filters, G known n-grams, W known words. The vector of an n-gram has
@@ -162,9 +167,13 @@ class RegionClassifier:
         """
         layout = Layout(lengths, separate_windows=True)
         regions = regions_at(self.ngrams, self.table, ngram_indices, lengths)
-        t = layout.product(region_vectors(regions, self.word_vectors), self.vector_weights)
-        t += self.ngrams.sums_of_bags(self.word_weights, ngram_indices, lengths)
+        t = layout.product(regions.ngram_vectors, self.vector_weights[: self.table.shape[1]])
+        t += self._word_responses.sums(regions.bags)
         return t
+
+    @cached_property
+    def _word_responses(self) -> WordResponses:
+        return WordResponses(self.word_weights, self.word_vectors, self.vector_weights[self.table.shape[1] :])
 
     @property
     def parameters(self) -> int:

@@ -118,27 +118,28 @@ class RegionNgrams:
         spaced, positions = with_gaps(ngram_indices[:, 0], lengths, REACH, len(self.keys))
         return np.stack([spaced[positions + offset] for offset in range(BAG)], axis=1)
 
-    def sums_of_bags(self, table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
-        """Return, for each position, the sum of the rows of ``table`` that belong to the words of the bag, (N, K).
-
-        Args:
-            table: (W, K) one row per known word.
-            ngram_indices: (N, ORDER) indices from :meth:`find`.
-            lengths: (B,) number of words in each text.
-        """
-        return _sums(table, ngram_indices[:, :1], lengths, range(BAG))
-
     def sums_around(self, table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer]) -> NDArray:
         """Return, for each position, the sum of the rows of ``table`` that belong to the n-grams of the region, (N, K).
 
-        The n-grams of the region consist of words that are at most AROUND words before or after the position.
+        The n-grams of the region consist of words that are at most AROUND words before or after the position. The sums
+        do not depend on other texts, not even in the last bit.
 
         Args:
             table: (G, K) one row per known n-gram.
             ngram_indices: (N, ORDER) indices from :meth:`find`.
             lengths: (B,) number of words in each text.
         """
-        return _sums(table, ngram_indices, lengths, range(-AROUND, AROUND + 1))
+        spaced, positions = with_gaps(ngram_indices, lengths, REACH, len(table))  # (P, ORDER)
+        result = np.zeros((len(spaced), table.shape[1]), table.dtype)
+        # Sums (P, K) over the n-grams that end at a position. An n-gram of n + 1 words (column n) that ends at one of
+        # the first n offsets begins before the region, so it is left out there.
+        rows = rows_of(table, spaced[:, 0])
+        for n, offset in enumerate(range(-AROUND, AROUND + 1)):
+            if 0 < n < spaced.shape[1]:
+                rows += rows_of(table, spaced[:, n])
+            first, after = max(-offset, 0), len(spaced) - max(offset, 0)
+            result[first:after] += rows[first + offset : after + offset]
+        return result.take(positions, axis=0)
 
 
 def _without_rarest(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -153,24 +154,6 @@ def _most_frequent(counts: NDArray[np.int64], min_count: int, max_results: int) 
     """Return the sorted indices of the ``max_results`` largest counts, without counts below ``min_count``."""
     order = np.argsort(-counts, kind="stable")[:max_results]
     return np.sort(order[counts[order] >= min_count])
-
-
-def _sums(table: NDArray, ngram_indices: NDArray[np.int32], lengths: NDArray[np.integer], offsets: range) -> NDArray:
-    """Return (N, K): for each position p, the sum of ``table[ngram_indices[p + offset, n]]`` over all offsets and n.
-
-    An n-gram in column n of ``ngram_indices`` has n + 1 words. An n-gram of n + 1 words that ends at one of the
-    first n offsets begins before the region, so it is left out. Indices that are not below len(table), and positions
-    outside the text, add nothing. The sums do not depend on other texts, not even in the last bit.
-    """
-    spaced, positions = with_gaps(ngram_indices, lengths, REACH, len(table))  # (P, columns of ngram_indices)
-    result = np.zeros((len(spaced), table.shape[1]), table.dtype)
-    rows = rows_of(table, spaced[:, 0])  # (P, K), sums over the n-grams that end at a position and fit into the region
-    for n, offset in enumerate(offsets):
-        if 0 < n < spaced.shape[1]:
-            rows += rows_of(table, spaced[:, n])
-        first, after = max(-offset, 0), len(spaced) - max(offset, 0)
-        result[first:after] += rows[first + offset : after + offset]
-    return result.take(positions, axis=0)
 
 
 def rows_of(table: NDArray, indices: NDArray[np.int32]) -> NDArray:

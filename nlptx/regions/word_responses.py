@@ -1,0 +1,62 @@
+"""The part of the responses that depends on single words: their word weights and word vectors.
+
+In a bag, word w at place i adds to the responses
+
+    r_wi = (weights of w) + (vector of w) Q_i,
+
+where Q_i are the rows of the vector weights that belong to place i. The number of words is limited, so r_wi is computed
+once per word, when the word first occurs in a text. Each word is multiplied separately, so that r_wi does not depend on
+the texts in which other words occur, not even in the last bit.
+
+Axis letters: N positions, F filters, W known words, D components of the word vectors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlptx.regions.ngrams import BAG
+
+
+class WordResponses:
+    """Computes the part of the responses that depends on single words, and keeps it for later texts.
+
+    Several threads may use an object at the same time: at worst, they compute the same numbers twice.
+
+    Args:
+        weights: (W, F) word weights.
+        vectors: (W, D) word vectors.
+        vector_weights: (BAG D, F) the matrices Q_i, one below the other.
+    """
+
+    def __init__(self, weights: NDArray, vectors: NDArray, vector_weights: NDArray) -> None:
+        words, filters = weights.shape
+        self._weights, self._vectors = weights, vectors
+        by_place = vector_weights.reshape(BAG, -1, filters)
+        self._matrix = np.ascontiguousarray(by_place.transpose(1, 0, 2).reshape(-1, BAG * filters))  # (D, BAG F)
+        self._table = np.empty((BAG, words + 1, filters), weights.dtype)  # r; the last row is for unknown words
+        self._table[:, words] = 0
+        self._is_computed = np.zeros(words + 1, np.bool_)
+        self._is_computed[words] = True
+
+    def sums(self, bags: NDArray[np.int32]) -> NDArray:
+        """Return the sums (N, F) of r_wi over the words of each bag.
+
+        Args:
+            bags: (N, BAG) indices of the words in the bag at each position; an unknown word has an index >= W.
+        """
+        words = np.minimum(bags, len(self._weights))
+        missing = words[~self._is_computed[words]]
+        if len(missing):
+            self._compute(np.unique(missing))
+        result = self._table[0].take(words[:, 0], axis=0)
+        for place in range(1, BAG):
+            result += self._table[place].take(words[:, place], axis=0)
+        return result
+
+    def _compute(self, words: NDArray[np.integer]) -> None:
+        products = np.matmul(self._vectors[words, None], self._matrix)  # (n, 1, BAG F), one product per word
+        by_place = products.reshape(len(words), BAG, -1).transpose(1, 0, 2)
+        self._table[:, words] = by_place + self._weights[words]
+        self._is_computed[words] = True
