@@ -127,8 +127,8 @@ def fit_pca(
 def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
     """Return the settings of PCA for a number of words, and report settings that have no effect.
 
-    The default number of components is reduced to the number of words. A number of components that the user chose is
-    not changed.
+    If there are fewer words than the default number of components, there are as many components as words. A number of
+    components that the user chose is not changed.
     """
     for note in unused_pca_notes(settings):
         on_note(note)
