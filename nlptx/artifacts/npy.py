@@ -51,7 +51,10 @@ def write_array(container: zipfile.ZipFile, name: str, array: NDArray | ArrayInF
 
 
 def read_array(container: zipfile.ZipFile, name: str) -> NDArray:
-    """Read an array. The result is a read-only view of the bytes that were read. Raises CorruptError."""
+    """Read an array. The result is read-only, because it is a view of the bytes that were read.
+
+    Raises CorruptError if the array is damaged.
+    """
     entry = array_entry(container, name)
     data = container.read(entry)  # checks the CRC-32
     dtype, shape, header = parse_header(data, entry)

@@ -87,8 +87,8 @@ class ErrorCurve:
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # If all texts reach several thresholds, only the highest of these is kept. Thresholds that no text reaches are
-        # left out.
+        # Thresholds that all texts reach select the same texts, so only the highest of them is kept. Thresholds that no
+        # text reaches select nothing, so they are left out.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 

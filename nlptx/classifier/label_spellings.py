@@ -78,7 +78,7 @@ def _as_pair(written: Collection[str], pair: tuple[str, str]) -> dict[str, str] 
 
 
 def _plain(label: str) -> str:
-    """Return a label in lower case. A label that equals -1, 0 or 1 is returned as ``-1``, ``0`` or ``1``.
+    """Return a label in lower case. Numbers equal to -1, 0 or 1 get one spelling: ``-1``, ``0`` or ``1``.
 
     >>> _plain("+1"), _plain("0.0"), _plain("POS")
     ('1', '0', 'pos')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
@@ -34,7 +34,6 @@ KIND = "model"
 _MAX_LABELS, _MAX_CHARACTERS = 10, 50
 
 
-@dataclass(eq=False)  # comparing two arrays with == gives an array, not a bool
 class Model(ModelContents, PickledWithoutCache):
     """A text classifier. :class:`~.model_contents.ModelContents` describes its attributes."""
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.word_pairs import PairEffect
 
 # Number of significant digits of effects, and number of decimal places of attention, in JSON.
-_WORTH_DIGITS, _ATTENTION_DIGITS = 6, 4
+_EFFECT_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
 class Word(NamedTuple):
@@ -154,4 +154,4 @@ def _word_as_json(word: Word) -> dict[str, Any]:
 
 def _rounded(value: float) -> float:
     """Round to significant digits rather than decimal places, because each effect is small in a long text."""
-    return float(f"{value:.{_WORTH_DIGITS}g}")
+    return float(f"{value:.{_EFFECT_DIGITS}g}")

@@ -23,10 +23,7 @@ NOT_SYMMETRIC = "the matrix of counts is not symmetric"
 
 
 def read_settings(artifact: Artifact) -> tuple[CountSettings, Vocabulary]:
-    """Return the counting settings and the V words that an artifact contains.
-
-    Raises CorruptError if the settings or the words are invalid.
-    """
+    """Read the counting settings and the vocabulary of an artifact. Raises CorruptError if they are invalid."""
     settings = CountSettings.from_dict(artifact.settings)
     return settings, read_vocabulary(artifact, Tokenizer(settings.tokenizer, settings.lowercase))
 

@@ -39,7 +39,12 @@ class InvertedIndex:
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return the start indices of the windows around the words ``first`` to ``after`` (exclusive), by segment."""
+        """Return where the windows around a range of words start, (windows,), one segment of the text after another.
+
+        Args:
+            first: id of the first word.
+            after: id of the first word that is not in the range.
+        """
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
         return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
 

@@ -15,7 +15,11 @@ T = TypeVar("T")
 
 
 class NaturalOrder:
-    """Sorts documents that are added one at a time. Lines and table rows come first, in input order."""
+    """Sorts documents that are added one at a time.
+
+    Lines and table rows come first, in input order. Files with one text each follow, sorted by the numbers in their
+    names.
+    """
 
     def __init__(self) -> None:
         self._count = 0

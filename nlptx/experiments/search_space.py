@@ -60,7 +60,7 @@ Values = dict[str, Any]
 
 
 class SearchSpace(NamedTuple):
-    """The settings that may change, with their possible values.
+    """The settings that tuning may change, and the values that it may try.
 
     Args:
         groups: names of settings that change together -> possible combinations of their values.
@@ -81,7 +81,8 @@ class SearchSpace(NamedTuple):
                 fixed. If training starts from an existing model, the network shape and the n-gram settings stay fixed.
                 If there is no network (``epochs=0``), only the n-gram settings and the held-out fraction change.
             fixed: names of settings that must not change, as ``stage.setting``.
-            effects: setting -> function that returns the same result for values with the same effect; none by default.
+            effects: setting -> function of a value of this setting. Values for which the function returns the same
+                result have the same effect, so only one of them is tested. Empty by default.
         """
         excluded = set(fixed)
         if not isinstance(recipe.vectors, EmbeddingBuilder) or not recipe.train.epochs:
@@ -106,7 +107,7 @@ class SearchSpace(NamedTuple):
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
         """Return untried copies of the settings, each with a combination of changes that often helps.
 
-        Only settings that may change are altered.
+        Fixed settings keep their values.
         """
         names = {name for group in self.groups for name in group}
         changed = (center | {name: value for name, value in changes.items() if name in names} for changes in _USUAL)

@@ -38,7 +38,8 @@ _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 _FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# A number below this fraction of the numbers from which it was computed may be only a float32 rounding error.
+# An eigenvalue below this fraction of the largest one, or a spread below this fraction of the size of the components,
+# may consist only of float32 rounding errors.
 ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. The
 # n-grams that are left out, the most frequent ones, account for a quarter of the entries of X, but leaving them out

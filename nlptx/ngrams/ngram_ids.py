@@ -144,8 +144,8 @@ class ColumnIndex:
     """
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
-        # Each array ends with an extra entry, G, which means that an n-gram has no column. The id -1 selects this
-        # entry.
+        # An n-gram without a column has the id -1, which selects the last entry of an array. Therefore, each array gets
+        # an extra last entry, G, which stands for "no column".
         self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
         others = np.flatnonzero(positions_of(known, listed) == len(listed))
         self._of_others = np.append(others, len(known)).astype(np.int32)

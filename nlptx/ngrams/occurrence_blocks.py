@@ -54,7 +54,7 @@ class OccurrenceBlocks:
     """The matrix N of the given texts and n-grams.
 
     Args:
-        sets: distinct n-grams of the texts.
+        sets: the distinct n-grams of each text, for one group of texts after another.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: pool of threads or processes; its size does not change the result.
         budget: memory limit. The blocks can be read until the ``with`` block of the budget ends.

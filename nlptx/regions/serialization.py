@@ -71,7 +71,7 @@ def read_region_classifier(artifact: Artifact, words: int, outputs: int, groups:
 
 
 def _read_word_vectors(artifact: Artifact, words: int) -> NDArray[np.float32]:
-    """Return the word vectors (words, D). Raises CorruptError if they are invalid."""
+    """Read the word vectors, (words, D); D is 0 in older files. Raises CorruptError if the vectors are invalid."""
     name = f"{_PREFIX}word_vectors"
     if name not in artifact.arrays:
         return np.zeros((words, 0), np.float32)

@@ -1,12 +1,12 @@
 """The part of the responses that depends on single words: their word weights and word vectors.
 
-In a bag, word w at place i adds to the responses
+If word w is number i in a bag, its contribution to the responses is
 
     r_wi = (weights of w) + (vector of w) Q_i,
 
-where Q_i are the rows of the vector weights that belong to place i. The number of words is limited, so r_wi is computed
-once per word, when the word first occurs in a text. Each word is multiplied separately, so that r_wi does not depend on
-the texts in which other words occur, not even in the last bit.
+where Q_i are the rows of the vector weights for word number i. Most words of a text also occur in other texts, so r_wi
+is computed when a word first occurs, and kept. Each word is multiplied separately, so that r_wi does not depend on the
+other words that are computed at the same time, not even in the last bit.
 
 Axis letters: N positions, F filters, W known words, D components of the word vectors.
 """
@@ -33,8 +33,7 @@ class WordResponses:
     def __init__(self, weights: NDArray, vectors: NDArray, vector_weights: NDArray) -> None:
         words, filters = weights.shape
         self._weights, self._vectors = weights, vectors
-        by_place = vector_weights.reshape(BAG, -1, filters)
-        self._matrix = np.ascontiguousarray(by_place.transpose(1, 0, 2).reshape(-1, BAG * filters))  # (D, BAG F)
+        self._matrix = np.hstack(np.split(vector_weights, BAG))  # (D, BAG F): the matrices Q_i, side by side
         self._table = np.empty((BAG, words + 1, filters), weights.dtype)  # r; the last row is for unknown words
         self._table[:, words] = 0
         self._is_computed = np.zeros(words + 1, np.bool_)
@@ -51,12 +50,12 @@ class WordResponses:
         if len(missing):
             self._compute(np.unique(missing))
         result = self._table[0].take(words[:, 0], axis=0)
-        for place in range(1, BAG):
-            result += self._table[place].take(words[:, place], axis=0)
+        for number in range(1, BAG):
+            result += self._table[number].take(words[:, number], axis=0)
         return result
 
     def _compute(self, words: NDArray[np.integer]) -> None:
         products = np.matmul(self._vectors[words, None], self._matrix)  # (n, 1, BAG F), one product per word
-        by_place = products.reshape(len(words), BAG, -1).transpose(1, 0, 2)
-        self._table[:, words] = by_place + self._weights[words]
+        of_bags = products.reshape(len(words), BAG, -1).transpose(1, 0, 2)  # (BAG, n, F)
+        self._table[:, words] = of_bags + self._weights[words]
         self._is_computed[words] = True

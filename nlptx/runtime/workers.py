@@ -218,7 +218,10 @@ def default_jobs() -> int:
 
 
 def _ask(idle: list[Process], item: Any) -> Any:
-    """Let an idle process work on an item. There are as many processes as threads, so one is always idle."""
+    """Let an idle process work on an item.
+
+    There are as many processes as threads, so a thread that needs a process always finds an idle one.
+    """
     process = idle.pop()
     try:
         return process.start(item)()

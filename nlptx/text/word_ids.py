@@ -129,7 +129,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
 def _encode_pairs(
     first: NDArray[np.uint64], second: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], list[bytes], NDArray[np.int64]]:
-    """Encode words of two integers each. Return the id of each word, the distinct words, and their counts."""
+    """Encode words that are given as two integers each. Return the word ids, the distinct words, and their counts."""
     first_ids, firsts, _ = _encode(first)
     second_ids, seconds, _ = _encode(second)
     pairs = first_ids.astype(np.uint64) << np.uint64(32) | second_ids.astype(np.uint64)

@@ -110,7 +110,7 @@ def fit(
             change the result.
         memory: memory limit in bytes. Data that exceeds the limit goes to temporary files, which does not change the
             result. The limit applies to texts that come from an iterator, but not to texts in a list, which are already
-            in memory. The limit does not apply to the labels, the words, the model and its gradients.
+            in memory. The limit does not apply to the labels, the words, the model or its gradients.
         tmp_dir: folder for temporary files; by default the temporary folder of the system.
 
     Raises:
