@@ -116,13 +116,13 @@ def tune(
                 print_experiment_plan(experiment, recipe, seed, None, cluster, common)
                 return
             with ExitStack() as stack:
-                run_steps = None
+                perform_runs = None
                 if cluster.address is not None:
-                    from nlptx.cluster.experiments import steps_on
+                    from nlptx.cluster.experiments import runs_on
 
                     # Assign only one task per worker, because assigned tasks are completed even after the time limit.
                     workers = stack.enter_context(cluster.workers(output, [], common, per_worker=1))
-                    run_steps = steps_on(workers, experiment, recipe, seed)
+                    perform_runs = runs_on(workers, experiment, recipe, seed)
                 meter = stack.enter_context(common.reporter.meter("tuning"))
                 result = search(
                     experiment,
@@ -133,9 +133,9 @@ def tune(
                     fixed=_fixed(),
                     seed=seed,
                     workers=Workers(common.jobs, processes=True),
-                    run_steps=run_steps,
+                    perform_runs=perform_runs,
                     journal=journal,
-                    on_step=lambda state, fraction: meter(min(fraction, 1.0), state),
+                    on_run=lambda state, fraction: meter(min(fraction, 1.0), state),
                     on_best=lambda trial: meter(None, _describe(trial, name), keep=True),
                 )
         except (KeyboardInterrupt, Terminated) as error:

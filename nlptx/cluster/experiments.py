@@ -13,8 +13,8 @@ from nlptx.embeddings.embeddings import Embeddings
 from nlptx.experiments.crossvalidation import RunFolds
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.fold import run_fold
-from nlptx.experiments.halving import RunSteps
-from nlptx.experiments.step import Step, run_step
+from nlptx.experiments.halving import PerformRuns
+from nlptx.experiments.run import Run, train_and_test
 from nlptx.runtime.workers import Workers
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.feature_cache import FeatureCache
@@ -47,8 +47,8 @@ def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) ->
     return run_folds
 
 
-def steps_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, seed: int) -> RunSteps:
-    """Return a function that performs the steps of :func:`nlptx.experiments.tuning.tune` on a cluster.
+def runs_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, seed: int) -> PerformRuns:
+    """Return a function that performs the runs of :func:`nlptx.experiments.tuning.tune` on a cluster.
 
     Args:
         workers: workers of the cluster.
@@ -60,10 +60,10 @@ def steps_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, se
     os.mkdir(features)
     shared = experiment, _portable(recipe), seed, features
 
-    def run_steps(steps: Iterator[Step], count: int) -> Generator[dict[str, Any] | None]:
-        yield from workers.map_shared(_step, shared, steps)
+    def perform_runs(runs: Iterator[Run], count: int) -> Generator[dict[str, Any] | None]:
+        yield from workers.map_shared(_run, shared, runs)
 
-    return run_steps
+    return perform_runs
 
 
 def _portable(recipe: Recipe) -> Recipe:
@@ -83,6 +83,6 @@ def _fold(shared: tuple[Experiment, Recipe], task: FoldTask) -> tuple[dict[str, 
     return result.to_record(), notes
 
 
-def _step(shared: tuple[Experiment, Recipe, int, str], step: Step) -> dict[str, Any]:
+def _run(shared: tuple[Experiment, Recipe, int, str], run: Run) -> dict[str, Any]:
     experiment, recipe, seed, features = shared
-    return run_step(experiment, recipe, seed, step, Workers(1), FeatureCache(features))
+    return train_and_test(experiment, recipe, seed, run, Workers(1), FeatureCache(features))

@@ -15,8 +15,8 @@ from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
 from nlptx.experiments.parallel_runs import parallel_runs
+from nlptx.experiments.run import Run, train_and_test
 from nlptx.experiments.search_space import SearchSpace, Values, differences, name_of
-from nlptx.experiments.step import Step, run_step
 from nlptx.runtime.workers import Workers
 from nlptx.training.feature_cache import FeatureCache
 from nlptx.training.progress import Progress
@@ -25,11 +25,11 @@ from nlptx.training.progress import Progress
 _CANDIDATES = 6
 # Measures that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
-# Function that performs steps, each of which trains and tests one model. The arguments of the function are an iterator
-# over the steps and the maximum number of steps. The function must take the steps from the iterator one at a time,
-# because the iterator ends when there is too little time for the next step. For each step, in order, the function
-# yields a record, or None if there was no time for the step.
-RunSteps = Callable[[Iterator[Step], int], Generator[dict[str, Any] | None]]
+# Function that performs runs, each of which trains and tests one model. The arguments of the function are an iterator
+# over the runs and the maximum number of runs. The function must take the runs from the iterator one at a time,
+# because the iterator ends when there is too little time for the next run. For each run, in order, the function
+# yields a record, or None if there was no time for the run.
+PerformRuns = Callable[[Iterator[Run], int], Generator[dict[str, Any] | None]]
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Trial:
 
 
 class OutOfTimeError(Exception):
-    """The next step would probably exceed the time limit."""
+    """The next run would probably exceed the time limit."""
 
 
 class Search:
@@ -65,7 +65,7 @@ class Search:
 
     Args:
         feature_cache: n-gram features that the candidates share.
-        run_steps: function that performs steps elsewhere, such as on a cluster; None to use ``workers``.
+        perform_runs: function that performs runs elsewhere, such as on a cluster; None to use ``workers``.
     """
 
     def __init__(
@@ -77,16 +77,16 @@ class Search:
         seed: int,
         workers: Workers,
         journal: Journal,
-        on_step: Callable[[str, float], None],
+        on_run: Callable[[str, float], None],
         clock: Callable[[], float],
         feature_cache: FeatureCache,
-        run_steps: RunSteps | None,
+        perform_runs: PerformRuns | None,
     ) -> None:
         self.experiment, self.recipe, self.seconds = experiment, recipe, seconds
         self.measure, self.seed, self.workers = measure, seed, workers
-        self.journal, self.on_step, self.clock = journal, on_step, clock
+        self.journal, self.on_run, self.clock = journal, on_run, clock
         self.feature_cache = feature_cache
-        self.run_steps = run_steps or self._run_steps
+        self.perform_runs = perform_runs or self._perform_runs
         self.trials: list[Trial] = []
         self._before = self._spent_before()
         self._started = clock()
@@ -108,7 +108,7 @@ class Search:
         Each round begins with a different fold; otherwise, settings that suit the first fold by chance would win.
 
         Raises:
-            OutOfTimeError: the remaining time is probably too short for the next step.
+            OutOfTimeError: the remaining time is probably too short for the next run.
         """
         rng = np.random.default_rng([self.seed, number])
         observed = [(trial.values, self._difference(trial, self.trials[0])) for trial in self.trials if trial.folds]
@@ -126,24 +126,24 @@ class Search:
         return candidates[0] if candidates else best
 
     def evaluate(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
-        """Evaluate candidates on the given folds. A step trains and tests one model; steps run in parallel.
+        """Evaluate candidates on the given folds. Each run trains and tests one model; several runs are done at a time.
 
         Raises:
-            OutOfTimeError: the remaining time is probably too short for the next step.
+            OutOfTimeError: the remaining time is probably too short for the next run.
         """
         tasks = [(trial, fold) for fold in folds for trial in trials]
         open_tasks = [task for task in tasks if _name(*task) not in self.journal.records]
         stopped = False
 
-        def announced() -> Iterator[Step]:
+        def announced() -> Iterator[Run]:
             for trial, fold in open_tasks:
-                step = Step(trial.values, fold, trial.values == self.trials[0].values, self._expected(trial))
-                if stopped or not self._in_time(step):
+                run = Run(trial.values, fold, trial.values == self.trials[0].values, self._expected(trial))
+                if stopped or not self._in_time(run):
                     return
-                self._show(step, Progress("training", 0.0))
-                yield step
+                self._show(run, Progress("training", 0.0))
+                yield run
 
-        with closing(self.run_steps(announced(), len(open_tasks))) as computed:
+        with closing(self.perform_runs(announced(), len(open_tasks))) as computed:
             for trial, fold in tasks:
                 name = _name(trial, fold)
                 if name not in self.journal.records:
@@ -156,29 +156,29 @@ class Search:
         if stopped:
             raise OutOfTimeError
 
-    def _run_steps(self, steps: Iterator[Step], count: int) -> Generator[dict[str, Any] | None]:
-        """Perform steps with the workers of this machine; see :data:`RunSteps`."""
-        runs = parallel_runs(self.experiment, self.workers, count)
-        workers_per_run = self.workers.at_most(self.workers.jobs // runs)
+    def _perform_runs(self, runs: Iterator[Run], count: int) -> Generator[dict[str, Any] | None]:
+        """Perform runs with the workers of this machine; see :data:`PerformRuns`."""
+        at_once = parallel_runs(self.experiment, self.workers, count)
+        workers_per_run = self.workers.at_most(self.workers.jobs // at_once)
 
         def work(plain: tuple[Any, ...]) -> dict[str, Any] | None:
-            step = Step(*plain)
-            # A step may have to wait for a worker, so the remaining time is checked again when the step starts.
-            if not self._in_time(step):
+            run = Run(*plain)
+            # A run may have to wait for a worker, so the remaining time is checked again when the run starts.
+            if not self._in_time(run):
                 return None
             # A worker process cannot show its progress.
-            show = partial(self._show, step) if runs == 1 else lambda progress: None
-            return run_step(
-                self.experiment, self.recipe, self.seed, step, workers_per_run, self.feature_cache, show, self.clock
+            show = partial(self._show, run) if at_once == 1 else lambda progress: None
+            return train_and_test(
+                self.experiment, self.recipe, self.seed, run, workers_per_run, self.feature_cache, show, self.clock
             )
 
-        with self.workers.at_most(runs) as pool:
+        with self.workers.at_most(at_once) as pool:
             # A worker process receives plain values, because unpickling them runs no code from other modules.
-            plain = ((step.values, step.fold, step.required, step.expected) for step in steps)
+            plain = ((run.values, run.fold, run.required, run.expected) for run in runs)
             yield from pool.map(work, plain, isolated=True)
 
-    def _in_time(self, step: Step) -> bool:
-        return self.spent < self.seconds and self.spent + step.expected <= self.seconds
+    def _in_time(self, run: Run) -> bool:
+        return self.spent < self.seconds and self.spent + run.expected <= self.seconds
 
     def _read(self, trial: Trial, fold: int) -> None:
         try:
@@ -191,7 +191,7 @@ class Search:
             raise self._damaged(error) from error
 
     def _spent_before(self) -> float:
-        """Return the time that earlier runs of a resumed search used, in seconds."""
+        """Return the time that a resumed search had used before, in seconds."""
         try:
             return max((float(record.get("spent", 0.0)) for record in self.journal.records.values()), default=0.0)
         except (TypeError, ValueError) as error:
@@ -201,20 +201,20 @@ class Search:
         hint = "Leave out `resume` to start over."
         return ArtifactError(f"a record is damaged: {error}", where=str(self.journal.path), hint=hint)
 
-    def _show(self, step: Step, progress: Progress) -> None:
-        number = next(number for number, trial in enumerate(self.trials, 1) if trial.values == step.values)
-        title = f"settings {number}, fold {step.fold + 1} of {self.experiment.folds}"
-        self.on_step(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
+    def _show(self, run: Run, progress: Progress) -> None:
+        number = next(number for number, trial in enumerate(self.trials, 1) if trial.values == run.values)
+        title = f"settings {number}, fold {run.fold + 1} of {self.experiment.folds}"
+        self.on_run(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
-        """Return the expected time of the next step, in seconds.
+        """Return the expected time of the next run, in seconds.
 
-        The expected time is the mean time of the finished steps of ``trial`` or, if there are none yet, of all finished
-        steps.
+        The expected time is the mean time of the finished runs of ``trial`` or, if there are none yet, of all finished
+        runs.
         """
         for trials in ([trial], self.trials):
-            if steps := sum(len(each.folds) for each in trials):
-                return sum(each.seconds for each in trials) / steps
+            if runs := sum(len(each.folds) for each in trials):
+                return sum(each.seconds for each in trials) / runs
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:

@@ -1,4 +1,4 @@
-"""Keeps the finished parts of an experiment (folds or steps) in a file, so that an interruption does not lose them."""
+"""Keeps the finished parts of an experiment (folds or runs) in a file, so that an interruption does not lose them."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ folds. After each test, a candidate continues only if it is better than the best
 candidate that passes all tests replaces the best settings so far. Because candidates are compared on the same folds,
 the differences between folds cancel out. Each round begins with a different fold.
 
-A step trains and tests one model. The steps of a round run in parallel. N-gram features are computed once for all
-candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
+A run trains and tests one model. Several runs of a round take place at the same time. N-gram features are computed once
+for all candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
 
 In each later round, the changes of the first candidate are random. The changes of each other candidate are selected
 from many random changes by an additive model of the results so far; see
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from nlptx.errors import SettingsError
 from nlptx.experiments.experiment import Experiment, Recipe
-from nlptx.experiments.halving import MEASURES, OutOfTimeError, RunSteps, Search, Trial
+from nlptx.experiments.halving import MEASURES, OutOfTimeError, PerformRuns, Search, Trial
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.same_effect import effects_of
 from nlptx.experiments.search_space import SearchSpace, values_of
@@ -47,7 +47,7 @@ class Tuning:
         best: settings with the best mean over all folds; the starting settings if no others are better.
         trials: all candidates that were tested, in order, beginning with the starting settings.
         rounds: number of completed rounds.
-        seconds: time used, including earlier runs of a resumed search.
+        seconds: time used. If the search was resumed, this includes the time before.
     """
 
     measure: str
@@ -77,9 +77,9 @@ def tune(
     fixed: Collection[str] = (),
     seed: int = SEED,
     workers: Workers = SERIAL,
-    run_steps: RunSteps | None = None,
+    perform_runs: PerformRuns | None = None,
     journal: Journal | None = None,
-    on_step: Callable[[str, float], None] = lambda state, fraction: None,
+    on_run: Callable[[str, float], None] = lambda state, fraction: None,
     on_best: Callable[[Trial], None] = lambda trial: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tuning:
@@ -91,17 +91,17 @@ def tune(
     Args:
         experiment: texts and folds.
         recipe: settings to start from; the defaults if None.
-        seconds: time limit. The search may exceed the time limit, but by less than the time of one step, which trains
+        seconds: time limit. The search may exceed the time limit, but by less than the time of one run, which trains
             and tests one model.
         rounds: maximum number of rounds; None for no maximum.
         measure: measure to optimise, ``log_loss`` or ``accuracy``.
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed for the folds, for training and for the candidates.
-        workers: pool of threads or processes that performs the steps. Steps run in parallel, each on some of the
-            workers. The number of workers changes only how many steps the time allows.
-        run_steps: function that performs the steps elsewhere, such as on a cluster; None to use ``workers``.
-        journal: an open journal (see :class:`.Journal`), from which finished steps are read; none by default.
-        on_step: called before and during each step, with its description and the fraction of the time or of the rounds
+        workers: pool of threads or processes that performs the runs. Several runs take place at the same time, each
+            on some of the workers. The number of workers changes only how many runs the time allows.
+        perform_runs: function that performs the runs elsewhere, such as on a cluster; None to use ``workers``.
+        journal: an open journal (see :class:`.Journal`), from which finished runs are read; none by default.
+        on_run: called before and during each run, with its description and the fraction of the time or of the rounds
             used so far, whichever is larger.
         on_best: called with the starting settings, and then with each candidate that becomes the best.
         clock: function that returns the time in seconds.
@@ -121,11 +121,11 @@ def tune(
     completed = 0
 
     def show(state: str, fraction: float) -> None:
-        on_step(state, max(fraction, completed / rounds if rounds else 0.0))
+        on_run(state, max(fraction, completed / rounds if rounds else 0.0))
 
     with tempfile.TemporaryDirectory(prefix="nlptx-") as folder:
         cache = FeatureCache(folder)
-        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, show, clock, cache, run_steps)
+        search = Search(experiment, recipe, seconds, measure, seed, workers, journal, show, clock, cache, perform_runs)
         best = search.add_trial(values_of(recipe))
         try:
             search.evaluate([best], range(experiment.folds))

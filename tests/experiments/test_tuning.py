@@ -11,7 +11,7 @@ from sample_data import make_rows
 from nlptx import CountSettings, PcaSettings, TrainSettings
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, DataError, DivergenceError, SettingsError
-from nlptx.experiments import halving, step
+from nlptx.experiments import halving, run
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
@@ -39,18 +39,18 @@ def loss_of(recipe, fold):
 
 @pytest.fixture
 def world(monkeypatch):
-    """A fake clock, which each step advances by 10 seconds, and a list of the steps taken."""
-    state = SimpleNamespace(now=0.0, steps=[], loss=loss_of, stop_after=None)
+    """A fake clock, which each run advances by 10 seconds, and a list of the runs taken."""
+    state = SimpleNamespace(now=0.0, runs=[], loss=loss_of, stop_after=None)
 
     def run_fold(experiment, recipe, seed, fold, workers, on_progress, feature_cache):
-        if len(state.steps) == state.stop_after:
+        if len(state.runs) == state.stop_after:
             raise KeyboardInterrupt
-        state.steps.append((tuple(values_of(recipe).values()), fold))
+        state.runs.append((tuple(values_of(recipe).values()), fold))
         state.now += 10.0
         loss = state.loss(recipe, fold)
         return SimpleNamespace(measures=Measures(1 - loss / 10, 0.0, loss, 0.0))
 
-    monkeypatch.setattr(step, "run_fold", run_fold)
+    monkeypatch.setattr(run, "run_fold", run_fold)
     return state
 
 
@@ -70,7 +70,7 @@ def test_the_search_finds_the_best_settings(world):
 @pytest.mark.parametrize("seconds", [0.0, 5.0, 10.0, 35.0, 75.0, 123.0, 1000.0])
 def test_the_time_limit_is_kept(world, seconds):
     result = search(world, seconds)
-    # Only the first step, whose time is unknown, may exceed the limit.
+    # Only the first run, whose time is unknown, may exceed the limit.
     assert result.seconds <= max(seconds, 10.0)
 
 
@@ -104,18 +104,18 @@ def test_a_candidate_that_is_better_on_some_folds_only_is_not_chosen(world):
 
 def test_more_time_continues_the_same_sequence(world):
     search(world, 300.0)
-    short, world.steps, world.now = world.steps, [], 0.0
+    short, world.runs, world.now = world.runs, [], 0.0
     search(world, 900.0)
-    assert world.steps[: len(short)] == short
-    world.steps, world.now = [], 0.0
+    assert world.runs[: len(short)] == short
+    world.runs, world.now = [], 0.0
     search(world, 300.0, seed=2)
-    assert world.steps[:FOLDS] == short[:FOLDS]  # the steps that test the starting settings
-    assert world.steps[: len(short)] != short
+    assert world.runs[:FOLDS] == short[:FOLDS]  # the runs that test the starting settings
+    assert world.runs[: len(short)] != short
 
 
 def test_the_number_of_rounds_can_be_limited(world):
     shown = []
-    result = tune(EXPERIMENT, rounds=2, clock=lambda: world.now, on_step=lambda state, fraction: shown.append(fraction))
+    result = tune(EXPERIMENT, rounds=2, clock=lambda: world.now, on_run=lambda state, fraction: shown.append(fraction))
     assert result.rounds == 2
     assert len(result.trials) == 1 + 5 + 6
     assert sorted(set(shown)) == [0.0, 0.5]
@@ -160,15 +160,15 @@ def test_settings_to_start_from_must_work(world):
 
 def test_an_interrupted_search_is_resumed(world, tmp_path):
     whole = search(world, 600.0)
-    steps, world.steps, world.now = world.steps, [], 0.0
+    runs, world.runs, world.now = world.runs, [], 0.0
     output = str(tmp_path / "tuned.toml")
     world.stop_after = 13
     with pytest.raises(KeyboardInterrupt), Journal(output) as journal:
         search(world, 600.0, journal=journal)
-    world.steps, world.stop_after, world.now = [], None, 5000.0
+    world.runs, world.stop_after, world.now = [], None, 5000.0
     with Journal(output, resume=True) as journal:
         resumed = search(world, 600.0, journal=journal)
-    assert world.steps == steps[13:]
+    assert world.runs == runs[13:]
     assert resumed == whole
     with Journal(output, resume=True) as journal, pytest.raises(ArtifactError, match="`measure` was log_loss"):
         search(world, 600.0, journal=journal, measure="accuracy")

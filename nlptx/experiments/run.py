@@ -1,4 +1,4 @@
-"""A step of a search for settings: a model is trained on all folds except one, and tested on that fold."""
+"""A run of a search for settings: a model is trained on all folds except one, and tested on that fold."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nlptx.training.progress import Progress
 
 
 @dataclass(frozen=True)
-class Step:
-    """The settings and the fold of a step.
+class Run:
+    """The settings and the fold of a run.
 
     Args:
         values: all settings.
@@ -37,41 +37,41 @@ class Step:
         return f"fold {self.fold + 1}: {name_of(self.values)}"
 
 
-def run_step(
+def train_and_test(
     experiment: Experiment,
     recipe: Recipe,
     seed: int,
-    step: Step,
+    run: Run,
     workers: Workers,
     feature_cache: FeatureCache,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Perform a step. Return the measures, the error message (empty if none) and the time in seconds, as JSON values.
+    """Perform a run. Return the measures, the error message (empty if none) and the time in seconds, as JSON values.
 
     Args:
         experiment: texts and folds.
         recipe: starting settings of the search.
         seed: seed for the folds and for training.
-        step: the settings and the fold.
+        run: the settings and the fold.
         workers: pool of threads or processes, used for training and testing. The number of workers does not change the
             result.
-        feature_cache: n-gram features that several steps share.
+        feature_cache: n-gram features that several runs share.
         on_progress: callback for the progress of training.
         clock: function that returns the time in seconds.
 
     Raises:
-        DataError, DivergenceError, SettingsError: a model cannot be trained with the settings of a required step.
+        DataError, DivergenceError, SettingsError: a model cannot be trained with the settings of a required run.
     """
     started = clock()
     measures, failure = {}, ""
     try:
-        used = with_values(recipe, step.values)
+        used = with_values(recipe, run.values)
         measures = run_fold(
-            experiment, used, seed, step.fold, workers, on_progress, feature_cache=feature_cache
+            experiment, used, seed, run.fold, workers, on_progress, feature_cache=feature_cache
         ).measures._asdict()
     except (DataError, DivergenceError, SettingsError) as error:
-        if step.required:
+        if run.required:
             raise
         failure = error.message
     return {"measures": measures, "failure": failure, "seconds": round(clock() - started, 3)}
