@@ -176,7 +176,7 @@ def _fit(
     # numbers v.
     deviations = np.sqrt([ngram_variance, _CHARACTER_VARIANCE])
     to_ngrams = sp.hstack(
-        [sp.diags(ngrams.importance) * deviations[0], characters * deviations[1]], format="csr", dtype=np.float32
+        [sp.diags(ngrams.idf) * deviations[0], characters * deviations[1]], format="csr", dtype=np.float32
     )
     presence_transposed, to_ngrams_transposed = presence.T.tocsr(), to_ngrams.T.tocsr()
     dense = np.hstack([inputs, np.ones((len(inputs), 1))])

@@ -26,7 +26,7 @@ class NgramRows:
     Args:
         keys: (G,) int64 keys of the n-grams, sorted.
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
-        importance: (G,) float32 inverse document frequencies i_g, divided by their mean.
+        idf: (G,) float32 inverse document frequencies i_g, divided by their mean.
         characters: (G, C) float32 matrix. The row of an n-gram of one word contains the inverse document frequency j_c
             of each character n-gram c of the word, divided by the mean of these frequencies. The rows of longer n-grams
             are 0.
@@ -34,7 +34,7 @@ class NgramRows:
 
     keys: NDArray[np.int64]
     rows: sp.csr_matrix
-    importance: NDArray[np.float32]
+    idf: NDArray[np.float32]
     characters: sp.csr_matrix
 
     def of_texts(self, texts: NDArray[np.intp]) -> NgramRows:
@@ -69,12 +69,12 @@ def ngram_rows(
     included = (text_counts >= min_texts) | (known <= words)
     known, text_counts = known[included], text_counts[included]
     total = num_counted if text_weights is None else text_weights.sum()
-    importance = _inverse_frequencies(text_counts, total)
+    idf = _inverse_frequencies(text_counts, total)
     rows = divide_by_root(presence_matrix(first + more, known), words_of(texts))
     spelled = [vocabulary[key - 1] for key in known[: np.searchsorted(known, words, side="right")].tolist()]
     characters = _character_matrix(spelled, rows[:num_counted, : len(spelled)], text_weights, total)
     characters.resize(len(known), characters.shape[1])
-    return NgramRows(known, rows, importance, characters)
+    return NgramRows(known, rows, idf, characters)
 
 
 def _character_matrix(

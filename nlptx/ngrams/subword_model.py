@@ -107,7 +107,7 @@ def _fit(
 ) -> SubwordModel:
     """Fit a subword model with the given prior variance of w; :func:`fit_subword_model` describes the arguments."""
     rows, rows_transposed, characters_transposed = ngrams.rows, ngrams.rows.T.tocsr(), ngrams.characters.T.tocsr()
-    squares = (ngrams.importance * ngrams.importance)[:, None]
+    squares = (ngrams.idf * ngrams.idf)[:, None]
 
     def numbers(coefficients: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return v (G, E), given the coefficients a (N, E) from which w and u are computed as in :mod:`.span_lbfgs`."""

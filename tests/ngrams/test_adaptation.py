@@ -39,7 +39,7 @@ def test_rows_hold_the_distinct_ngrams_of_a_text():
     for row, ids, part in zip(dense, TEXTS, seen, strict=True):
         assert_allclose(row, np.isin(ngrams.keys, part) / np.sqrt(len(ids)), rtol=1e-6)
     idf = np.array([np.log(31 / (counts[key] + 1)) + 1 for key in ngrams.keys])
-    assert_allclose(ngrams.importance, idf / idf.mean(), rtol=1e-6)
+    assert_allclose(ngrams.idf, idf / idf.mean(), rtol=1e-6)
 
 
 def test_words_of_similar_spelling_have_common_character_ngrams():
@@ -121,7 +121,7 @@ def test_the_correction_is_the_most_probable_one():
 
         # The prior of the numbers v = i w + (character matrix) u is normal, because the priors of w and u are.
         ngram_variance, character_variance = (2, 0.5) if width == 1 else (10, 0)
-        covariance = ngram_variance * np.diag(ngrams.importance.astype(float) ** 2)
+        covariance = ngram_variance * np.diag(ngrams.idf.astype(float) ** 2)
         covariance += character_variance * (ngrams.characters @ ngrams.characters.T).toarray()
         precision = np.linalg.inv(covariance)
 

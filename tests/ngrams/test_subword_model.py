@@ -41,7 +41,7 @@ def test_the_model_is_the_most_probable_one(width, multi_label, weighted, monkey
     text_weights = RNG.uniform(0.5, 2, len(TEXTS)) if weighted else None
     model = fit(NGRAMS, targets, width, text_weights)
     # The prior of the numbers v = i w + (character matrix) u is normal, because the priors of w and u are.
-    covariance = model.variance * np.diag(NGRAMS.importance.astype(float) ** 2)
+    covariance = model.variance * np.diag(NGRAMS.idf.astype(float) ** 2)
     covariance += 0.25 * model.variance * (NGRAMS.characters @ NGRAMS.characters.T).toarray()
     precision = np.linalg.inv(covariance)
 
