@@ -7,16 +7,17 @@ shortened to the minimum of a parabola. This parabola has the same slope as the 
 the same values at both ends of the step. If the function still decreases steeply at the end of the step, the step is
 lengthened.
 
-The algorithm needs only inner products and linear combinations of vectors. So the vectors can be arrays
-(:func:`minimise`), or objects that store a long vector in a shorter form (:mod:`nlptx.ngrams.span_lbfgs`).
+The algorithm needs only linear combinations and inner products of vectors. So it also works with the coordinates a of
+a vector in any basis, if their image M a is stored beside them: the inner product of two vectors is a^T M c, where M
+contains the inner products of the vectors of the basis. A vector is therefore stored as an array whose first row is a
+and whose last row is M a. With the usual basis, in which M a is a, one row is enough.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,36 +33,25 @@ _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
 _MAX_ATTEMPTS = 20
 
 
-class Vector(Protocol):
-    """A vector of parameters, or a gradient with respect to them."""
-
-    def dot(self, other: Self) -> float:
-        """Return the inner product of two vectors."""
-
-    def plus(self, factor: float, other: Self) -> Self:
-        """Return this vector plus ``factor`` times another vector."""
-
-    def times(self, factor: float) -> Self:
-        """Return ``factor`` times this vector."""
-
-
-V = TypeVar("V", bound=Vector)
 State = TypeVar("State")
 
 
-def minimise_over_vectors(
-    value_at: Callable[[V], tuple[float, State]],
-    gradient_at: Callable[[V, State], V],
-    start: V,
+def minimise_in_basis(
+    value_at: Callable[[NDArray[np.float64]], tuple[float, State]],
+    gradient_at: Callable[[NDArray[np.float64], State], NDArray[np.float64]],
+    start: NDArray[np.float64],
     tolerance: float,
     max_iterations: int,
     max_scale: float = np.inf,
-) -> V:
+) -> NDArray[np.float64]:
     """Return the vector at which a convex function is smallest.
+
+    All vectors are arrays (1, P) or (2, P) with the coordinates in the first row and their image in the last row; see
+    the module's docstring.
 
     Args:
         value_at: function that returns the value at a point, and whatever ``gradient_at`` needs besides the point.
-        gradient_at: function that returns the gradient at a point.
+        gradient_at: function that returns the gradient at a point, as a vector.
         start: point at which the search starts.
         tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
             its value.
@@ -72,21 +62,21 @@ def minimise_over_vectors(
     point = start
     value, state = value_at(point)
     gradient = gradient_at(point, state)
-    steps: deque[_Step[V]] = deque(maxlen=_HISTORY_LENGTH)
+    steps: deque[_Step] = deque(maxlen=_HISTORY_LENGTH)
     for _ in range(max_iterations):
         direction = _direction(gradient, steps, max_scale)
-        slope = gradient.dot(direction)
+        slope = _inner(gradient, direction)
         # If H is exact, a step of length 1 leads to the minimum, and decreases the function by -slope / 2.
         if -slope / 2 <= (tolerance * max(abs(value), 1) if steps else 0):
             break
         # The length of the first direction is arbitrary; later directions usually have a suitable length.
         length, shortened = 1.0 if steps else min(1.0, 1 / np.sqrt(-slope)), False
         for _ in range(_MAX_ATTEMPTS):
-            new = point.plus(length, direction)
+            new = point + length * direction
             new_value, state = value_at(new)
             if new_value <= value + _SUFFICIENT_DECREASE * length * slope:
                 new_gradient = gradient_at(new, state)
-                if shortened or new_gradient.dot(direction) >= _STEEP * slope:
+                if shortened or _inner(new_gradient, direction) >= _STEEP * slope:
                     break
                 length *= _MAX_FACTOR
             else:
@@ -94,16 +84,15 @@ def minimise_over_vectors(
                 length *= max(_MIN_FACTOR, slope * length / (2 * (value + slope * length - new_value)))
         else:
             break
-        step, change = direction.times(length), new_gradient.plus(-1, gradient)
-        curvature, squared = step.dot(change), change.dot(change)
+        step, change = length * direction, new_gradient - gradient
+        curvature, squared = _inner(step, change), _inner(change, change)
         if curvature > 0 and squared > 0:  # near the minimum, either can be 0 because of rounding errors
             steps.append(_Step(step, change, curvature, curvature / squared))
         point, value, gradient = new, new_value, new_gradient
     return point
 
 
-@dataclass(frozen=True)
-class _Step(Generic[V]):
+class _Step(NamedTuple):
     """A step of the search.
 
     Args:
@@ -113,39 +102,29 @@ class _Step(Generic[V]):
         scale: s^T y / y^T y, the factor c for which c y is closest to s.
     """
 
-    vector: V
-    change: V
+    vector: NDArray[np.float64]
+    change: NDArray[np.float64]
     curvature: float
     scale: float
 
 
-def _direction(gradient: V, steps: deque[_Step[V]], max_scale: float) -> V:
+def _direction(gradient: NDArray[np.float64], steps: deque[_Step], max_scale: float) -> NDArray[np.float64]:
     """Return -H g for the gradient g, by the two-loop recursion of L-BFGS."""
-    direction = gradient.times(-1)
+    direction = -gradient
     factors = []
     for step in reversed(steps):
-        factors.append(step.vector.dot(direction) / step.curvature)
-        direction = direction.plus(-factors[-1], step.change)
+        factors.append(_inner(step.vector, direction) / step.curvature)
+        direction -= factors[-1] * step.change
     if steps:
-        direction = direction.times(min(steps[-1].scale, max_scale))
+        direction *= min(steps[-1].scale, max_scale)
     for step, factor in zip(steps, reversed(factors), strict=True):
-        direction = direction.plus(factor - step.change.dot(direction) / step.curvature, step.vector)
+        direction += (factor - _inner(step.change, direction) / step.curvature) * step.vector
     return direction
 
 
-class _Array(NamedTuple):
-    """A vector that is stored as an array."""
-
-    numbers: NDArray[np.float64]
-
-    def dot(self, other: _Array) -> float:
-        return float(self.numbers @ other.numbers)
-
-    def plus(self, factor: float, other: _Array) -> _Array:
-        return _Array(self.numbers + factor * other.numbers)
-
-    def times(self, factor: float) -> _Array:
-        return _Array(factor * self.numbers)
+def _inner(vector: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the inner product of two vectors."""
+    return float(vector[0] @ other[-1])
 
 
 def minimise(
@@ -164,12 +143,10 @@ def minimise(
         max_iterations: maximum number of iterations.
     """
 
-    def value_at(point: _Array) -> tuple[float, NDArray[np.float64]]:
-        return value_and_gradient(point.numbers)
+    def value_at(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        return value_and_gradient(point[0])
 
-    return minimise_over_vectors(
-        value_at, lambda _, gradient: _Array(gradient), _Array(start), tolerance, max_iterations
-    ).numbers
+    return minimise_in_basis(value_at, lambda _, gradient: gradient[None], start[None], tolerance, max_iterations)[0]
 
 
 def minimise_above(

@@ -3,51 +3,26 @@
 The objective is the loss, a function of the outputs z = X w + b, plus |w|^2 / (2 C). X has one row per text. The
 gradient of the objective with respect to w is X' e + w / C, where e is the derivative of the loss with respect to z. If
 the search starts at 0, all weights and directions in L-BFGS (:mod:`nlptx.lbfgs`) therefore have the form X' a, where
-the array a contains one number per text and output. Only the array a and its image K a, with K = X X', are stored:
+the array a contains one number per text and output: the coordinates in the basis of the texts' rows of X. L-BFGS needs
+only the array a and its image K a, with K = X X':
 
 - the outputs are K a + b, and |w|^2 = a' K a;
 - the gradient is X' (e + a / C), so one product with K gives its image, K e + (K a) / C;
 - the inner product of X' a and X' c is a' K c.
 
 So the length of all vectors is the number of texts instead of the number of weights. Because the image of a direction
-shows how a step in this direction changes the outputs, the line search needs no products with K.
+shows how a step in this direction changes the outputs, the line search needs no products with K. The biases b are
+stored as one more row of a; their image is b.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlptx.lbfgs import minimise_over_vectors
-
-
-class SpanVector(NamedTuple):
-    """A vector (X' a, b) of weights and biases.
-
-    Args:
-        texts: (texts, E) the array a.
-        image: (texts, E) its image K a.
-        bias: (E,) the biases b.
-    """
-
-    texts: NDArray[np.float64]
-    image: NDArray[np.float64]
-    bias: NDArray[np.float64]
-
-    def dot(self, other: SpanVector) -> float:
-        """Return the inner product of two vectors of weights and biases."""
-        return float(np.vdot(self.texts, other.image) + self.bias @ other.bias)
-
-    def plus(self, factor: float, other: SpanVector) -> SpanVector:
-        """Return this vector plus ``factor`` times another vector."""
-        return SpanVector(*(mine + factor * theirs for mine, theirs in zip(self, other, strict=True)))
-
-    def times(self, factor: float) -> SpanVector:
-        """Return ``factor`` times this vector."""
-        return SpanVector(*(factor * mine for mine in self))
+from nlptx.lbfgs import minimise_in_basis
 
 
 def minimise_in_span(
@@ -69,18 +44,24 @@ def minimise_in_span(
             its value.
         max_iterations: maximum number of iterations.
     """
+    texts, width = shape
 
-    def value_at(point: SpanVector) -> tuple[float, NDArray[np.float64]]:
-        loss, error = loss_of(point.image + point.bias)
-        return loss + float(np.vdot(point.texts, point.image)) / (2 * inverse_penalty), error
+    def value_at(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        a, image = point.reshape(2, texts + 1, width)
+        loss, error = loss_of(image[:-1] + image[-1])
+        return loss + float(np.vdot(a[:-1], image[:-1])) / (2 * inverse_penalty), error
 
-    def gradient_at(point: SpanVector, error: NDArray[np.float64]) -> SpanVector:
-        image = gram(error) + point.image / inverse_penalty
-        return SpanVector(error + point.texts / inverse_penalty, image, error.sum(axis=0))
+    def gradient_at(point: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
+        gradient = point.reshape(2, texts + 1, width) / inverse_penalty
+        gradient[0, :-1] += error
+        gradient[1, :-1] += gram(error)
+        gradient[:, -1] = error.sum(axis=0)
+        return gradient.reshape(2, -1)
 
     # The second derivative is at least 1 / C in the directions of the weights, and can be smaller only in the direction
     # of the bias. The scale is limited to C. Without this limit, the component of the array a that K maps to 0 would
     # grow, although it affects no weight.
-    start = SpanVector(np.zeros(shape), np.zeros(shape), np.zeros(shape[1]))
-    point = minimise_over_vectors(value_at, gradient_at, start, tolerance, max_iterations, max_scale=inverse_penalty)
-    return point.texts, point.bias
+    start = np.zeros((2, (texts + 1) * width))
+    point = minimise_in_basis(value_at, gradient_at, start, tolerance, max_iterations, max_scale=inverse_penalty)
+    a = point[0].reshape(texts + 1, width)
+    return a[:-1], a[-1]
