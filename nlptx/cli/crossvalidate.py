@@ -68,7 +68,7 @@ def crossvalidate(
     nlptx crossvalidate reviews.csv --group author --predictions predictions.csv --json
 
     The texts are split into folds, and each label is spread evenly over the folds. For each fold, a model is trained on
-    all other folds and tested on this fold. Unless -e or --start is given, word vectors and n-grams are made only from
+    all other folds and tested on that fold. Unless -e or --start is given, word vectors and n-grams are made only from
     the folds that the model is trained on. All settings of the network, the n-grams and the training can be used, even
     those that are listed only by nlptx train --help. Unless --group or --shuffle is given, each fold consists of
     stretches of up to 100 consecutive texts of a label, because consecutive texts are often related.

@@ -193,7 +193,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
 
 
 def _report_stop(error: BaseException) -> int:
-    """Print which signal stopped the command, and return the exit code for this signal."""
+    """Print which signal stopped the command, and return the exit code for that signal."""
     if isinstance(error, Terminated):
         print_error(_with_notes(str(error), error))
         return SIGNALLED + error.number

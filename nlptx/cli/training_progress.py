@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def show(progress: Progress, meter: Meter) -> None:
     """Show the progress of a training run on the meter.
 
-    The lines that stay on the screen, one per epoch, fit into 80 columns. The validation loss comes before the accuracy
+    The lines that stay on the screen, one per epoch, fit in 80 columns. The validation loss comes before the accuracy
     and is marked as best or not best, because this loss determines which weights are kept.
     """
     if not isinstance(progress, EpochProgress):

@@ -151,7 +151,7 @@ def accuracy_by_group(groups: Sequence[str], correct: NDArray[np.bool_]) -> list
 
 
 def accuracy_by_length(texts: Sequence[str], correct: NDArray[np.bool_]) -> list[Group]:
-    """Return the accuracy by length. The length of a text is its number of words, as separated by white space.
+    """Return the accuracy by length. The length of a text is its number of words, separated by white space.
 
     The texts are divided into at most eight groups of similar size, the shortest texts first.
 

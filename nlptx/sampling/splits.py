@@ -119,7 +119,7 @@ def shuffled_stretches(count: int, share: float, rng: np.random.Generator) -> ND
 
     Args:
         count: number of texts.
-        share: fraction of the texts in one part; the smaller the fraction, the shorter the stretches.
+        share: fraction of all texts that one part of the split contains; the smaller it is, the shorter the stretches.
         rng: source of randomness.
     """
     stretch = _stretches(count, share)
