@@ -27,7 +27,8 @@ def format_options(
 
     Args:
         formats: values of ``--format``; ``auto`` is the default.
-        format_of_name: function that returns the format that the name of an output requests, or None.
+        format_of_name: function that returns the format implied by the name of an output file, or None if the name
+            implies none.
         output_help: help text of ``--output``.
         format_help: help text of ``--format``.
     """

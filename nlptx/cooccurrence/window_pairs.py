@@ -124,7 +124,7 @@ class PairCounter:
             yield self.windows[positions[start : start + self.step]].view(np.int32)
 
     def _row(self, word: int) -> SparseRows:
-        """Return the row of one word, summed in a dense vector."""
+        """Return the row of one word, whose entries are added up in a dense vector first."""
         row = np.zeros(self.words + 1)
         for around in self._around(word, word + 1):
             np.add.at(row, around, self.tiled[: len(around)])

@@ -1,4 +1,4 @@
-"""Recognises non-text inputs, and tables that would be read as plain text, by their first bytes."""
+"""Recognises, by their first bytes, inputs that are not text, and tables that would otherwise be read as plain text."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
     r"""Parse arguments of the form ``OLD=NEW``, and return the replacement of each old label.
 
-    The first equals sign is the separator. An equals sign inside OLD is written ``\=``. If NEW is empty, the rows with
-    the label OLD have no label.
+    The first equals sign is the separator. An equals sign inside OLD is written ``\=``. If NEW is empty, the label OLD
+    is removed, and its rows are treated as unlabelled.
 
     Raises:
         SettingsError: an argument has no equals sign, OLD is empty, or an old label occurs twice.

@@ -61,8 +61,8 @@ def indicated_labels(matrix: NDArray[np.int64], classes: Sequence[Any]) -> list[
 def choose_separator(sets: Iterable[Any]) -> str:
     """Return the first separator that no label contains: a single character, or ``;|``, ``;||`` and so on.
 
-    A separator such as ``;||`` contains only one ``;``, so splitting a cell at this separator always restores the
-    labels.
+    A separator such as ``;||`` contains ``;`` only at its start, so it is found only where it was inserted, even after
+    a label that ends in ``;|``. Splitting a cell at this separator therefore always restores the labels.
     """
     labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
     separators = chain(_SEPARATORS, (f";{'|' * number}" for number in count(1)))

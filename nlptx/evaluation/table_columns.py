@@ -39,9 +39,9 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
     """Return the name of the column with the predicted labels, or None if there is none.
 
     ``nlptx predict`` writes the predicted labels to a column ``label`` if the table has no column with this name.
-    Therefore, if the true labels are in a column with another name, a column ``label`` beside columns ``confidence`` or
-    ``prob_LABEL`` is taken for predictions. If ``label_column`` itself is ``label``, it is taken for
-    predictions only if there is a column ``confidence`` and the true labels are known from another file.
+    Therefore, if the true labels are in a column with another name, a column ``label`` is assumed to contain
+    predictions if the table also has a column ``confidence`` or columns ``prob_LABEL``. If ``label_column`` itself is
+    ``label``, this is assumed only if there is a column ``confidence`` and the true labels are known from another file.
 
     Args:
         documents: the rows of the table.

@@ -68,7 +68,7 @@ def fit_ngram_features(
         workers: pool of threads or processes; its size does not change the result.
         passages: passages of the training texts; features are computed for them too.
         on_progress: callback for progress; see OnProgress.
-        text_weights: (texts,) weight of each text. A text with the weight 2 counts as two texts. None means that all
+        text_weights: (texts,) weight of each text. A text with a weight of 2 counts as two texts. None means that all
             weights are 1.
         lexicon: prior of the first linear model, or None.
         budget: memory limit; None for no limit. The limit does not change the result. The features of the training

@@ -87,7 +87,7 @@ def _libraries() -> list[Any]:
 def _search(modules: int) -> list[Any]:
     """Return threadpoolctl's controller of each loaded BLAS.
 
-    Because a search takes some milliseconds, it is repeated only if the number of imported modules has changed.
+    Because a search takes a few milliseconds, it is repeated only if the number of imported modules has changed.
     """
     from threadpoolctl import ThreadpoolController
 

@@ -58,8 +58,8 @@ def _minimum(value_at: Callable[[float], float], low: float, high: float, tolera
 
     The function must have a single minimum there. Two points inside an interval that contains the minimum are compared,
     and the part beyond the worse point is cut off, until the interval is no longer than ``tolerance``. Because the
-    points divide the interval in the golden ratio, the better point is one of the two points inside the shorter
-    interval.
+    points divide the interval in the golden ratio, the better point is at the right place to be used again in the next
+    comparison, so each further comparison needs only one new value.
     """
     ratio = (np.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
