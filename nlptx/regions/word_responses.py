@@ -46,9 +46,10 @@ class WordResponses:
             bags: (N, BAG) indices of the words in the bag at each position; an unknown word has an index >= W.
         """
         words = np.minimum(bags, len(self._weights))
-        missing = words[~self._is_computed[words]]
-        if len(missing):
-            self._compute(np.unique(missing))
+        if not self._is_computed[words].all():
+            occurs = np.zeros(len(self._is_computed), np.bool_)
+            occurs[words] = True
+            self._compute(np.flatnonzero(occurs & ~self._is_computed))
         result = self._table[0].take(words[:, 0], axis=0)
         for number in range(1, BAG):
             result += self._table[number].take(words[:, number], axis=0)
