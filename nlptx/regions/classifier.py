@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from nlptx.nn import Dropout, Layout
 from nlptx.regions.ngrams import REACH, RegionNgrams, rows_of
 from nlptx.regions.region_vectors import Regions, region_vectors, regions_at
-from nlptx.regions.winners import WordGradient, strongest, vector_gradient, word_gradient
+from nlptx.regions.winners import WordGradient, response_gradient, strongest, word_gradient
 from nlptx.regions.word_responses import WordResponses
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.slices import slices_up_to
@@ -218,10 +218,11 @@ class RegionClassifier(PickledWithoutCache):
             dn *= mask
         dh = (dn - n * self._inner(dn, n)) * cache.scale
         dm = np.where(cache.maxima > 0, dh, 0)
+        dt = response_gradient(dm, cache.winners, len(cache.bags))
         gradients = {
             "output_weights": (n if mask is None else n * mask).T @ dz,
             "output_bias": dz.sum(axis=0),
             "bias": dm.sum(axis=0),
-            "vector_weights": vector_gradient(dm, cache.winners, cache.vectors),
+            "vector_weights": np.ascontiguousarray((dt @ cache.vectors).T),
         }
-        return gradients, word_gradient(dm, cache.winners, cache.bags, len(self.word_weights))
+        return gradients, word_gradient(dt, cache.bags, len(self.word_weights))

@@ -187,7 +187,7 @@ class _GroupTrainer:
         self._dense = {name: getattr(classifier, name) for name in _RATES}
         self._moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in self._dense.items()}
         self._words = classifier.word_weights.reshape(-1)
-        self._squares = np.ones_like(self._words)
+        self._squares, self._gradient = np.ones_like(self._words), np.zeros_like(self._words)
         self._order = np.zeros(0, np.int64)
         self._steps = 0
         epochs, self._batch = _SCHEDULE_FOR_FEW if len(data.texts) <= _FEW_TEXTS else _SCHEDULE
@@ -232,5 +232,13 @@ class _GroupTrainer:
             v += (1 - _BETA2) * (gradient * gradient - v)
             size = np.sqrt(v / (1 - _BETA2**self._steps)) + _EPSILON
             self._dense[name] -= (_RATES[name] * rate / (1 - _BETA1**self._steps)) * m / size
-        self._squares[words.indices] += words.values**2
-        self._words[words.indices] -= _WORD_RATE * rate * words.values / np.sqrt(self._squares[words.indices])
+        self._update_words(words, rate)
+
+    def _update_words(self, words: WordGradient, rate: float) -> None:
+        """Update the word weights. If an index occurs several times, the same numbers are assigned each time."""
+        np.add.at(self._gradient, words.indices, words.values)
+        gradient = self._gradient[words.indices]
+        self._gradient[words.indices] = 0
+        squares = self._squares[words.indices] + gradient**2
+        self._squares[words.indices] = squares
+        self._words[words.indices] = self._words[words.indices] - _WORD_RATE * rate * gradient / np.sqrt(squares)

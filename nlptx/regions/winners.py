@@ -1,90 +1,72 @@
-"""Finds the strongest region of each text for each filter, and computes the gradients of only these regions."""
+"""Finds the strongest region of each text for each filter, and computes the gradients of only these regions.
+
+Axis letters: B texts, N regions of all texts, F filters, W known words, K terms.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
 
 class WordGradient(NamedTuple):
-    """The nonzero derivatives of the loss with respect to the word weights.
+    """The derivatives of the loss with respect to the word weights, as terms that have to be added up.
 
     Args:
-        indices: (K,) distinct indices into the flattened word weights (W F,).
-        values: (K,) derivatives with respect to the word weights at ``indices``.
+        indices: (K,) index of each term into the flattened word weights (W F,). Several terms can have the same index.
+        values: (K,) the terms. The derivative for an index is the sum of the terms with this index.
     """
 
     indices: NDArray[np.int64]
     values: NDArray
 
 
-# Maximum mean length of the texts, and maximum number of filters, for which it is faster to avoid a loop over the
-# texts.
-_SHORT, _FEW_FILTERS = 32, 128
-
-
 def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
     """Return the largest response of each filter to each text, and the first row of ``t`` that has it, both (B, F).
 
-    ``t`` contains the responses of all filters at all positions of the texts, (N, F).
+    Args:
+        t: (N, F) responses of the filters to the regions.
+        lengths: (B,) number of regions of each text, at least 1.
     """
-    if len(t) <= _SHORT * len(lengths) and t.shape[1] <= _FEW_FILTERS:
-        return _strongest_of_short(t, lengths)
-    maxima = np.empty((len(lengths), t.shape[1]), t.dtype)
-    winners = np.empty(maxima.shape, np.int64)
+    winners = np.empty((len(lengths), t.shape[1]), np.int64)
     start = 0
     for text, length in enumerate(lengths.tolist()):
-        responses = t[start : start + length]
-        responses.max(axis=0, out=maxima[text])
-        row, column = np.divmod(np.flatnonzero(responses == maxima[text]), t.shape[1])
-        # If several rows have the maximum, the first of them is assigned last, so that it is the winner.
-        winners[text, column[::-1]] = start + row[::-1]
+        t[start : start + length].argmax(axis=0, out=winners[text])
+        winners[text] += start
         start += length
-    return maxima, winners
+    return t[winners, np.arange(t.shape[1])], winners
 
 
-def _strongest_of_short(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
-    """Return the same as :func:`strongest`, computed without a loop over the texts."""
-    starts = np.cumsum(lengths) - lengths
-    maxima = np.maximum.reduceat(t, starts, axis=0)
-    row = np.arange(len(t), dtype=np.int32)[:, None]
-    rows = np.where(t == np.repeat(maxima, lengths, axis=0), row, np.int32(len(t)))
-    return maxima, np.minimum.reduceat(rows, starts, axis=0).astype(np.int64)
-
-
-def vector_gradient(dm: NDArray, winners: NDArray[np.int64], vectors: NDArray) -> NDArray:
-    """Return dq (R, F): for each filter, the sum over the texts of dm times the vector of the winning region.
+def response_gradient(dm: NDArray, winners: NDArray[np.int64], regions: int) -> sp.csr_matrix:
+    """Return the derivative dt of the loss with respect to the responses t, transposed: a sparse matrix (F, N).
 
     Args:
-        dm: (B, F) derivative of the loss with respect to the largest responses.
-        winners: (B, F) row of the winning region in ``vectors``.
-        vectors: (N, R) vectors of the regions.
+        dm: (B, F) derivative with respect to the largest responses.
+        winners: (B, F) index of the region that has the largest response.
+        regions: N.
     """
-    result = np.zeros((dm.shape[1], vectors.shape[1]), vectors.dtype)
-    for of_text, rows in zip(dm, winners, strict=True):
-        result += of_text[:, None] * vectors[rows]
-    return result.T
+    import scipy.sparse as sp  # SciPy is slow to import, and scoring does not need it
+
+    filters, texts = np.nonzero(dm.T)
+    starts = np.searchsorted(filters, np.arange(dm.shape[1] + 1))
+    return sp.csr_matrix((dm[texts, filters], winners[texts, filters], starts), shape=(dm.shape[1], regions))
 
 
-def word_gradient(dm: NDArray, winners: NDArray[np.int64], bags: NDArray[np.int32], words: int) -> WordGradient:
-    """Return dw: for each word and filter, the sum of dm over the occurrences of the word in the winning bags.
+def word_gradient(dt: sp.csr_matrix, bags: NDArray[np.int32], words: int) -> WordGradient:
+    """Return the derivatives with respect to the word weights: each word of a bag adds dt for the bag's region.
 
     Args:
-        dm: (B, F) derivative of the loss with respect to the largest responses.
-        winners: (B, F) row of the winning region in ``bags``.
-        bags: (N, BAG) indices of the words in the bag at each position; the indices of unknown words are not below
-            ``words``.
-        words: number of known words.
+        dt: (F, N) result of :func:`response_gradient`.
+        bags: (N, BAG) indices of the words in the bag of each region; the indices of unknown words are not below W.
+        words: W.
     """
-    text, column = np.nonzero(dm)
-    entries = bags[winners[text, column]]
+    filters = np.repeat(np.arange(dt.shape[0]), np.diff(dt.indptr))[:, None]
+    entries = bags[dt.indices]
     known = entries < words
-    counts = known.sum(axis=1)
-    indices = entries[known].astype(np.int64) * dm.shape[1] + np.repeat(column, counts)
-    values = np.repeat(dm[text, column], counts)
-    order = np.argsort(indices, kind="stable")
-    indices, values = indices[order], values[order]
-    first = np.flatnonzero(np.diff(indices, prepend=-1))
-    return WordGradient(indices[first], np.add.reduceat(values, first) if len(first) else values)
+    values = np.broadcast_to(dt.data[:, None], entries.shape)
+    return WordGradient((entries * dt.shape[0] + filters)[known], values[known])
