@@ -23,7 +23,7 @@ _EXPONENTS = (-100, 100)
 
 
 def to_block_floats(array: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return the integers, with the shape of the array, and the exponents, one per block."""
+    """Return the integers (in the shape of the array) and the exponents (one per block)."""
     blocks = _in_blocks(array)
     largest = np.abs(blocks).max(axis=1, initial=0)
     mantissa, power = np.frexp(largest)

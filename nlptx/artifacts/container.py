@@ -1,7 +1,7 @@
 """The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
-The header contains the format version, the kind of artifact, the nlptx version, the resolved settings and the names
-of the arrays. The header also contains the header of the artifact from the previous stage, which in turn contains the
+The header contains the format version, the kind of artifact, the nlptx version, all settings and the names of the
+arrays. The header also contains the header of the artifact from the previous stage, which in turn contains the
 header of the stage before. The innermost header contains the digest of the corpus. The file contains no time, host
 name, user name or path, so the same command always writes the same bytes. Nothing is pickled or compressed, so reading
 a file never takes more memory than its size on disk. The CRC-32 of every entry is checked before the entry is used.
@@ -52,7 +52,7 @@ class Artifact:
 
     Args:
         kind: a key of :data:`nlptx.artifacts.kinds.KINDS`.
-        settings: every resolved setting of the stage.
+        settings: value of every setting of the stage, by name.
         arrays: arrays by name. Arrays that were read from a file are read-only. An array may also be a
             :class:`SpilledArray` or a :class:`StoredArray`.
         made_from: header of the artifact from which this artifact was made, or None.
@@ -122,7 +122,7 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
         large: names of one-dimensional arrays that stay in the file, each as a :class:`StoredArray`.
-        budget: memory budget, required if ``large`` is given. If the path names a pipe, its content is copied to a
+        budget: memory budget, required if ``large`` is given. With a budget, the content of a pipe is copied to a
             temporary file. The temporary file and the artifact file are closed when the budget's ``with`` block ends.
 
     Raises:
@@ -220,7 +220,7 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
 
 
 def load(path: FilePath, kind: str, make: Callable[[Artifact], T]) -> T:
-    """Read an artifact of ``kind`` and build an object from it. Raises ArtifactError, which names the file."""
+    """Read an artifact of ``kind``, and build an object from it. An ArtifactError names the file."""
     return build(read(path, kind), make, file_name(path))
 
 

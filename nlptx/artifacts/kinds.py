@@ -22,7 +22,7 @@ KINDS = {
 
 
 def check_kind(kind: str, expected: Sequence[str]) -> None:
-    """Raise WrongKindError if ``kind`` is not one of the ``expected`` kinds. If there are none, accept any kind."""
+    """Raise WrongKindError if ``kind`` is not one of ``expected``. If ``expected`` is empty, accept any kind."""
     if kind in expected or not expected:
         return
     is_unfinished = kind in PARTS and tuple(expected) == ("cooccurrence",)

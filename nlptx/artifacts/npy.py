@@ -1,4 +1,4 @@
-"""Writes arrays as ``.npy`` entries of a zip file, in the format of ``numpy.savez``, and checks them when reading."""
+"""Writes arrays as ``.npy`` entries of a zip file, in the format of ``numpy.savez``, and reads and checks them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _part_command(header: dict[str, Any]) -> str:
-    """Return the command that makes one shard of the counts, or the word list that is common to all shards."""
+    """Return the command that makes an artifact: one shard of the counts, or the word list common to all shards."""
     if header["kind"] == "words":
         return "nlptx merge PARTS --words-only -o words.npz"
     number, count = (header["details"].get(name) for name in ("shard", "shards"))

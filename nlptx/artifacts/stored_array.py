@@ -24,7 +24,7 @@ class StoredArray:
     """An array in an artifact file. The elements of the array are read from the file when they are needed.
 
     Args:
-        container: the open artifact. The array's checksum is verified when this object is created.
+        container: the artifact, opened as a zip file. The array's checksum is verified when this object is created.
         name: name of the array.
         file: the artifact file, which must stay open as long as the array is used.
 

@@ -40,7 +40,10 @@ def require_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | 
 
 
 def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
-    """Remove the tokenizer from an artifact's details and return it. Raises CorruptError."""
+    """Remove the settings of the tokenizer from an artifact's details, and return the tokenizer.
+
+    Raises CorruptError if the tokenizer is unknown or incomplete.
+    """
     name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
     if name not in list(TOKENIZERS) or not isinstance(lowercase, bool):
         raise CorruptError(f"its tokenizer {name!r} is unknown or incomplete")
@@ -48,7 +51,7 @@ def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
 
 
 def read_vocabulary(artifact: Artifact, tokenizer: Tokenizer) -> Vocabulary:
-    """Return the vocabulary of an artifact. Raises CorruptError."""
+    """Return the vocabulary of an artifact. Raises CorruptError if the vocabulary is invalid."""
     require_array(artifact, "words", "uint8", (None,))
     counts = require_array(artifact, "word_counts", "int64", (None,))
     if (counts < 0).any():

@@ -61,10 +61,10 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     as well, but they show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
 
     If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
-    move between windows. The time of an explanation is therefore proportional to the number of words. The linear models
-    use only whether an n-gram occurs, and not how often. If an n-gram occurs m times, leaving out one occurrence
-    therefore removes 1/m of the weight that the linear models give to the n-gram; otherwise, a repeated word would seem
-    to have hardly any effect.
+    move between windows. An explanation therefore takes time proportional to the number of words. The linear models on
+    n-grams (:mod:`nlptx.ngrams`) use only whether an n-gram occurs, and ignore how often. If an n-gram occurs m times,
+    each occurrence therefore counts for 1/m of the n-gram's weight; otherwise, a repeated word would seem to have
+    hardly any effect.
 
     Args:
         model: the classifier.
@@ -132,7 +132,7 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 
 
 def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[np.float64]:
-    """Return how much the probabilities change if the marks that a left-out negation made are removed too.
+    """Return how much the probabilities change if leaving out a negation also removes the marks that it caused.
 
     Row t of the result (T, C) belongs to the text without word t, for its first T = ``count`` known words. The row is 0
     if word t is not a negation, or if there are too many negations.

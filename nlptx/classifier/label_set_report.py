@@ -24,7 +24,7 @@ from nlptx.metrics import (
 
 @dataclass(frozen=True)
 class LabelReport(ClassReport):
-    """The quality of the predictions of one label, and its threshold: the minimum probability for predicting it."""
+    """Quality of the predictions of one label, and ``threshold``, the minimum probability for predicting this label."""
 
     threshold: float
 

@@ -23,7 +23,9 @@ _WORDS = (("neg", "pos"), ("negative", "positive"))
 
 
 def match_labels(written: Collection[str], known: Sequence[str]) -> dict[str, str] | None:
-    """Map each label in the data to the model label with the same meaning. Return None if the meaning is uncertain.
+    """Map each label in the data to the model label with the same meaning.
+
+    Return None if the meaning of any label is uncertain.
 
     Case is ignored, unless two model labels differ only in case. Numbers such as 1 and 1.0 match, unless two model
     labels are the same number. If the model labels are neg and pos, or negative and positive, the labels in the data

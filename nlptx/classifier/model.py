@@ -72,7 +72,7 @@ class Model(ModelContents, PickledWithoutCache):
         return can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for B encoded texts. A text without word ids has the priors as probabilities.
+        """Return (B, C) probabilities for B encoded texts. For a text without word ids, these are the priors.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.

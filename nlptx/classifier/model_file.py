@@ -101,7 +101,7 @@ def _read_sets(details: dict[str, Any], names: list[str]) -> MultiLabelDecision:
 
 
 def round_like_file(model: ModelContents) -> None:
-    """If ``compact`` is set, round the model's word vectors and n-gram features to values that a file can store.
+    """If ``compact`` is set, round the model's word vectors and n-gram features to the values that its file will store.
 
     Without rounding, the model in memory and the model that is read from the file would give different predictions.
     """

@@ -187,7 +187,7 @@ def uninitialized_network(
 
 
 class FeatureWidths(NamedTuple):
-    """Numbers of n-gram features: the last three arguments of :class:`Network`."""
+    """Numbers of n-gram features, and ``per_class``: the last three arguments of :class:`Network`."""
 
     of_token: int
     of_text: int

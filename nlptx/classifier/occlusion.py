@@ -124,7 +124,7 @@ class _WindowMerger:
 
     Args:
         pool: the pooling layer.
-        windows: pooled vector of each window; may be empty if there is only one window.
+        windows: pooled vector and weight of each complete window; the list may be empty if there is only one window.
     """
 
     def __init__(self, pool: Pool, windows: list[Parts]) -> None:

@@ -38,12 +38,12 @@ def prediction_columns(
 
 @lru_cache(maxsize=16)
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
-    """Return ``names`` for new columns. A name in ``taken`` gets the prefix ``predicted_``, repeatedly if necessary.
+    """Return the names of new columns: ``names``, with the prefix ``predicted_`` before each name in ``taken``.
 
-    A name counts as taken even if it differs from an existing name in case, or in spaces before or after it. These
-    differences are ignored when the columns of a table are looked up, so a new column ``label`` could later be mistaken
-    for an existing column ``Label``. Two of the new ``names`` may differ only in case, because two labels may
-    too.
+    The prefix is repeated if necessary. A name counts as taken even if it differs from an existing name in case, or in
+    spaces before or after it. These differences are ignored when the columns of a table are looked up, so a new column
+    ``label`` could later be mistaken for an existing column ``Label``. Two of the new ``names`` may differ only in
+    case, because two labels may too.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')

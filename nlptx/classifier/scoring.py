@@ -110,7 +110,7 @@ def score(
         batch: maximum number of texts scored together.
         read_ahead: whether ``pairs`` are read in a separate thread, a few batches ahead of the scoring. Without
             ``read_ahead``, the pairs are read in the calling thread, and a batch is scored only when it is full.
-        surprise: whether to measure the surprise of each text; the first measurement takes some milliseconds.
+        surprise: whether to measure the surprise of each text; the first measurement takes a few milliseconds.
 
     Raises:
         ArtifactError: the model's weights are so large that a score is not a number.

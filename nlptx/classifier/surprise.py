@@ -5,7 +5,7 @@ over its T tokens, standardised with the mean m and the variance a + b/T over th
 the words of a text is b, and the variance between texts with different subjects and styles is a. Immediate repetitions
 are not counted: "!!!" is one token. Training measures m, a and b on training texts and on passages of several lengths
 from these texts, and sets the threshold so that the surprise of 0.5 % of these texts and passages exceeds it. Before a
-training text is measured, its words are subtracted from the counts, so that it is as surprising as a new text.
+training text is measured, its words are subtracted from the word counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _LONGEST = 128
 # Minimum variance between the words of a text. If the training texts were repetitive, a smaller variance would make
 # every other text seem unlike them.
 _MIN_WITHIN = 1.0
-# Minimum threshold, needed because a threshold measured on a few texts may be too low: the 99 % quantile of the normal
-# distribution.
+# Minimum threshold: the 99 % quantile of the normal distribution. Without this minimum, a threshold measured on only a
+# few texts could be too low.
 _MIN_THRESHOLD = 2.33
 # Maximum absolute value of the numbers that describe the distribution in a model file; measured values are below 100.
 _MAX_STORED = 1e4
@@ -58,7 +58,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Return the distribution among texts whose words were counted; None if there are no counts or no tokens.
+        """Return the distribution among texts that are part of the counts; None if there are no counts or no tokens.
 
         Args:
             vocabulary: words and their counts.

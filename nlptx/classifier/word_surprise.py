@@ -38,8 +38,8 @@ class WordSurprise:
     """Computes the surprise s of known and unknown words.
 
     Args:
-        vocabulary: known words and their counts. A word from a lexicon, which has no count, is as surprising as an
-            unknown word.
+        vocabulary: known words and their counts. A word without a count, which comes from a lexicon, is as surprising
+            as an unknown word.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:

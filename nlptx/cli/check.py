@@ -124,8 +124,9 @@ def check(
     --predictions, the search for wrong labels uses only the predictions in the given table.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
-    other texts or of --against texts, and texts whose labels conflict or are probably wrong. Delete from the --bad-rows
-    table the lines of the rows that you want to keep, then pass the table to nlptx train --exclude.
+    other texts or of --against texts, and texts whose labels conflict or are probably wrong. If you want to keep some
+    of these rows for training, delete their lines from the --bad-rows table. Then pass the table to nlptx train
+    --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
     the model given with -m, are most uncertain. Of several texts that resemble each other, --suggest lists only one,
@@ -219,7 +220,10 @@ def check(
 
 
 def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
-    """Return the options for reading ``--against``, with the delimiter only if a file is named as a table."""
+    """Return the options for reading ``--against``.
+
+    The delimiter is kept only if the name of at least one file ends in .csv or .tsv (before a compression suffix).
+    """
     has_delimiter = any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = reading.delimiter if has_delimiter else None
     return replace(reading, splits=("test",), delimiter=delimiter, exclude=None)

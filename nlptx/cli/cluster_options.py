@@ -37,7 +37,7 @@ class ClusterOptions:
     dry_run: bool
 
     def open(self, paths: Sequence[str], common: CommonOptions, per_worker: int = 2) -> Cluster:
-        """Return the cluster. The connection is made at the start of the ``with`` block.
+        """Return the cluster, a context manager that connects at the start of its ``with`` block.
 
         Args:
             paths: files and folders to which every worker must have access.

@@ -44,7 +44,7 @@ class Option(click.Option):
         }
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """Return the value of the environment variable.
+        """Return the value of the option's environment variable.
 
         Return None if the ``--config`` file sets the option, or if the option is ignored.
         """
@@ -118,7 +118,7 @@ class Command(click.Command):
         return parser
 
     def invoke(self, ctx: click.Context) -> Any:
-        refuse_conflicts(ctx)  # not while parsing, because `train` parses options of commands that it does not run
+        refuse_conflicts(ctx)  # not during parsing: `train` also parses the options of commands that it does not run
         if not ctx.params.get("quiet"):
             note_unknown_variables(ctx)
         return super().invoke(ctx)

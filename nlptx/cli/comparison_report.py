@@ -90,7 +90,7 @@ def _test(comparison: Comparison) -> str:
 
 
 def draw_examples(predictions: Sequence[LabelledPredictions], count: int, reporter: Reporter) -> None:
-    """Print texts that only one of two models predicts correctly, up to ``count`` for each of the two models."""
+    """Print texts that only one of two models labels correctly, up to ``count`` for each of the two models."""
     from nlptx.evaluation.verdict import examples
 
     for right, wrong, texts in examples(predictions, count):

@@ -98,7 +98,7 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
 
 
 def note_ignored(context: click.Context, reporter: Reporter, section: str, used: Collection[str]) -> None:
-    """Report which options in a section of the ``--config`` file the command ignores.
+    """Report the options in a section of the ``--config`` file that the command ignores.
 
     Args:
         context: context of the command.

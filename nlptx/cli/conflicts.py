@@ -57,7 +57,7 @@ def refuse_conflicts(ctx: click.Context) -> None:
 
 
 def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:
-    """Yield an option, another option or argument that contradicts it, and the conflict between the two."""
+    """For each conflict, yield the option that declares it, the other option or argument, and the conflict."""
     for option in ctx.command.params:
         name = str(option.name)
         for other, conflict in getattr(option, "excludes", {}).items():
