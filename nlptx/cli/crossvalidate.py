@@ -71,7 +71,7 @@ def crossvalidate(
     all other folds and tested on that fold. Unless -e or --start is given, word vectors and n-grams are made only from
     the folds that the model is trained on. All settings of the network, the n-grams and the training can be used, even
     those that are listed only by nlptx train --help. Unless --group or --shuffle is given, each fold consists of
-    stretches of up to 100 consecutive texts of a label, because consecutive texts are often related.
+    stretches of up to 100 consecutive texts with the same label, because consecutive texts are often related.
 
     The 95 % interval of each mean takes the overlap of the training sets into account (Nadeau and Bengio 2003).
 

@@ -79,10 +79,10 @@ def evaluate(
 
     The report gives the model, its training seed, the data, the accuracy with its 95 % interval, balanced accuracy
     (mean recall of the labels), macro-F1, ROC-AUC, log-loss, calibration error (ECE), the precision, recall and F1 of
-    each label, and the confusion matrix. The report also gives the calibration error that a perfectly calibrated model
-    would have by chance on the same number of texts, and the number of texts without a known word. For a text without a
-    known word, the probability of each label is the fraction of the training texts with this label, and the most
-    frequent label is predicted.
+    each label, and the confusion matrix. For comparison, the report gives the calibration error that a perfectly
+    calibrated model would have by chance on the same number of texts. The report also gives the number of texts without
+    a known word. For such a text, the probability of each label is the fraction of the training texts with this label,
+    and the most frequent label is predicted.
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; coverage is the fraction of the texts that are labelled. AURC is the error rate averaged
@@ -113,8 +113,8 @@ def evaluate(
         return
     if model == "-" and not data:
         raise click.UsageError(
-            "a table of predictions cannot be read from standard input; name its file. To read a model with -m -,"
-            " name DATA."
+            "a table of predictions cannot be read from standard input; name its file. A model can be read from"
+            " standard input if DATA is given."
         )
     data = inputs_or_stdin(data)
     check_names(*data, model, plot)

@@ -76,7 +76,7 @@ def _coloured(explained: ExplainedText) -> str:
 
 
 def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
-    """Split the text: yield (part, word) for each token, and (part, None) for the characters between tokens.
+    """Split the text into parts: yield (part, word) for each token, and (part, None) for the text between tokens.
 
     A token that is not in the text, such as the mark that the tokenizer puts before a word in capitals, is inserted
     where it belongs.

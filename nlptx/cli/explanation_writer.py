@@ -27,7 +27,7 @@ _DECIMAL = 0.001
 
 
 def format_of_name(output: str) -> str | None:
-    """Return the format of explanations that the name of the output implies, or None."""
+    """Return the format of explanations implied by the name of the output, or None if the name implies none."""
     return _BY_ENDING.get(ending(output))
 
 

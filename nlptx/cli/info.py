@@ -19,7 +19,7 @@ from nlptx.training.history import best_measures, has_epochs, loss_curve, reason
 if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
 
-# Model card entries that the report shows first.
+# Model card entries that are shown first.
 _FIRST = ("purpose", "accuracy", "labels")
 # Maximum number of labels that are listed in the description of a model's purpose.
 _NAMED = 6
@@ -171,13 +171,13 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recorded(artifact: Artifact, step: str) -> dict[str, Any]:
-    """Return the results of a training step, such as calibration, from the training history."""
+    """Return the results of one part of training, such as "calibration", from the training history."""
     entries = artifact.details["history"].get(step, {})
     return entries if isinstance(entries, dict) else {}
 
 
 def _details_as_json(artifact: Artifact) -> dict[str, Any]:
-    """Return the details of an artifact, without the best epoch of a model for which no network was trained."""
+    """Return the details of an artifact. For a model without a trained network, the best epoch is left out."""
     if artifact.kind != "model" or has_epochs(artifact.details["history"]):
         return artifact.details
     history = {name: value for name, value in artifact.details["history"].items() if name != "best_epoch"}
@@ -195,7 +195,7 @@ def _calibration(artifact: Artifact) -> dict[str, Any]:
 
 
 def _fusion_weights(artifact: Artifact) -> dict[str, str]:
-    """Return the weights of the network and of the region filters in the sum of their outputs."""
+    """Return the weights with which the outputs of the network and of the region filters are added."""
     names = ("weight_of_the_network", "weight_of_the_filters")
     return {
         name: f"{weight:.4f}" for name, weight in zip(names, artifact.details.get("region_fusion", ()), strict=False)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 # Maximum number of texts that a note lists.
 _NAMED = 3
-# Minimum fraction of known words; a note is printed for a smaller fraction. A large vocabulary covers at least 80 %
-# of the words in texts of its own language, and 40 to 60 % of the words in texts of another Western language, mainly
-# names, punctuation and short words that the two languages share.
+# A note is printed if the fraction of known words is below this number. A large vocabulary covers at least 80 % of the
+# words in texts of its own language, and 40 to 60 % of the words in texts of another Western language, mainly names,
+# punctuation and short words that the two languages share.
 _MIN_KNOWN_SHARE = 0.6
 # A note is printed if at least _MIN_UNUSUAL texts, and a fraction of more than _MIN_UNUSUAL_SHARE of all texts, are
 # unlike the training texts.

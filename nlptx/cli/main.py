@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
 
 
 def _help_width() -> int:
-    """Return the number of characters in a line of a help text."""
+    """Return the maximum length of a line in a help text, in characters."""
     columns = shutil.get_terminal_size((0, 0)).columns  # 0: COLUMNS is not set, and standard output is not a terminal
     if not columns:
         # In `nlptx --help | less`, standard error is still the terminal.
@@ -207,7 +207,7 @@ def _with_notes(text: str, error: BaseException) -> str:
 
 
 def _with_origin(error: click.ClickException) -> click.ClickException:
-    """If an invalid value came from an environment variable or a file, add the name of the variable or file."""
+    """If an invalid value came from an environment variable or a file, name the variable or file in the message."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None or not error.param.name:
         return error
     from nlptx.cli.precedence import origin_of  # late import: --help does not need the settings

@@ -20,7 +20,7 @@ from nlptx.cli.stage_run import StageRun, artifact_option
 def merge(
     parts: tuple[str, ...], output: str, words_only: bool, memory: int, tmp_dir: str | None, common: CommonOptions
 ) -> None:
-    """Add up counts that nlptx cooccur --shard made in parts.
+    """Compute the counts of a whole corpus from the parts that nlptx cooccur --shard made.
 
     \b
     nlptx merge part-*.npz -o cooccur.npz

@@ -136,7 +136,7 @@ def _as_json(rows: list[tuple[str, float]], *, estimated: bool) -> list[dict[str
 
 
 def _is_file(argument: str) -> bool:
-    """Return whether the first argument names a file of word vectors and is not a word."""
+    """Return whether the first argument is the name of a file of word vectors rather than a word."""
     if not argument or os.sep in argument or argument.lower().endswith(_ENDINGS):
         return True
     if not os.path.isfile(argument) or not os.access(argument, os.R_OK):

@@ -15,8 +15,8 @@ _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "report", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
-# Names of settings and arguments that messages replace with the names of the corresponding options. There is no option
-# for guess_text, which depends on --text-column, or for use_labels, which depends on the command.
+# Names of settings and arguments that are replaced with the corresponding options. There is no option for guess_text,
+# which depends on --text-column, or for use_labels, which depends on the command.
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text", "use_labels"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")

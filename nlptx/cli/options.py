@@ -27,7 +27,7 @@ BUNDLED = "bundled"
 
 
 class NumberRange(click.FloatRange):
-    """A range of numbers that does not contain NaN, which click accepts in every range."""
+    """A range of numbers. Unlike click.FloatRange, it does not accept NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -226,8 +226,8 @@ def _defaults_option(
     """Return a decorator that adds an option whose value changes the defaults of the settings.
 
     A setting from the command line, a file or an environment variable takes precedence over the defaults that the
-    option selects. However, ``--effort`` on the command line takes precedence over files and environment variables, for
-    every setting that any value of ``--effort`` changes.
+    option selects. ``--effort`` on the command line is an exception: each setting that any effort changes then gets the
+    value of the chosen effort, or else its default value, even if a file or an environment variable sets it.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

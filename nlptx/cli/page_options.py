@@ -83,7 +83,10 @@ def this_command(report: str) -> str:
 
 
 def _file_precedes_effort(context: click.Context) -> bool:
-    """Return whether a ``--config`` file takes precedence over the effort, which an environment variable sets."""
+    """Return whether a ``--config`` file takes precedence over ``--effort``.
+
+    This is the case if an environment variable sets the effort.
+    """
     return CONFIG_FILE in context.meta and context.get_parameter_source("effort") is ParameterSource.ENVIRONMENT
 
 

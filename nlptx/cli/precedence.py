@@ -47,7 +47,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:
-    """When the command is parsed again, ignore the file and the environment variables for the named options."""
+    """Make the next parsing of the command ignore the file and the environment variables for the named options."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
     chosen_defaults(ctx).clear()
 
@@ -58,7 +58,7 @@ def ignored(ctx: click.Context) -> set[str]:
 
 
 def chosen_defaults(ctx: click.Context) -> dict[str, str]:
-    """Return the options that replace the defaults of other options, ``preset`` or ``effort``, with their values.
+    """Return the values of the options that change the defaults of other options, ``preset`` and ``effort``, by name.
 
     Callers may change the dictionary, which is stored in the context. Click does not pass ``preset`` and ``effort`` to
     commands, because they only change the values of other options.

@@ -110,7 +110,7 @@ def predict(
     note_unused_options(common.reporter.note, inputs)
     output_format = choose_format(format, common.json, output)
     # If a table is the only input, the output may overwrite it, because the output contains all rows and columns of the
-    # table. With --skip-bad, the output must not overwrite it, because the rows that are left out would be lost.
+    # table. With --skip-bad, the output must not overwrite the table, because the rows that are left out would be lost.
     replaces_itself = len(inputs) == 1 and output_format in ("csv", "tsv", "jsonl") and not reading.skip_bad
     check_not_an_input(output, (model, *(() if replaces_itself else inputs)))
     from nlptx.classifier.model import Model

@@ -83,7 +83,7 @@ def ending(output: str) -> str:
 
 
 def format_of_name(output: str) -> str | None:
-    """Return the format of predictions that the name of the output implies, or None."""
+    """Return the format of predictions implied by the name of the output, or None if the name implies none."""
     return _BY_ENDING.get(ending(output))
 
 
@@ -109,7 +109,7 @@ def choose_format(requested: str, json: bool, output: str) -> str:
 
 
 def format_of_table(path: str) -> str:
-    """Return the format that a table's name implies (csv, tsv or jsonl), or raise click.UsageError if there is none."""
+    """Return the format implied by a table's name: csv, tsv or jsonl. Raise click.UsageError if it implies none."""
     output_format = choose_format("auto", False, path)
     if output_format not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")

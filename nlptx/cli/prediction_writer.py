@@ -39,7 +39,7 @@ class WriterOptions:
         details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unusual``.
         csv_safe: whether to prevent spreadsheets from evaluating text as formulas; see :func:`escape_formula`.
         abstain: minimum confidence; a text with a lower confidence gets no label.
-        prior: whether a text without a known word gets a label, chosen by the label frequencies in the training data.
+        prior: whether a text without a known word gets a label, predicted from the training label frequencies.
     """
 
     details: bool
@@ -199,7 +199,7 @@ class PredictionWriter:
 
 
 def different_columns_error(where: str) -> DataError:
-    """Return the error for a table whose columns differ from the columns that were written before."""
+    """Return the error for a table whose columns differ from those of the output so far."""
     return DataError(
         "its columns differ from those of the previous rows",
         where=where,

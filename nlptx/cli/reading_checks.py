@@ -15,10 +15,12 @@ _TEXT, _TABLE = "plain text", "a table"
 
 
 def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *more: str | None) -> None:
-    """Report column options if all inputs are plain text, and ``--split`` if no input is a folder or an archive.
+    """Report options that have no effect on the given inputs.
 
-    Only options on the command line are reported, because environment variables and ``--config`` files may be meant for
-    several commands. The options ``--delimiter`` and ``--weight-column`` are checked when the inputs are read.
+    The options ``--text-column`` and ``--label-column`` are reported if all inputs are plain text, and ``--split`` if
+    no input is a folder or an archive. Only options on the command line are reported, because environment variables and
+    ``--config`` files may be meant for several commands. The options ``--delimiter`` and ``--weight-column`` are
+    checked when the inputs are read.
 
     Args:
         on_note: called with each note.

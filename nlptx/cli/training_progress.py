@@ -48,7 +48,7 @@ def what_is_kept(stop: StopSignal, checkpoint: Checkpoint | None) -> str:
 def resume_hint(checkpoint: Checkpoint) -> str:
     """Return a note that names the checkpoint for ``--resume``, or an empty string if there is none."""
     path = checkpoint.path
-    # With --resume, the data is read before the checkpoint. If the run is stopped before the checkpoint is read, its
-    # file can still be used.
+    # With --resume, the data is read before the checkpoint. If the run is stopped before the checkpoint is read, the
+    # checkpoint file can still be used.
     exists = path and (checkpoint.can_resume or (checkpoint.resume and path.exists()))
     return f"--resume continues from {path.name}" if path and exists else ""

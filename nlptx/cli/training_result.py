@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
 
-# Measures of an epoch, of which valid_loss determines the best epoch.
+# Measures of an epoch. The measure valid_loss determines the best epoch.
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 

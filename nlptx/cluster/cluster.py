@@ -49,9 +49,10 @@ class Cluster:
             finishes one of them can start the other at once.
 
     Raises:
-        SettingsError: the address is invalid or, when the ``with`` block is entered, dask.distributed is not installed.
-        NlptxError: when the ``with`` block is entered, no scheduler answers, there are no workers, or a worker does not
-            meet the requirements.
+        SettingsError: the address is invalid; or dask.distributed is not installed (raised on entering the ``with``
+            block).
+        NlptxError: no scheduler answers, there are no workers, or a worker does not meet the requirements (raised on
+            entering the ``with`` block).
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class Cluster:
         return result
 
     def _limit(self) -> int:
-        """Return the maximum number of unfinished tasks, which changes when workers join or leave."""
+        """Return the maximum number of unfinished tasks at a time; this number changes when workers join or leave."""
         if time.monotonic() - self._counted_at > _CHECK_INTERVAL:
             self._count_threads()
         return self._per_worker * max(1, sum(self._threads.values()))

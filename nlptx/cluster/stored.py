@@ -1,8 +1,8 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
-A file contains the pickled sizes of its parts, then the pickled object, then the arrays of the object. The arrays are
-separate, so that they can be memory-mapped instead of copied. Unpickling can run code, so other users must not have
-access to the folder of the exchanged files, nor to the cluster itself.
+A file contains the pickled list of the sizes of its parts, then the pickled object, then the arrays of the object. The
+arrays are separate, so that they can be memory-mapped instead of copied. Unpickling can run code, so other users must
+not have access to the folder of the exchanged files, nor to the cluster itself.
 """
 
 from __future__ import annotations

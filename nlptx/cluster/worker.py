@@ -104,7 +104,7 @@ def versions() -> tuple[tuple[str, str], ...]:
 def blas() -> str:
     """Return the BLAS libraries of NumPy and SciPy, and the processor type that each library detects.
 
-    The BLAS and the processor type determine the last digits of products.
+    The BLAS and the processor type determine the last digits of matrix products.
     """
     # threadpool_info() lists only loaded libraries. Importing NumPy and SciPy loads their BLAS, so the result does not
     # depend on what this process has done before.
@@ -122,7 +122,7 @@ def blas() -> str:
 
 @lru_cache(maxsize=16)
 def _checked(requirements: Requirements) -> None:
-    """Check the requirements once per process. A failure is not stored, because the cause may be fixed later."""
+    """Check the requirements once per process. A failure is not cached, because the cause may be fixed later."""
     from nlptx.runtime.blas import use_one_blas_thread
 
     use_one_blas_thread()
@@ -130,7 +130,11 @@ def _checked(requirements: Requirements) -> None:
 
 
 def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
-    """Perform a task on a worker. Raise UnsuitableWorkerError if the worker is unsuitable, or the error of the task."""
+    """Perform a task on a worker. Errors of the task are passed on.
+
+    Raises:
+        UnsuitableWorkerError: the worker is unsuitable.
+    """
     from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
     from nlptx.runtime.workers import Workers
 

@@ -35,7 +35,7 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     yet; :func:`check_entries` checks them.
 
     Raises:
-        CorruptError: an array is missing or has another dtype or shape, or the row bounds are invalid.
+        CorruptError: an array is missing or has another dtype or shape, or the values of indptr are invalid.
     """
     data = require_array(artifact, "data", "float64", (None,))
     indices = require_array(artifact, "indices", "int32", (len(data),))
@@ -56,8 +56,8 @@ def check_symmetric(matrix: sp.csr_matrix) -> None:
 def have_symmetric_counts(slices: Iterable[sp.csr_matrix]) -> bool:
     """Return whether consecutive slices of rows form a symmetric (V, V) matrix of counts.
 
-    A random vector is multiplied by the matrix and by its transpose, and the products are compared up to rounding
-    errors, because comparing all entries would take much more time and memory.
+    A random vector is multiplied by the matrix and by its transpose. The matrix is considered symmetric if the two
+    products are equal up to rounding errors. Comparing all entries would take much more time and memory.
     """
     products: list[NDArray] = []
     first, vector, transposed = 0, np.zeros(0), np.zeros(0)

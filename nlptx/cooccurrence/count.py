@@ -28,7 +28,7 @@ _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # one start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit,
 # because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices that are summed in one pass. It is limited because each matrix has two open files.
+# Maximum number of partial matrices that are summed in one pass; there is a limit because each has two open files.
 _FAN_IN = 16
 
 
@@ -152,14 +152,14 @@ def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
     """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
-    # The module `merge` imports SciPy. This takes as long as counting a small corpus, so `merge` is imported only here.
+    # `merge` is imported only here, because it imports SciPy, which takes as long as counting a small corpus.
     from nlptx.cooccurrence.merge import merge
 
     return merge(partials, budget, workers, units_per_count)
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
-    """Return three numbers for a stream: tokens, tokens in the vocabulary, and distinct words."""
+    """Return the number of tokens in a stream, of tokens in the vocabulary, and of distinct words."""
     return {
         "tokens": int(stream.word_counts.sum()),
         "known_tokens": int(vocabulary.counts.sum()),

@@ -39,7 +39,9 @@ class InvertedIndex:
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return where the windows around a range of words start, (windows,), one segment of the text after another.
+        """Return, for each window around a word in a range of ids, the index in ``text`` where it begins, (windows,).
+
+        The windows are grouped by segment, and within a segment by word.
 
         Args:
             first: id of the first word.
