@@ -24,7 +24,8 @@ def merge(
         parts: (V, V) matrices.
         budget: memory limit, and folder for temporary files.
         workers: threads that sum the rows.
-        units_per_count: divisor of the sums: the number of units in a weight of 1, or 1 to keep units.
+        units_per_count: divisor of the sums: the number of units in a weight of 1 (see :func:`.unit_weights`); or 1, to
+            return the sums in units.
     """
     bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)

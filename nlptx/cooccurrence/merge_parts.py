@@ -42,7 +42,7 @@ Progress = Callable[[int], None]
 def merge_parts(
     paths: Sequence[str], budget: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus. Either all parts contain tokens, or all parts contain pairs.
+    """Add up all parts of a corpus. All parts must contain tokens, or all parts must contain pairs.
 
     Args:
         paths: files of the parts, in any order.

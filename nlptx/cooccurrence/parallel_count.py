@@ -22,13 +22,15 @@ _PAIRS = 1 << 21
 
 
 def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
-    """Yield all V rows in order, several at a time. Yielded rows may be overwritten when the next rows are requested.
+    """Yield all V rows of the matrix in order, several at a time.
+
+    Yielded rows may be overwritten when the next rows are requested.
 
     Args:
-        counter: counter for the documents of one block, which also defines the tasks.
+        counter: counter of the pairs in one block of documents; the counter also defines the tasks.
         workers: pool of threads or processes; the number of workers does not change the counts.
     """
-    # Use at most about as many workers as there are groups.
+    # Limit the number of workers to approximately the number of groups.
     workers = workers.at_most(1 + counter.pairs((0, counter.words)) // _PAIRS)
     size = workers.jobs + 1  # one buffer per group in progress, and one for the group that the caller is using
     ring = _BufferRing(size, max(counter.max_entries, _ENTRIES // size), counter.words)

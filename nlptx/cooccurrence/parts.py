@@ -107,7 +107,10 @@ class WordList:
 
 
 def check_complete(stream: TokenStream) -> None:
-    """Raise DataError if words were dropped for lack of memory; a count of the whole corpus might drop other words."""
+    """Raise DataError if words were dropped for lack of memory.
+
+    A count of the whole corpus at once might have dropped different words.
+    """
     if stream.max_dropped_count:
         raise DataError(
             "there are more distinct words than fit into the memory limit, and parts must keep all of them",
@@ -131,7 +134,12 @@ def corpus_details(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part, or raise CorruptError or SettingsError if they lack the shard or the corpus."""
+    """Return the details of a part, after checking that they identify its shard and its corpus.
+
+    Raises:
+        CorruptError: the shard or the corpus is not recorded.
+        SettingsError: the number of the shard or the number of shards is out of range.
+    """
     integers = all(type(details.get(name)) is int for name in ("shard", "shards", "documents"))
     if not integers or not isinstance(details.get("sha256"), str):
         raise CorruptError("the shard or the corpus of this part is not recorded")

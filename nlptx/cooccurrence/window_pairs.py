@@ -1,9 +1,10 @@
 """Counts pairs of nearby words exactly, one complete row of the matrix after another.
 
 The positions of a text are grouped by word. The words around all positions of a word determine the row of this word in
-the matrix. The row of a frequent word is summed in a dense vector, which stays in the processor cache. For a rare word,
-most entries of a dense vector would be 0, so the pairs of many rare words are sorted together, and equal pairs are
-summed. Within a block of text, each row is computed once and in order, so no merging is needed.
+the matrix. The entries in the row of a frequent word are added up in a dense vector, which stays in the processor
+cache. For a rare word, most entries of a dense vector would be 0, so the pairs of many rare words are sorted together,
+and the weights of equal pairs are summed. Within a block of text, each row is computed once and in order, so no merging
+is needed.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting its pairs. For this number of pairs,
-# sorting takes as long as adding up the pairs in a dense vector of V words.
+# A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting its pairs. For a row with that
+# many pairs, sorting takes as long as adding up the pairs in a dense vector with one entry per word.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -124,7 +125,7 @@ class PairCounter:
             yield self.windows[positions[start : start + self.step]].view(np.int32)
 
     def _row(self, word: int) -> SparseRows:
-        """Return the row of one word, whose entries are added up in a dense vector first."""
+        """Return the row of one word, after adding up its entries in a dense vector."""
         row = np.zeros(self.words + 1)
         for around in self._around(word, word + 1):
             np.add.at(row, around, self.tiled[: len(around)])
@@ -132,7 +133,7 @@ class PairCounter:
         return SparseRows(columns.astype(np.int32), row[columns], np.array([len(columns)]))
 
     def _sorted(self, first: int, after: int) -> SparseRows:
-        """Return the rows of several words, found by sorting their pairs and summing equal pairs."""
+        """Return the rows of several words, by sorting their pairs and summing the weights of equal pairs."""
         around = list(self._around(first, after))
         if not around:  # none of these words occurs in this part of the corpus
             return SparseRows(np.empty(0, np.int32), np.empty(0), np.zeros(after - first, np.int64))

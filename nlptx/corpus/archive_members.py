@@ -20,7 +20,11 @@ _METADATA_TYPES = (
 
 
 class _Member(tarfile.TarInfo):
-    """The header of an archive member. Damage raises ReadError; tarfile would take it for the end of the archive."""
+    """The header of an archive member.
+
+    If the header is damaged, ReadError is raised. Without this class, tarfile would mistake the damage for the end of
+    the archive.
+    """
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:

@@ -13,7 +13,7 @@ class BadRowError(DataError):
     """A single row cannot be read."""
 
 
-# Line number of a row, and its fields or the reason why it cannot be read.
+# Line number of a row, followed by its fields, or by an error if the row cannot be read.
 Row = tuple[int, dict[str, Any] | BadRowError]
 
 
@@ -51,7 +51,8 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
         separator: string between the labels of a text, or None.
 
     Raises:
-        BadRowError: the cell contains a list or an object, or a label in a list contains the separator.
+        BadRowError: the cell contains an object, a list if ``separator`` is None, or a list with a label that contains
+            the separator.
     """
     if isinstance(value, list) and separator is not None:
         return _joined(value, where, separator)

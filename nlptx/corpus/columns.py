@@ -16,7 +16,10 @@ _MAX_LISTED = 40
 
 
 class FoundColumns(NamedTuple):
-    """Names of the columns with the text, the label and the weight; None if the table has no label or weight column."""
+    """Names of the columns with the text, the label and the weight.
+
+    ``label`` or ``weight`` is None if the table has no such column.
+    """
 
     text: str
     label: str | None
@@ -44,8 +47,8 @@ class Columns:
         """Return the names of the columns that contain the text, the label and the weight of a row.
 
         Raises:
-            DataError: the first row of the table has no text column or no weight column, or two columns match the same
-                name.
+            DataError: the first row of the table lacks the text column or the requested weight column, or two columns
+                match the same name.
         """
         names = tuple(names)
         if names != self._names:
@@ -96,7 +99,9 @@ class Columns:
 
 
 def matching_columns(name: str, names: Iterable[str]) -> list[str]:
-    """Return the columns called ``name``: the exact match or, if there is none, all matches in any case.
+    """Return the column called ``name`` or, if there is none, all columns whose names match inexactly.
+
+    Inexact matches differ from ``name`` only in case or in surrounding spaces.
 
     >>> matching_columns("text", ["Text", "text"]), matching_columns("text", ["Text", " TEXT"])
     (['text'], ['Text', ' TEXT'])

@@ -35,7 +35,7 @@ class Corpus:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
-        noted: set of guesses, such as which column contains the text, that have already been reported and are not
+        noted: set of the guesses that have already been reported, such as which column contains the text. They are not
             reported again. If several corpora share the set ``noted``, each guess is reported only once.
     """
 
@@ -158,7 +158,7 @@ class Corpus:
         return self._digest.hexdigest()
 
     def copy_hash(self) -> hashlib._Hash:
-        """Return a copy of the hash of the documents read so far, so that other documents can be added."""
+        """Return a copy of the hash of the documents read so far, to which other documents can be added."""
         return self._digest.copy()
 
 

@@ -25,7 +25,7 @@ def detect_delimiter(header: str) -> str:
 
 
 def named_delimiter(line: str) -> str | None:
-    r"""Return the delimiter if the first line of a CSV file only declares it, as in ``sep=;``; else None.
+    r"""Return the delimiter that a line such as ``sep=;`` at the start of a CSV file declares, or None for other lines.
 
     >>> named_delimiter("sep=;\r\n"), named_delimiter("sep=;,text")
     (';', None)
@@ -35,7 +35,7 @@ def named_delimiter(line: str) -> str | None:
 
 
 def looks_unsplit(name: str) -> bool:
-    """Return whether a column name contains a delimiter, so that it is probably a whole header that was not split."""
+    """Return whether a column name contains a delimiter, and so is probably a whole header that was not split."""
     return any(character in name for character in ("," + _OTHERS))
 
 

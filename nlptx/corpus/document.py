@@ -27,7 +27,7 @@ class Document(NamedTuple):
         label: the label, or the contents of a cell with several labels; None if there is no label.
         source: path of the file, as the user gave it; ``archive:member`` inside an archive.
         line: number of the first line of the document in this file, from 1; 0 if the file is one document.
-        fields: all columns of the table row; None for plain text.
+        fields: all cells of the table row, by column name; None for plain text.
         format: input format (text, document, csv, tsv, jsonl or parquet).
         split: ``train``, ``test``, ``unsup`` or ``valid`` if the document is in a folder of this split, otherwise None.
         delimiter: character between the columns of a CSV table.
@@ -105,8 +105,8 @@ class ReadOptions:
             check_separator(self.label_separator)
             if "" in self.label_map.values():
                 raise SettingsError(
-                    "`label_map=OLD=` leaves out the rows with a label, but with `label_separator`, a text can have"
-                    " other labels too",
+                    "`label_map=OLD=` leaves out the rows with the label OLD, but with `label_separator`, a text can"
+                    " have other labels too",
                     hint="Rename the label with `label_map=OLD=NEW`, or remove it from the data.",
                 )
 

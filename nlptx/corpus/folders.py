@@ -193,8 +193,8 @@ def _location_of(folders: str) -> _Location:
     """Return the label and the split of the files in a folder.
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level. A
-    folder with another name for a split, such as ``val``, is treated as a split only if it contains a folder for the
-    label; otherwise, its name may itself be a label.
+    folder with an alternative name of a split, such as ``val``, is treated as a split only if it contains a folder for
+    the label; otherwise, its name may itself be a label.
     """
     root, *inside = folders.split("/")
     inside = [part for part in inside if part not in ("", ".")]

@@ -31,7 +31,7 @@ def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
         labels = [normalize_label(part) for part in parts]
         if len(labels) != 2 or not labels[0]:
             raise SettingsError(
-                f"`label_map` is {pair!r}; expected OLD=NEW, such as 1=pos, or OLD= to leave out the rows with a label"
+                f"`label_map` is {pair!r}; expected OLD=NEW, such as 1=pos, or OLD= to leave out rows labelled OLD"
             )
         old, new = labels[0].replace("\\=", "="), labels[1]
         if old in result:
@@ -58,7 +58,7 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
         labels: labels before the replacement, including the labels of rows that were left out.
 
     Raises:
-        LabelError: none of the labels to replace occurs in the data, and at least one of them has a new name.
+        LabelError: none of the labels to replace occurs in the data, and the map renames at least one of them.
     """
     distinct = set(labels)
     missing = [old for old in label_map if old not in distinct]

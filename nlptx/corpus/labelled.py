@@ -19,9 +19,9 @@ class LabelledDocuments:
     """The documents of a corpus, each with a label. The documents can be iterated over only once.
 
     A document without a label causes an error, unless the corpus is read with ``skip_bad``: documents without a label
-    or without a text are then left out, and a note at the end gives their number. Documents whose label the label map
-    replaces with nothing are always left out. Documents in the split ``unlabelled`` are not checked. Rows listed in the
-    table ``exclude`` of the reading options are left out too, and a note gives their number. With a
+    or without a text are then left out, and a note at the end gives their number. Documents with a label that the label
+    map replaces with nothing are always left out. Documents in the split ``unlabelled`` are not checked. Rows listed in
+    the table ``exclude`` of the reading options are left out too, and a note gives their number. With a
     ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:
@@ -56,7 +56,7 @@ class LabelledDocuments:
             raise LabelError(
                 f"no row has both a text and a label: {left_out.causes}",
                 where=left_out.first,
-                hint="Keep at least one label in `label_map`." if self.removed_labels else names,
+                hint="Do not remove all labels with `label_map`." if self.removed_labels else names,
             )
         self.corpus.note_left_out()
         if exclusion is not None:

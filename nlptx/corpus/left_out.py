@@ -51,7 +51,7 @@ class LeftOut:
         return self._named[0]
 
     def note(self) -> str:
-        """Return a note that says how many rows were left out, and why, and names a few; "" if none were."""
+        """Return a note with the number of rows left out, the causes and a few positions; "" if no row was left out."""
         total = len(self)
         positions = ", ".join(self._named) + (", ..." if total > len(self._named) else "")
         return f"left out {total:,} row{'s' * (total > 1)}: {self.causes} ({positions})" if total else ""

@@ -21,8 +21,8 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], None]) -> Iterator[Row]:
     """Yield the number of each row of a Parquet file, from 1, and a dictionary from column name to cell.
 
-    The file is read in parts. Instead of a row with a cell that Python cannot represent, such as a date after the
-    year 9999, a BadRowError is yielded.
+    The file is read in parts. If Python cannot represent a cell of a row, such as a date after the year 9999, a
+    BadRowError is yielded instead of the dictionary.
 
     Cells are Python objects, such as whole numbers, dates and lists. Numbers that are not finite become None. If a data
     frame was saved with its index, a named index is a column like the others, and an unnamed index is left out.

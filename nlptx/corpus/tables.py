@@ -135,7 +135,8 @@ def _tsv_rows(source: Source, options: ReadOptions, columns: Columns) -> Iterato
 class _Header(NamedTuple):
     """The header of a table: the column names, and the number of fields in a row.
 
-    Spreadsheets may write columns without a name at the end. All cells of such a column must be empty.
+    Spreadsheet programs may add columns without a name after the last named column. All cells of such a column must be
+    empty.
     """
 
     names: list[str]

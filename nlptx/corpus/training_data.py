@@ -47,8 +47,8 @@ class TrainingTexts:
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
         removed_labels: labels that the label map replaces with nothing, if texts with these labels were left out.
         first_rows: label, as written in the data -> position of the first text with this label.
-        corpus: number and digest of all texts except the held-out texts, and the options with which they were read, as
-            ``nlptx cooccur`` records them when it counts the same inputs.
+        corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
+            ``nlptx cooccur`` records the same information when it counts the same inputs.
     """
 
     texts: Sequence[str]

@@ -1,1 +1,1 @@
-"""Examines labelled data: its profile, its faults, likely wrong labels, and which texts to label next."""
+"""Examines labelled data: computes a profile, finds faults and likely wrong labels, and suggests texts to label."""

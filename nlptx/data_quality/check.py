@@ -25,7 +25,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.rng_streams import Stream, generator
 from nlptx.settings import SEED, SIMILARITY
 
-# If more than the fraction _MANY_WRONG of the labels is listed as probably wrong, a note is printed.
+# A note is printed if more than this fraction of the labels is listed as probably wrong.
 _MANY_WRONG = 0.2
 OnProgress = Callable[[str, float], None]
 

@@ -37,10 +37,10 @@ def find_copies(rows: DataRows, first: NDArray[np.int64], count: int) -> Iterato
 def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each row, the index of the row of which it is a copy; a row that is not a copy has its own index.
 
-    Rows with the same text are copies of one of these rows: the first row without a conflicting label, or the first row
-    if all of them have conflicting labels. If the copies and the rows with conflicting labels are left out, one row of
-    each text remains. However, no row remains if no label of a text is more frequent than its other labels, because the
-    right label is then unknown.
+    All rows with the same text are treated as copies of the first of them that has no conflicting label, or of the
+    first of them if all have conflicting labels. If the copies and the rows with conflicting labels are left out, one
+    row of each text remains. However, if the two most frequent labels of a text are equally frequent, no row with this
+    text remains, because the right label is unknown.
     """
     kept = np.arange(len(first))
     # The indices are in descending order, so the first of several rows with the same text is assigned last.
@@ -100,7 +100,7 @@ def _differ(labels: Labels | None, others: Labels | None) -> bool:
 def _strongest(
     kind: str, rows: NDArray[np.int64], others: NDArray[np.int64], similarity: NDArray[np.float64]
 ) -> Finding:
-    """Return a finding that contains each row once, with the most similar other row."""
+    """Return a finding that contains each row once, together with the other row that is most similar to it."""
     order = np.lexsort((others, -similarity, rows))
     rows, others, similarity = rows[order], others[order], similarity[order]
     chosen = np.flatnonzero(np.diff(rows, prepend=-1))

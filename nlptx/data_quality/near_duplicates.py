@@ -33,8 +33,9 @@ from nlptx.runtime.workers import Workers
 _GROUP, _NEXT = 16, 3
 # Approximate number of words in a chunk, that is, in texts that are processed together.
 _WORDS = 1 << 20
-# Number of hash bits for counting shingles. A collision changes only the order of the elements. With too few bits, many
-# rare shingles would seem frequent, and too many pairs would be compared.
+# Shingles are counted in 2^_BITS counters; the first _BITS bits of the hash of a shingle select its counter. A
+# collision changes only the order of the elements. With too few bits, many rare shingles would seem frequent, and too
+# many pairs would be compared.
 _BITS = 25
 # Odd multiplier of the hash function: 2^64 divided by the golden ratio (multiplicative hashing).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -125,7 +126,7 @@ def _prefixes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the shingles in the prefixes of all texts, each with the index and the MinHash of its text.
 
-    A shingle whose hash occurs only once is left out, because no other text contains it.
+    A shingle whose counter is 1 is left out, because no other text contains the shingle.
     """
     keys, text, sizes = distinct_shingles(words, rows)
     seen = counts[_buckets(keys)]

@@ -24,7 +24,7 @@ class DataRows:
     """The rows of labelled data.
 
     Args:
-        documents: the N documents. Of their columns, only the text, the label and ``seed`` are kept.
+        documents: the N documents. Of the table columns, only the text, the label and the column ``seed`` are kept.
         labels: labels of each text; None for a text without a label.
         columns: names of all columns, in order of first occurrence; empty for plain text.
         unreadable: number of rows that could not be read; they are left out.

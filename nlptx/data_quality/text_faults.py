@@ -1,4 +1,4 @@
-"""Findings about single texts: empty texts, damaged characters, markup, long words, and unusual words."""
+"""Findings about individual texts: empty texts, damaged characters, markup, long words, and unusual words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 
 def find_text_faults(rows: DataRows, words: TextWords) -> Iterator[Finding]:
-    """Yield the findings about single texts.
+    """Yield the findings about individual texts.
 
     Args:
         rows: the N rows.

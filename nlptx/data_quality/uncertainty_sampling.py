@@ -48,7 +48,7 @@ class SuggestedTexts:
     obstacle: str = ""
 
 
-# Function that scores B texts. The function returns the names of the C labels, their probabilities (B, C), and the
+# Function that is called with B texts, and returns the names of the C labels, their probabilities (B, C), and the
 # decision rule.
 Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
@@ -135,7 +135,8 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
     Args:
         margins: (B,) certainty of the prediction for each text; see :func:`margins`.
         ngrams: (B, G) rows of the texts in the n-gram matrix; see :func:`.ngram_rows`.
-        count: maximum number of indices. If there are fewer texts that do not resemble each other, the others follow.
+        count: maximum number of indices. If there are not enough texts that do not resemble each other, the indices of
+            other texts follow.
     """
     order = np.argsort(margins, kind="stable")
     squares = np.asarray(ngrams.multiply(ngrams).sum(axis=1)).ravel()

@@ -43,7 +43,7 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
     Args:
         word: the unknown word.
         words: the V known words.
-        counts: (V,) number of occurrences of each word in the corpus; all 0 if unknown.
+        counts: (V,) number of occurrences of each word in the corpus; all 0 if the counts are not known.
 
     >>> known = ["unwatchable", "watchable", "terrible", "good"]
     >>> similar_words("unwatchability", known, np.array([50, 90, 30, 1000])).indices
@@ -72,7 +72,7 @@ def similar_words(word: str, words: Sequence[str], counts: NDArray[np.int64]) ->
 
 
 def _occurrences(text: str, ngram: str) -> list[int]:
-    """Return the positions of all occurrences of an n-gram."""
+    """Return the positions of all occurrences of an n-gram in ``text``."""
     positions, position = [], text.find(ngram)
     while position >= 0:
         positions.append(position)

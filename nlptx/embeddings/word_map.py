@@ -12,7 +12,8 @@ from nlptx.embeddings.embeddings import Embeddings
 # of the words to choose from) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
 # English function words, which occur in all contexts. A group of function words would say nothing about the corpus.
-# They are always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of them.
+# Function words are always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of
+# them.
 _FUNCTION_WORDS = """
     about above actually after again against all almost along already also although always among and another any anyone
     anything are around away back because been before behind being below beside between beyond both but came can cannot

@@ -69,11 +69,11 @@ def test_if_all_rows_are_left_out_the_message_names_the_label_map(tmp_path):
     path = str(write(tmp_path / "a.csv", "text,label\na,1\nb,0\n"))
     with pytest.raises(LabelError, match="no row has both a text and a label: 1 with the label '0', 1 with") as caught:
         read_labelled([path], ReadOptions(label_map={"0": "", "1": ""}))
-    assert caught.value.hint == "Keep at least one label in `label_map`."
+    assert caught.value.hint == "Do not remove all labels with `label_map`."
 
 
 def test_for_several_labels_per_text_no_label_can_be_replaced_with_nothing():
-    with pytest.raises(SettingsError, match="`label_map=OLD=` leaves out the rows with a label, but"):
+    with pytest.raises(SettingsError, match="`label_map=OLD=` leaves out the rows with the label OLD, but"):
         ReadOptions(label_map={"nan": ""}, label_separator=";")
 
 
