@@ -8,9 +8,9 @@ the same values at both ends of the step. If the function still decreases steepl
 lengthened.
 
 The algorithm needs only linear combinations and inner products of vectors. So it also works with the coordinates a of
-a vector in any basis, if their image M a is stored beside them: the inner product of two vectors is a^T M c, where M
-contains the inner products of the vectors of the basis. A vector is therefore stored as an array whose first row is a
-and whose last row is M a. With the usual basis, in which M a is a, one row is enough.
+a vector in any basis, if their image M a is stored beside them, where M contains the inner products of the vectors of
+the basis: the inner product of the vectors with coordinates a and c is a^T M c. A vector is therefore stored as an
+array whose first row is a and whose last row is M a. With the usual basis, in which M a is a, one row is enough.
 """
 
 from __future__ import annotations

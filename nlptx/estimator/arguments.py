@@ -34,7 +34,7 @@ _USUAL = (np.str_, np.bool_, np.int64, np.float64)
 
 @dataclass(frozen=True)
 class FitArguments:
-    """The checked arguments of ``fit``, without the texts that have a weight of 0.
+    """The checked arguments of ``fit``. Training texts with a weight of 0 are moved to ``left_out``.
 
     Args:
         texts, labels: training texts and their labels, as returned by :func:`list_plain_labels`; for multi-label data,
@@ -45,8 +45,8 @@ class FitArguments:
         unlabelled: texts without labels.
         valid: texts and labels to validate on, or None.
         left_out: texts with a weight of 0.
-        source, corpus: metadata of the texts, such as digests, for the model and for the word vectors; see
-            :func:`describe_texts`.
+        source, corpus: metadata of the texts, such as digests; ``source`` is stored with the model, and ``corpus`` with
+            the word vectors. See :func:`describe_texts`.
         separator: string that separates the labels of a text in tables; None for single-label data.
     """
 
@@ -98,7 +98,7 @@ class FitArguments:
 
 
 def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
-    """Check the labels with :func:`list_labels`, and convert scalars of NumPy's usual types to Python objects.
+    """Check the labels with :func:`list_labels`, and convert NumPy scalars of the types in _USUAL to Python objects.
 
     Other NumPy scalars, such as float32, are not converted, because a conversion could change the name of the label.
     """
@@ -164,10 +164,10 @@ def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
 
 
 def _array_of(y: Any, labels: Sequence[Label]) -> NDArray:
-    """Return the labels as an array of the dtype that NumPy chooses for ``y``, or object if this dtype changes a label.
+    """Return the labels as an array of the dtype that NumPy chooses for ``y``.
 
-    NumPy converts integers to floats if no integer type can hold all of them, and drops NUL characters at the end of a
-    str.
+    If this dtype would change a label, the array has the dtype object: NumPy converts integers to floats if no integer
+    type can hold all of them, and drops NUL characters at the end of a str.
     """
     array, plain = np.asarray(y), list(map(to_plain, labels))
     chosen = list(map(to_plain, array.tolist()))
@@ -200,10 +200,11 @@ def _validation(
 
 
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
-    """Return the labels as table cells, so that ``fit`` records the same digest as ``nlptx train`` for such a table.
+    """Return the labels as table cells.
 
-    For multi-label data, a cell contains the joined labels, or is None for a text without labels. If the labels
-    of a text have an order in ``y``, this order is kept.
+    ``fit`` uses them to record the same digest as ``nlptx train`` does for a table with these cells. For multi-label data,
+    a cell contains the joined labels, or is None for a text without labels. If the labels of a text have an order in
+    ``y``, this order is kept.
     """
     if separator is None:
         return list(map(label_name, labels))

@@ -35,7 +35,7 @@ class MetadataRequests:
 
         Args:
             **requests: for each argument, True to request it, False to ignore it, None to raise an error if it is
-                passed, or another name under which it is passed.
+                passed, or a str: the name under which it is passed to the meta-estimator.
 
         Returns:
             The estimator itself.

@@ -87,7 +87,7 @@ class Parameters:
         Fields of ``cooccur`` and ``pca`` have names such as ``pca__components``.
 
         Raises:
-            InputTypeError: there is no parameter with this name (also a ValueError).
+            InputTypeError: a parameter does not exist (this error is also a ValueError).
             SettingsError: a field of ``cooccur`` or ``pca`` has an invalid value.
         """
         stages: dict[str, dict[str, Any]] = {stage: {} for stage in _STAGES}

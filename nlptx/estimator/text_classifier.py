@@ -86,7 +86,7 @@ class TextClassifier(MetadataRequests, Parameters):
                 a label and 0 elsewhere.
             sample_weight: weight of each text; see :func:`nlptx.fit`. Texts with a weight of 0 are used only for the
                 word vectors.
-            unlabelled: more texts, without labels, for the word vectors, the LSA components, and the region filters or
+            unlabelled: more texts, without labels, for the word vectors, the LSA components, the region filters and
                 distillation.
             valid: texts and labels to validate on; by default, part of the training data.
 
@@ -200,7 +200,7 @@ class TextClassifier(MetadataRequests, Parameters):
     def predict_frame(
         self, frame: pd.DataFrame, text_column: str = "text", *, abstain: float = 0.0, prior: bool = False
     ) -> pd.DataFrame:
-        """Return a copy of a DataFrame with columns for the predictions; see :meth:`nlptx.Model.predict_frame`."""
+        """Return a copy of ``frame`` with added columns for the predictions; see :meth:`nlptx.Model.predict_frame`."""
         return self._fitted().predict_frame(frame, text_column, to_plain(self.jobs), abstain=abstain, prior=prior)
 
     def _probabilities(self, X: Iterable[str]) -> NDArray[np.float64]:

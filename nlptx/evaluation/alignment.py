@@ -20,7 +20,7 @@ def align(
 ) -> list[LabelledPredictions]:
     """Return the predictions with their texts in the same order, and with the same class numbers.
 
-    The texts get the order of the predictions with the most rows, or of ``predictions[0]`` if all have equally many.
+    The texts are in the order of the first predictions that have the maximum number of rows.
     The predictions of a model may have several rows per text, one for each seed; the rows of the other models are then
     repeated until all models have the same number of rows.
 
@@ -68,7 +68,7 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: 
     Args:
         predictions: the predictions to which the label belongs.
         row: class of the text, or its set of classes as (C,) bool.
-        separator: string between several labels.
+        separator: string between the labels of a text.
     """
     if np.ndim(row):
         return separator.join(name for name, has in zip(predictions.label_names, np.asarray(row), strict=True) if has)

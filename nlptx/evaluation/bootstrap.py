@@ -32,7 +32,8 @@ def resample(
 
     Args:
         values: (texts, F) float64, F values per text.
-        statistic: function that computes S statistics (samples, S) from the sums of the values (samples, F).
+        statistic: function that returns S statistics of each resample (B, S), given the sums of the values over the
+            texts of each resample (B, F), for a block of B resamples.
         groups: (texts,) group of each text, from 0; None if the texts are independent.
         resamples: number of resamples.
     """

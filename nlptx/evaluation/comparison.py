@@ -63,7 +63,7 @@ class Pair:
         both, only_first, only_second, neither: numbers of texts that are predicted correctly by both models, only by
             the first, only by the second, and by neither.
         p_value: two-sided p-value for the hypothesis that both accuracies are equal: from McNemar's exact test or, if
-            the texts are in groups, from a sign-flip test, which swaps the predictions of the models in random groups.
+            the texts are in groups, from a sign-flip test, which swaps the two models' predictions in random groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs of models (Holm 1979).
         texts_needed: number of texts needed to show a difference of this size with a probability of 80 %; None if the
             difference is 0, or if the texts are in groups.
@@ -207,7 +207,7 @@ def _pair(
     corrected: float,
     level: float | None,
 ) -> Pair:
-    """Return the comparison of two models; ``level`` is the significance level, or None if the texts have groups."""
+    """Return the comparison of two models; ``level`` is the significance level, or None if the texts are in groups."""
     accuracy, macro_f1, log_loss = differences
     has_losses = first.probabilities is not None and second.probabilities is not None
     discordant = float((first.correct != second.correct).mean())

@@ -66,7 +66,7 @@ def _thinned(x: NDArray, y: NDArray) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """The texts whose confidence lies in one interval.
+    """The texts whose confidence lies in one bin.
 
     Args:
         low, high: bounds of the confidence.

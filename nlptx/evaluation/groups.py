@@ -51,8 +51,8 @@ class Group:
 def column_values(column: str, documents: Sequence[Document], option: str = "by") -> list[str]:
     """Return the value of a column for each document; an empty string if the cell is empty.
 
-    If no column has exactly this name, a column whose name differs only in case or in surrounding spaces is used. Rows
-    of JSON lines may lack the column.
+    If no column has exactly this name, a column whose name differs only in case or in surrounding spaces is used. In
+    JSON lines, some rows may lack the column.
 
     Args:
         column: name of the column.

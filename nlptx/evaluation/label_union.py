@@ -16,8 +16,8 @@ def unite_labels(
 ) -> tuple[dict[str, str], list[str], bool]:
     """Return a dictionary from label to spelling, the distinct spellings in order, and whether they form a scale.
 
-    A predicted label is treated as equal to a true label if the two differ only in case, are the same number, or have
-    the same meaning in known pairs of labels, such as neg/pos and 0/1.
+    A predicted label is treated as equal to a true label if the two differ only in case, are the same number, or both
+    mean negative or both mean positive, such as ``0`` and ``neg``; see :func:`.match_labels`.
 
     Args:
         true: true labels of the texts.

@@ -35,7 +35,8 @@ def check_true_labels(
 ) -> None:
     """Raise DataError if the labels that were read as true labels seem to be predictions.
 
-    They do if each is the most probable label, and the column ``confidence`` contains its probability.
+    They seem to be predictions if each is the most probable label, and the column ``confidence`` contains its
+    probability.
     """
     column = newest_column(documents, "confidence")
     if column is not None and confidence is not None and np.array_equal(targets, predicted):

@@ -5,9 +5,9 @@ The table is a .csv, .tsv, .jsonl or .parquet file with these columns:
 - the text and its true label, in the columns that the reading options name;
 - ``predicted``, ``predicted_label`` or ``prediction``, the predicted label. An empty cell or ``?`` means no answer,
   which counts as wrong. (In multi-label data, an empty cell or list means that no label is predicted, and null in JSON
-  lines means no answer.) If no column has one of these three names, a column ``label`` is read as the predicted labels
-  if the true labels are in another column and there are columns ``prob_LABEL`` or ``confidence``. If there is no column
-  with predicted labels at all, the prediction is the most probable label;
+  lines means no answer.) If no column has one of these three names, a column ``label`` is read as the predicted
+  labels, provided that the true labels are in another column and there are columns ``prob_LABEL`` or ``confidence``. If
+  there is no column with predicted labels at all, the prediction is the most probable label;
 - ``prob_LABEL``, the probability of each label (optional);
 - ``confidence``, the probability of the predicted label (optional; ignored if there are columns ``prob_LABEL``).
 """
@@ -51,8 +51,8 @@ def read_predictions(
     Args:
         path: path of the table.
         reading: names of the columns, replacements for labels, and the label separator for multi-label data; the
-            defaults if None. Predicted labels are replaced too, unless they seem to be replaced already, as in tables
-            that nlptx writes.
+            defaults if None. Predicted labels are replaced too, unless they seem to have been replaced already, as
+            in tables that nlptx writes.
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
             matched to ``data`` by text and need no true label. If the table then has no column ``predicted``, its label
@@ -62,8 +62,9 @@ def read_predictions(
             out, and a note gives the number of these texts.
         needs_labels: whether multi-label data needs a column with the predicted labels; if False, and if there is no
             such column, the predicted labels are those with a probability of at least 0.5.
-        found_labels: set to which the labels in the table are added, as they are before the label map is applied. If a
-            set is passed, the caller must check that the labels to replace occur; otherwise, this function checks it.
+        found_labels: set to which this function adds the labels in the table, as they are before the label map is
+            applied. If a set is passed, the caller must check that the labels to replace occur; otherwise, this
+            function does so.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text

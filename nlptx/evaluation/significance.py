@@ -1,4 +1,4 @@
-"""Significance tests of whether two models are correct equally often on the same texts, and their power."""
+"""Tests whether two models are correct equally often on the same texts, and computes how many texts are needed."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def find_column(documents: Sequence[Document], *names: str) -> str | None:
 
 
 def column_names(documents: Sequence[Document]) -> list[str]:
-    """Return the names of all columns. All rows are read, because the rows of JSON lines may have different columns."""
+    """Return the names of all columns. All rows are read, because in JSON lines, rows may have different columns."""
     return list(dict.fromkeys(name for document in documents for name in document.fields or ()))
 
 
@@ -67,7 +67,7 @@ def named_predictions(documents: Sequence[Document], label_column: str) -> str |
 
 
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
-    """Return the column with this name, possibly after one or more prefixes ``predicted_``; None if there is none.
+    """Return the column with this name, with any number of prefixes ``predicted_``; None if there is none.
 
     If there are several such columns, the one with the longest name is returned. The longest name is that of the newest
     column: nlptx adds a prefix to the name of a new column if the table already has a column with this name.
@@ -87,12 +87,12 @@ def probability_columns(documents: Sequence[Document]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class PredictionCells:
-    """Predicted labels and columns of a table of predictions, before the label map is applied.
+    """Predicted labels and probability columns of a table of predictions, before the label map is applied.
 
     Args:
         predicted: contents of the column with the predicted labels, with None for rows without an answer; None if the
             table has no such column.
-        answered: (rows,) for multi-label data, whether there is an answer; see :func:`.is_answered`.
+        answered: (rows,) for multi-label data, whether each row has an answer; see :func:`.is_answered`.
         probability_columns: label -> name of the column with its probability.
     """
 
@@ -118,7 +118,7 @@ def read_cells(
         labels_known: whether the true labels are known from another file; if so, the label column of a table that has
             neither predicted labels nor probabilities is read as the prediction.
         needs_labels: whether multi-label data needs a column with the predicted labels.
-        on_note: called with a note if a column with a name other than ``predicted`` is read as the prediction.
+        on_note: called with a note if the column ``label`` or the column of true labels is read as the prediction.
 
     Raises:
         DataError: the table has no predictions, or a cell does not contain a label.

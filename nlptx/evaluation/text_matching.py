@@ -23,9 +23,9 @@ def match_rows(
 ) -> list[int]:
     """Return, for each expected document, the index in ``candidates`` of the document with the same text.
 
-    Texts are the same if they differ only in white space. If a text occurs more than once, its occurrences with the
-    same label are matched first, in order, and then the others, in order. If ``expected`` repeats all texts for several
-    seeds, the rows of ``candidates`` are reused for each seed.
+    Texts are the same if they differ only in white space. If a text occurs more than once, documents with the same
+    label are matched to each other first, in order; the remaining documents are then matched in order. If ``expected``
+    repeats all texts for several seeds, the rows of ``candidates`` are reused for each seed.
 
     Args:
         candidates: documents to choose from.

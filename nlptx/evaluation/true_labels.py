@@ -37,9 +37,9 @@ def find_targets(
         label_map: label map that was applied to the labels.
 
     Raises:
-        LabelError: a label of the data is not a label of the model, the label map replaces a label of the model with
-            another spelling of a different label of the model, or the model is not multi-label but a text has several
-            labels or none.
+        LabelError: a label of the data is not a label of the model; the label map replaces one label of the model with
+            another one that is spelled differently than in the model; or a text has several labels or none, although
+            the model is not multi-label.
     """
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names
@@ -82,7 +82,7 @@ def _unknown(labels: Sequence[str], known: Sequence[str]) -> list[str]:
 
 
 def _unknown_labels(unknown: Sequence[str], known: Sequence[str], where: str) -> LabelError:
-    """Return the error for labels that the model does not have. ``where`` is the position of the first label."""
+    """Return the error for labels that the model does not have. ``where`` is the position of the first one."""
     named = _listed([repr(label) for label in unknown], _MAX_LISTED)
     what = f"label {named} is not one of" if len(unknown) == 1 else f"labels {named} are not among"
     which = "it" if len(unknown) == 1 else "each of them"

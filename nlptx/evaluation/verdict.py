@@ -54,7 +54,7 @@ def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, 
 
 
 def examples(predictions: Sequence[LabelledPredictions], count: int) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-    """Yield texts that only one of two models predicts correctly, for the first model and each other model in turn.
+    """Compare the first model with each other model, and yield texts that only one of the two predicts correctly.
 
     Args:
         predictions: aligned predictions of two or more models.
@@ -99,7 +99,7 @@ def disagreements(predictions: Sequence[LabelledPredictions], separator: str = "
 
     Args:
         predictions: aligned predictions of two or more models.
-        separator: string between several labels of a text.
+        separator: string between the labels of a text.
     """
     first = predictions[0]
     for row, document in enumerate(first.documents):

@@ -61,7 +61,7 @@ def cross_validate(
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> CrossValidation:
-    """For each fold, train a model on all other folds, and test it on this fold.
+    """For each fold, train a model on all other folds, and test it on that fold.
 
     Word vectors and n-gram features are computed from the texts on which the model is trained, except those that the
     recipe provides (word vectors in ``vectors``, or a model in ``start``).

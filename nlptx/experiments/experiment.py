@@ -68,10 +68,10 @@ class Experiment:
         texts: the N texts.
         labels: label of each text, or a tuple of labels for each text (multi-label).
         folds: number of folds.
-        groups: group of each text; texts of the same group are in the same fold. Without groups, each stretch of
-            consecutive texts with the same label is in one fold, and so are equal texts.
-        shuffle: whether to assign single texts to folds instead of stretches of consecutive texts; ignored if there are
-            groups.
+        groups: group of each text; texts of the same group are in the same fold. Without groups, stretches of
+            consecutive texts with the same label stay together, and so do equal texts.
+        shuffle: whether to assign individual texts to folds instead of stretches of consecutive texts; ignored if there
+            are groups.
         weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
             weights.
         unlabelled: texts without labels, which are used for training in every fold; see :func:`nlptx.fit`.
@@ -79,8 +79,8 @@ class Experiment:
         separator: string between the labels of a text in a table; None for single-label data.
 
     Raises:
-        LabelError: there are fewer than two labels, or a label is empty, is ``?``, or would be read from a file as
-            another label.
+        LabelError: there are fewer than two labels, or a label is empty, is ``?``, or would become another label if it
+            were written to a file and read again.
     """
 
     texts: Sequence[str]

@@ -116,7 +116,7 @@ def run_fold(
     rows = np.flatnonzero(fold_of_each == fold)
     kept: NDArray[np.int64] = np.flatnonzero(fold_of_each != fold)
     weights = experiment.weights
-    pool = workers.local()  # threads that use the same workers may be processing other folds
+    pool = workers.local()  # other threads may be using ``workers`` for other folds
     try:
         model = fit(
             [experiment.texts[row] for row in kept],

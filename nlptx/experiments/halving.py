@@ -191,7 +191,7 @@ class Search:
             raise self._damaged(error) from error
 
     def _spent_before(self) -> float:
-        """Return the time that a resumed search had used before, in seconds."""
+        """Return the time that a resumed search had used before it was interrupted, in seconds."""
         try:
             return max((float(record.get("spent", 0.0)) for record in self.journal.records.values()), default=0.0)
         except (TypeError, ValueError) as error:

@@ -54,7 +54,7 @@ def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
 
 
 def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Tokenizer) -> int | None:
-    """Return the minimum that ``ngram_min_texts=0`` (automatic) stands for, or None if it may differ between folds."""
+    """Return the number that ``ngram_min_texts=0`` (automatic) stands for, or None if it may differ between folds."""
     if len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
         return None  # the automatic setting also drops rare n-grams if they need too much memory
     labels = len(experiment.label_names)

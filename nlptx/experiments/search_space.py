@@ -122,7 +122,7 @@ class SearchSpace(NamedTuple):
         rng: np.random.Generator,
         count: int,
     ) -> list[Values]:
-        """Return up to ``count`` copies of the settings with random changes, none of which has been tried.
+        """Return up to ``count`` untried copies of the settings, each with random changes.
 
         The first copy is random. Each further copy is chosen from several random copies: it is the copy for which an
         additive model predicts the lowest loss; see :class:`AdditiveModel`.

@@ -47,7 +47,7 @@ class Tuning:
         best: settings with the best mean over all folds; the starting settings if no others are better.
         trials: all candidates that were tested, in order, beginning with the starting settings.
         rounds: number of completed rounds.
-        seconds: time used. If the search was resumed, this includes the time before.
+        seconds: time used. If the search was resumed, this includes the time before the interruption.
     """
 
     measure: str

@@ -123,7 +123,7 @@ def _via_rename(target: Path, mode: int | None, path: str, durable: bool) -> Ite
                     os.fchmod(descriptor, stat.S_IMODE(mode))
                 if durable:
                     os.fsync(descriptor)
-                os.replace(temporary, target)  # the file is renamed before it is closed, which releases the lock
+                os.replace(temporary, target)  # before the file is closed, because closing releases the lock
     finally:
         with suppress(OSError):  # the file was renamed, or an earlier error is being raised
             temporary.unlink()

@@ -23,5 +23,5 @@ def file_name(path: FilePath, name: str = "path") -> str:
 
 
 def is_same_file(first: FilePath, second: FilePath) -> bool:
-    """Return whether two paths lead to the same existing file, for example ``a.npz`` and ``./a.npz``, or a link."""
+    """Return whether two paths lead to the same existing file, such as ``a.npz`` and ``./a.npz`` or a link to it."""
     return os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second)

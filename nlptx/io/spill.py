@@ -35,7 +35,7 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 
 def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
-    """Fill ``view`` with bytes of a file, starting at ``offset``. Raises EOFError if the file is too short."""
+    """Fill ``view`` with the bytes of a file from ``offset`` on. Raises EOFError if the file is too short."""
     while view:
         count = os.preadv(file.fileno(), [view], offset)
         if not count:

@@ -14,8 +14,9 @@ The features of a text are computed from its word ids (T,) as follows::
     word ids (T,) -> n-grams that end at each word (T, order) -> indices in keys (G,) -> token features (T, order E)
                                                                                       -> text features  (M E,)
 
-``order`` is the length of the longest n-gram. Axis letters, in addition to those of :mod:`nlptx.nn`: G known n-grams,
-E numbers per n-gram (1 for two classes, otherwise one per class), M linear models.
+``order`` is the length of the longest n-gram, and ``keys`` contains a key for each known n-gram. Axis letters, in
+addition to those of :mod:`nlptx.nn`: G known n-grams, E numbers per n-gram (1 for two classes, otherwise one per
+class), M linear models.
 """
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures
