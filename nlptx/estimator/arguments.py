@@ -202,9 +202,9 @@ def _validation(
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
     """Return the labels as table cells.
 
-    ``fit`` uses them to record the same digest as ``nlptx train`` does for a table with these cells. For multi-label data,
-    a cell contains the joined labels, or is None for a text without labels. If the labels of a text have an order in
-    ``y``, this order is kept.
+    ``fit`` uses them to record the same digest as ``nlptx train`` does for a table with these cells. For multi-label
+    data, a cell contains the joined labels, or is None for a text without labels. If the labels of a text have an order
+    in ``y``, this order is kept.
     """
     if separator is None:
         return list(map(label_name, labels))
