@@ -37,8 +37,9 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # scale of f. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL. In this case, u is fixed at 0,
 # because character n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
-# A correction must lower the log-loss by more than its standard error times (1 + _FEW_TEXTS / N), because a standard
-# error estimated from few texts is itself inaccurate, and a wrong correction from few texts does much harm.
+# A correction is used only if the decrease in the log-loss exceeds the standard error of this decrease times
+# (1 + _FEW_TEXTS / N), because a standard error estimated from few texts is itself inaccurate, and a wrong correction
+# from few texts does much harm.
 _FEW_TEXTS = 50
 # Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20
@@ -78,7 +79,7 @@ def cross_fit_correction(
     text_weights: NDArray[np.float64] | None = None,
     first: NDArray[np.int64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute out of fold by how much its n-grams change the outputs for each text.
+    """Fit a correction, and compute out of fold how much the n-grams of each text change the outputs for this text.
 
     Args:
         ngrams: n-grams of the N texts, followed by those of passages of these texts.
@@ -130,8 +131,8 @@ def _best_factor(
     The factor is 0 if no factor lowers the log-loss enough (see :func:`_helps`). Otherwise it is 1, unless a factor of
     1 would raise the log-loss; then it is the factor with the lowest log-loss. A factor of 1 is preferred because the
     final correction, which is fitted on all texts, is better than the out-of-fold corrections by which the factors are
-    compared: the out-of-fold correction for a text is fitted without its neighbours in the training data, which are
-    often similar to it.
+    compared. The fold of a text also contains its neighbours in the training data, which are often similar to it, and
+    the out-of-fold correction for the text is fitted without them.
 
     Args:
         outputs: (N, E) outputs without the correction.

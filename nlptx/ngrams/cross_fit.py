@@ -115,7 +115,8 @@ def fit_ngram_features(
     def overlaps() -> NDArray[np.float32]:
         """Return the dot product of the matrix row of each passage and the row of its text, (passages,).
 
-        A text contributes this product times its contribution to its own outputs to the outputs for the passage.
+        The contribution of a text to the outputs for its passage is this product times the contribution of the text to
+        its own outputs.
         """
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)

@@ -13,8 +13,8 @@ from nlptx.sampling.splits import FOLDS
 
 # Approximate number of words in a group of texts whose features are computed together.
 _WORDS_PER_GROUP = 1 << 14
-# Callback for progress, which other threads may call. Its arguments are the name of a step, the completed fraction of
-# this step, and a description of the progress.
+# Callback for progress, which can be called from any thread. Its arguments are the name of a step, the completed
+# fraction of this step, and a description of the progress.
 OnProgress = Callable[[str, float, str], None]
 # The LSA components are computed from the n-grams that occur in at least one of every _TEXTS_PER_OCCURRENCE texts on
 # average, and in at least two texts in total.
@@ -52,7 +52,7 @@ class FeatureSettings:
 
 
 def min_texts_of_components(texts: float) -> int:
-    """Return the minimum number of texts, out of ``texts``, that must contain an n-gram used for the LSA components."""
+    """Return in how many texts, out of ``texts``, an n-gram must occur to be used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 
@@ -72,7 +72,7 @@ def groups_of(texts: RaggedArray, indices: NDArray[np.intp]) -> list[NDArray[np.
 
 
 def step_counter(step: str, total: int, on_progress: OnProgress, things: str = "texts") -> Callable[[int], None]:
-    """Return a function that is called with the number of completed items, and reports the progress of a step.
+    """Return a function that takes the number of completed items and reports the progress of a step.
 
     Args:
         step: name of the step.

@@ -117,7 +117,7 @@ class NgramFeatures(PickledWithoutCache):
         return self._index.find(ids, lengths)
 
     def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights (n, M E) of n-grams, which are given as indices (n,) into ``keys``."""
+        """Return the weights (n, E), in the first model, of n-grams that are given as indices (n,) into ``keys``."""
         return self.slopes[grams]
 
     def token_features_of(self, ngram_indices: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -51,7 +51,7 @@ class ModelData:
 
 
 def fit_part(data: ModelData, part: int) -> bytes:
-    """Fit both linear models, the one on the ratios and the one on the components, to part of the texts.
+    """Fit both linear models, the one on the ratios and the one on the components, on one part of the texts.
 
     Returns:
         The arrays of the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`), then those of the second one:

@@ -1,4 +1,4 @@
-"""Looks up the keys of the n-grams of texts among the sorted keys of many known n-grams."""
+"""Looks up keys of n-grams among the sorted keys of many known n-grams."""
 
 from __future__ import annotations
 

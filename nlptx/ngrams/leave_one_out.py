@@ -64,8 +64,8 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
-    # The n-grams to find begin at most `reach` words before the left-out word and end at most `reach` words after it,
-    # so a passage of the `reach` words before and the `reach` words after the left-out word contains all of them.
+    # The n-grams to find begin at most `reach` words before the left-out word and end at most `reach` words after it.
+    # So the `reach` words before and the `reach` words after it form a passage that contains all of these n-grams.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages
@@ -78,8 +78,9 @@ def _changes(
     """Return which n-grams appear or disappear when a word is left out.
 
     Returns:
-        Three arrays with one entry per left-out word and n-gram: the index of the word, the index of the n-gram, and
-        the change of its presence, from -1 to 1: a fraction if only some of its occurrences disappear.
+        Three arrays with one entry per pair of a left-out word and an n-gram: the index of the word, the index of the
+        n-gram, and the change in the presence of the n-gram, from -1 (it disappears) to 1 (it appears). The change is a
+        fraction if only some of the occurrences of the n-gram disappear.
     """
     known, length = len(features.keys), len(ngram_indices)
     words, ngrams, steps = [], [], []

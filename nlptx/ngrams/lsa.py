@@ -38,8 +38,8 @@ _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 _FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# An eigenvalue below this fraction of the largest one, or a spread below this fraction of the size of the components,
-# may consist only of float32 rounding errors.
+# An eigenvalue below this fraction of the largest one may consist only of float32 rounding errors, and so may the
+# deviations of the components from their mean, if they are below this fraction of the components.
 ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. The
 # n-grams that are left out, the most frequent ones, account for a quarter of the entries of X, but leaving them out
@@ -106,7 +106,7 @@ def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function to pass to :func:`.occurrences.presence_matrix` as ``values``; it scales rows to unit norm.
+    """Return the function ``values`` that lets :func:`.occurrences.presence_matrix` compute rows of unit norm.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.

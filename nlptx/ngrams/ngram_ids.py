@@ -83,9 +83,9 @@ def encode_ngrams(
 def count_encoded(
     sets: Sequence[NgramIdSets], listed: NDArray[np.int64], min_texts: int, workers: Workers = SERIAL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return all listed n-grams and all other frequent ones, sorted, and the number of texts that contain each n-gram.
+    """Return all listed n-grams and the frequent unlisted ones, sorted, and the number of texts that contain each.
 
-    An n-gram that is not listed is frequent if at least ``min_texts`` texts contain it.
+    An unlisted n-gram is frequent if at least ``min_texts`` texts contain it.
 
     Args:
         sets: encoded n-grams of the texts.
@@ -144,15 +144,15 @@ class ColumnIndex:
     """
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
-        # An n-gram without a column has the id -1, which selects the last entry of an array. Therefore, each array gets
-        # an extra last entry, G, which stands for "no column".
+        # Each array has an extra last entry, G, which stands for "no column". The id -1 of an unlisted n-gram selects
+        # this entry in the first array, and an unknown key selects it in the second array.
         self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
         others = np.flatnonzero(positions_of(known, listed) == len(listed))
         self._of_others = np.append(others, len(known)).astype(np.int32)
         self._others = KeyIndex(known[others])
 
     def find(self, group: NgramIdSets) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the column of each n-gram of a group of texts, G for unknown n-grams; and ``group.sizes``."""
+        """Return the column of each n-gram of a group of texts (G for unknown n-grams), and ``group.sizes``."""
         ids = group.load()
         columns = self._of_listed[ids]
         if len(self._of_others) > 1:

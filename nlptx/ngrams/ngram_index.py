@@ -1,4 +1,4 @@
-"""Looks up the n-grams of texts among known n-grams: single words in an array of word ids, longer n-grams by key."""
+"""Looks up the n-grams of texts among known n-grams: single words in an array indexed by word id, others by key."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_o
 from nlptx.text.character_ngrams import character_ngrams
 from nlptx.text.negation import MARK, is_marked, without_mark
 
-# Minimum number of texts that contain a character n-gram.
+# Minimum number of texts in which a character n-gram must occur.
 _MIN_CHARACTER_TEXTS = 3
 # Number of texts whose character n-grams are in memory at the same time.
 _TEXTS_PER_BLOCK = 1000
@@ -60,7 +60,7 @@ def ngram_rows(
         vocabulary: the V words.
         min_texts: minimum number of texts in which an n-gram of two or more words must occur. Single words are always
             included, because their character n-grams occur in other words too.
-        text_weights: (num_counted,) weight of each counted text, or None. A text with the weight 2 counts as two texts.
+        text_weights: (num_counted,) weight of each counted text, or None. A weight of 2 counts as two texts.
     """
     words = len(vocabulary)
     first, more = ngrams_of_texts(texts[:num_counted], order, words), ngrams_of_texts(texts[num_counted:], order, words)
@@ -80,10 +80,10 @@ def ngram_rows(
 def _character_matrix(
     words: Sequence[str], presence: sp.csr_matrix, text_weights: NDArray[np.float64] | None, total: float
 ) -> sp.csr_matrix:
-    """Return the first V rows of :attr:`NgramRows.characters`.
+    """Return the first V rows of :attr:`NgramRows.characters`, which belong to the n-grams of one word.
 
     Args:
-        words: the V words.
+        words: the V n-grams of one word, sorted by key.
         presence: (texts, V) matrix that is positive where a text contains a word.
         text_weights: (texts,) weight of each text, or None.
         total: number of texts, or the sum of their weights.

@@ -1,9 +1,9 @@
 """A sparse matrix of zeros and ones that shows which texts contain which n-grams, stored in blocks of rows.
 
 Let N be this matrix, (texts, G). Every matrix (texts, G) that this module handles has the form S N W, where S and W are
-diagonal, so it is enough to store the column indices of the entries of N that are 1. Sums over
-the texts are computed block by block, in an order that does not depend on the workers. The blocks may be in a file. The
-memory limit does not affect how N is cut into blocks. Axis letters: see :mod:`nlptx.ngrams`.
+diagonal, so it is enough to store the column indices of the entries of N that are 1. Sums over the texts are computed
+block by block, in an order that does not depend on the workers. The blocks may be in a file. The memory limit does not
+affect how N is cut into blocks. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ class FoldModelData:
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.
-        rows: rows of the labelled texts, from which their components can be computed; None if there are no components.
+        rows: matrix X of the labelled texts, from which their components can be computed; None if there are no
+            components.
         importance: (G,) float32 importance of each n-gram (see :mod:`nlptx.ngrams.lsa`); 0 for n-grams that the
             components do not use.
     """

@@ -79,7 +79,8 @@ def _fit(
         blocks: the matrix N, (texts, G).
         row_scale: (texts,) diagonal of the diagonal matrix S.
         loss: loss to minimise, as a function of the outputs.
-        to_ngrams: linear function that converts w (size, E) to the weights u (G, E) and o (E,).
+        to_ngrams: linear function that converts w (size, E) to the weights u (G, E) of the n-grams and an offset o
+            (E,).
         from_ngrams: the transpose of ``to_ngrams``, which converts the gradients with respect to u and o to the
             gradient with respect to w.
         units: (size + d,) units in which L-BFGS measures the rows of w and v. The units only affect how fast L-BFGS
@@ -164,7 +165,7 @@ def fit_ratios(
 
 
 def _curvature(blocks: OccurrenceBlocks, inverse_roots: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
-    """Return an upper bound on the second derivative of the loss for each weight, (G,), if all ratios are 1."""
+    """Return, for each weight, an upper bound on the second derivative of the loss if all ratios are 1, (G,)."""
     text_curvature = _MAX_CURVATURE * np.square(inverse_roots, dtype=np.float64) * loss.weights
     return blocks.transposed(lambda rows: text_curvature[rows, None].astype(np.float32), 1)[:, 0]
 

@@ -2,9 +2,9 @@
 
 The objective is the loss, a function of the outputs z = X w + b, plus |w|^2 / (2 C). X has one row per text. The
 gradient of the objective with respect to w is X' e + w / C, where e is the derivative of the loss with respect to z. If
-the search starts at 0, all weights and directions in L-BFGS (:mod:`nlptx.lbfgs`) therefore have the form X' a, where
-the array a contains one number per text and output: the coordinates in the basis of the texts' rows of X. L-BFGS needs
-only the array a and its image K a, with K = X X':
+the search starts at 0, all weights and directions in L-BFGS (:mod:`nlptx.lbfgs`) therefore have the form X' a: they are
+linear combinations of the rows of X, and the array a contains the coefficients, one number per text and output. L-BFGS
+needs only the array a and its image K a, with K = X X':
 
 - the outputs are K a + b, and |w|^2 = a' K a;
 - the gradient is X' (e + a / C), so one product with K gives its image, K e + (K a) / C;
@@ -59,8 +59,8 @@ def minimise_in_span(
         return gradient.reshape(2, -1)
 
     # The second derivative is at least 1 / C in the directions of the weights, and can be smaller only in the direction
-    # of the bias. The scale is limited to C. Without this limit, the component of the array a that K maps to 0 would
-    # grow, although it affects no weight.
+    # of the bias. The scale factor of :func:`.minimise_in_basis` is limited to C. Without this limit, the component of
+    # the array a that K maps to 0 would grow, although it affects no weight.
     start = np.zeros((2, (texts + 1) * width))
     point = minimise_in_basis(value_at, gradient_at, start, tolerance, max_iterations, max_scale=inverse_penalty)
     a = point[0].reshape(texts + 1, width)

@@ -107,7 +107,8 @@ def text_rows(
     )
     sizes = sizes_of([*sets, *unlabelled_sets])
     others = len(sizes) - texts
-    total = others + (texts if text_weights is None else text_weights.sum())  # a text without a label has the weight 1
+    # A text without a label has a weight of 1.
+    total = others + (texts if text_weights is None else text_weights.sum())
     min_texts = min_texts_of_components(total)
     # An n-gram in fewer than `low` labelled texts is used only if many unlabelled texts contain it.
     low = min(settings.min_texts, min_texts)

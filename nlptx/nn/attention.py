@@ -88,7 +88,7 @@ class PlainAttention(Layer):
         return dx
 
     def _stacks(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """Return views of (N, D), not copies: one view (n, 1, T, D), a single head, for each stack of windows."""
+        """Return views of x (N, D), not copies: one view (n, 1, T, D), with one head, for each stack of windows."""
         return [stack[:, None] for stack in layout.stacks(x)]
 
     @staticmethod
@@ -124,7 +124,10 @@ class MultiHeadAttention(Layer):
         return (("qkv", self.qkv), ("out", self.out))
 
     def _split(self, qkv: NDArray, layout: Layout) -> list[NDArray]:
-        """Return views of (N, 3 H K), not copies: one view (3, n, H, T, K) of Q, K and V for each stack of windows."""
+        """Return views of an array (N, 3 H K), not copies: one view (3, n, H, T, K) for each stack of windows.
+
+        Each view contains the Q, K and V of its windows.
+        """
         shape = (3, self.heads, self.head_width)
         return [stack.reshape(*stack.shape[:2], *shape).transpose(2, 0, 3, 1, 4) for stack in layout.stacks(qkv)]
 
@@ -134,7 +137,7 @@ class MultiHeadAttention(Layer):
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 
     def _scale_queries(self, qkv: NDArray) -> None:
-        """Multiply Q, or its gradient, by the scale; this has the same effect as scaling Q K^T, a larger array."""
+        """Multiply Q, or its gradient, by the scale. Scaling the larger array Q K^T would have the same effect."""
         queries = qkv[:, : self.heads * self.head_width]  # (N, H K)
         queries *= queries.dtype.type(self.scale)
 

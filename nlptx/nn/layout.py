@@ -26,9 +26,9 @@ class Layout:
         lengths: (B,) number of tokens in each text, all at least 1.
         window: maximum number of tokens that attend to each other.
         causal: whether a token attends only to itself and to the tokens before it.
-        separate_windows: whether matrix products are computed for each window separately. In a joint product
-            of all windows, the last bits of the result for a text could depend on the other texts in the batch, because
-            a BLAS library may sum in an order that depends on the matrix size.
+        separate_windows: whether matrix products are computed for each window separately. In a joint product of all
+            windows, the last bits of the result for a text could depend on the other texts in the batch, because a BLAS
+            library may sum in an order that depends on the matrix size.
 
     Attributes:
         starts: (B,) first row of each text.
@@ -48,7 +48,8 @@ class Layout:
         self.windows_per_text = per_text = -(-self.lengths // window)
         if len(self.lengths) and int(per_text.max()) > 1:
             windows = np.repeat(self.lengths // per_text, per_text)  # (W,)
-            longer = np.repeat(self.lengths % per_text, per_text)  # (W,) number of longer windows in the same text
+            # In each text, the first `longer` windows have one token more than the others.
+            longer = np.repeat(self.lengths % per_text, per_text)  # (W,)
             first = np.repeat(np.cumsum(per_text) - per_text, per_text)
             windows += np.arange(len(windows)) - first < longer
         else:
