@@ -45,10 +45,10 @@ class Basis:
         """Return an orthonormal basis of the part of ``block`` (V, k) that is orthogonal to this basis.
 
         Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
-        orthogonalised twice, because the first subtraction leaves rounding errors. A column that becomes much shorter
+        orthogonalised in two passes, because the first pass leaves rounding errors. A column that becomes much shorter
         in the second pass consisted only of rounding errors. The first pass subtracts only the parts in the span of the
-        eigenvectors and of the last two blocks: because A is symmetric, A times the last block is already orthogonal to
-        all earlier blocks.
+        eigenvectors and of the last two blocks. It skips the earlier blocks: because A is symmetric, A times the last
+        block is already orthogonal to them.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)
@@ -66,7 +66,7 @@ class Basis:
         return block
 
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the best approximations, within the span of the basis, to at most ``count`` leading eigenpairs.
+        """Return approximations to at most ``count`` leading eigenpairs, the best within the span of the basis.
 
         The approximations are computed from the eigenpairs of W^T A W.
 

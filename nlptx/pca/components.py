@@ -34,18 +34,18 @@ def cosine_weights(
     Here m = min(1 + floor(equalize R), R). The first m components get the same mean square, because they would
     otherwise dominate the cosine.
 
-    X is symmetric unless it is smoothed or standardised. A symmetric X is the sum of k w w^T over its eigenpairs k, w,
-    and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. Consider two words whose entries in w have
-    the same sign. If k is negative, the term k w w^T lowers their entry in X, but the component raises the dot product
-    of their vectors. A component with negative k therefore gets less weight.
+    X is symmetric unless PPMI is smoothed or X is standardised. A symmetric X is the sum of k w w^T over its eigenpairs
+    k, w, and C = X^T X / V has the same eigenvectors, with eigenvalues k^2 / V. Consider two words whose entries in w
+    have the same sign. If k is negative, the term k w w^T lowers the entry of X for these two words, but the component
+    raises the dot product of their vectors. A component with negative k therefore gets less weight.
 
     Args:
         values: (R,) eigenvalues l of C, largest first.
         directions: (V, R) eigenvectors w.
         images: (V, R) X w.
         weight: the exponent p of :func:`scales`.
-        equalize: fraction of the components that get the same scale.
-        negative_weight: factor of components with w^T X w < 0.
+        equalize: fraction of the components, starting with the first, that get the same mean square.
+        negative_weight: additional factor for components with w^T X w < 0.
     """
     last = min(int(equalize * len(values)), len(values) - 1)
     safe = np.where(_nonzero(values), values, values[0])

@@ -53,8 +53,8 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). Before training, the vectors are divided by the weights in D, because
-    training learns such weights itself.
+    :func:`nlptx.pca.components.cosine_weights`). The training of a classifier starts from the vectors divided by the
+    weights in D, because training learns such weights itself.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -125,7 +125,7 @@ def fit_pca(
 
 
 def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
-    """Return the settings of PCA for a number of words, and report settings that have no effect.
+    """Return the settings of PCA for a vocabulary of ``words`` words, and report settings that have no effect.
 
     If there are fewer words than the default number of components, there are as many components as words. A number of
     components that the user chose is not changed.
@@ -186,8 +186,8 @@ def fit_operator(
     dtype = product_dtype(settings)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        # All transformed counts are 0 if no words are near each other more often than by chance (with PPMI), or if the
-        # entries of each row are equal (with standardisation).
+        # All transformed counts are 0 if no two words occur near each other more often than expected by chance (with
+        # PPMI), or if the entries of each row are equal (with standardisation).
         remedies = ["Count more text"]
         remedies += ["omit `standardize`"] if settings.standardize else []
         remedies += ["use `transform=log`"] if settings.transform == "ppmi" else []

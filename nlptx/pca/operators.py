@@ -65,7 +65,7 @@ class RowOperator:
     enough for both products. The slices determine the order of all additions.
 
     Args:
-        shape: (n, V).
+        shape: (n, V), the shape of X.
         dtype: float32 or float64, the dtype of all products.
         squares: sum of all squared entries of X.
         slices: the slices of X, in order. If a cluster computes the products, its workers must be able to load the
@@ -141,7 +141,7 @@ class RowOperator:
         return product
 
     def _multiply(self, product: Callable[[NDArray, Slice], NDArray], block: NDArray) -> Iterator[NDArray]:
-        """Yield the product of the block and each slice, in order."""
+        """Yield ``product(block, slice)`` for each slice, in order."""
         return self._workers.map_shared(product, block, self._slices, in_memory=True)
 
 

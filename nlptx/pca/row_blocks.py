@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from nlptx.runtime.workers import Workers
 
-# Number of rows in a block. A block is large enough to keep a thread busy, but so small that each thread gets several
-# blocks of a typical vocabulary.
+# Number of rows in a block: large enough to keep a thread busy, and small enough that each thread gets several blocks
+# if the vocabulary has a typical size.
 _ROWS = 4096
 
 

@@ -40,7 +40,7 @@ def plot_evaluation(
 
 
 def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
-    """Draw the accuracy in each confidence bin with its 95 % interval, and below it the number of texts.
+    """Draw the accuracy in each confidence bin, with its 95 % interval, and in a lower panel the number of texts.
 
     The calibration error (ECE) is computed from these bins. A point is drawn at the mean confidence of its bin.
     """
@@ -70,7 +70,7 @@ def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], c
 
 
 def _draw_coverage(axes: Any, curve: CoverageCurve) -> None:
-    """Draw the accuracy on the texts with the highest confidence, and the accuracy on all texts as a reference line."""
+    """Draw the curve of accuracy against coverage, and the accuracy on all texts as a reference line."""
     points = [curve.at(percent / 100) for percent in range(1, 101)]
     complete = 100 * points[-1].accuracy
     axes.axhline(complete, color=GREY, linestyle="--", linewidth=1, label=f"all texts: {complete:.1f} %")

@@ -45,8 +45,8 @@ from nlptx.regions.word_responses import WordResponses
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.slices import slices_up_to
 
-# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. Another value of
-# _CHUNK may change the last bits of the scores of texts longer than _CHUNK.
+# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. If _CHUNK is
+# changed, the scores of texts longer than _CHUNK may change in their last bits.
 _CHUNK = 1 << 9
 # Maximum number of positions of several texts whose vectors are computed at a time.
 _TOGETHER = 1 << 11

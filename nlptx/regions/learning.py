@@ -24,24 +24,24 @@ from nlptx.regions.stored_regions import StoredRegions
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-# Number of epochs and of texts per step: first for at most _FEW_TEXTS training texts, then for more training texts.
-# With few texts, more steps per text are needed.
+# Schedules, each with the number of epochs and the number of texts per step. _SCHEDULE_FOR_FEW is used for at most
+# _FEW_TEXTS training texts, because more steps per text are needed with few texts.
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50
 # Special value of ``until``, for which ``_GroupTrainers.take_steps`` returns the parameters instead of taking steps.
 _RESULT = -1
-# Fractions of the filters and of the words in the bags that are left out of a training step.
+# Fraction of the filters, and fraction of the words in the bags, that are left out of a training step.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
 # Approximate maximum number of regions of a text that are used in a training step, to save time. The regions are
-# chosen at random, so that other regions are used in the next epoch.
+# chosen at random, so that different regions are used in each epoch.
 _MAX_REGIONS = 128
 # Learning rates of Adagrad, which updates the word weights, and of Adam.
 _WORD_RATE = 0.1
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-# Standard deviations of the initial weights. The word weights start at 0. If all vectors are 0 too, the word weights
-# start at random values instead, because the responses of all filters would otherwise be 0.
+# Standard deviations of the initial weights. _WORD_SCALE is used only if all vectors are 0, because the responses of
+# all filters would otherwise be 0. In all other cases, the word weights start at 0.
 _VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
 
 
@@ -74,7 +74,7 @@ def fit_region_classifier(
     Returns:
         The classifier, or None if training was stopped.
     """
-    if not should_continue(0):  # storing the regions takes some seconds
+    if not should_continue(0):  # storing the regions takes a few seconds
         return None
     classifiers = [_initial(ngrams, table, word_vectors, filters, loss.outputs, rng) for rng in rngs]
     regions = StoredRegions(ngrams, table, data.texts, workers)
@@ -116,7 +116,7 @@ class _GroupTrainers:
         self.jobs = 1
 
     def take_steps(self, until: int, rank: int) -> list[tuple[int, dict[str, NDArray]]]:
-        """Train the groups of a rank up to step ``until``. If ``until`` is _RESULT, only return their parameters.
+        """Train the groups of a rank up to step ``until``; if ``until`` is _RESULT, only return their parameters.
 
         Returns:
             For each group of the rank, its number and its parameters by name; empty unless ``until`` is _RESULT.
@@ -130,7 +130,10 @@ class _GroupTrainers:
 
 
 def _joined(classifiers: Sequence[RegionClassifier]) -> RegionClassifier:
-    """Return a classifier with the mean outputs of several classifiers. Each classifier becomes a group of filters."""
+    """Return a classifier whose outputs are the means of the outputs of several classifiers.
+
+    Each classifier becomes a group of filters.
+    """
     first, count = classifiers[0], len(classifiers)
     return RegionClassifier(
         first.ngrams,

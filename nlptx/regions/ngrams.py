@@ -132,7 +132,7 @@ class RegionNgrams:
         spaced, positions = with_gaps(ngram_indices, lengths, REACH, len(table))  # (P, ORDER)
         result = np.zeros((len(spaced), table.shape[1]), table.dtype)
         # Sums (P, K) over the n-grams that end at a position. An n-gram of n + 1 words (column n) that ends at one of
-        # the first n offsets begins before the region, so it is left out there.
+        # the first n offsets begins before the region, so the sums for these offsets do not include it.
         rows = rows_of(table, spaced[:, 0])
         for n, offset in enumerate(range(-AROUND, AROUND + 1)):
             if 0 < n < spaced.shape[1]:

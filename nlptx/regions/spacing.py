@@ -17,7 +17,7 @@ def with_gaps(
     Args:
         values: (N, ...) one entry per word of the texts.
         lengths: (B,) number of words in each text.
-        gap: number of entries to insert.
+        gap: number of entries in each gap.
         fill: value of the inserted entries.
 
     Returns:

@@ -1,6 +1,6 @@
 """Stores the regions of the training texts, because training needs them again in every epoch.
 
-The vectors of the n-grams do not change during training, so their sums in the regions do not change either.
+The vectors of the n-grams do not change during training, so the sum of these vectors in each region stays the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StoredRegions:
         ngrams: known n-grams.
         table: (G, K) vectors of the n-grams.
         texts: word ids of each text; every text has at least one word.
-        workers: pool of threads or processes.
+        workers: pool of threads or processes that computes the regions.
 
     Attributes:
         lengths: (texts,) number of words in each text, which is also its number of regions.

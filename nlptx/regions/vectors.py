@@ -6,7 +6,7 @@ the diagonal matrix of the weights of the context words (:mod:`nlptx.regions.con
 
     x_g = D c_g.
 
-The components are the leading eigenvectors U of X' N X. The rows of X are the x_g of the frequent words. N is a
+The components are the leading eigenvectors U of X^T N X. The rows of X are the x_g of the frequent words. N is a
 diagonal matrix, which contains the number of words in the contexts of each frequent word. With the diagonal matrix L of
 the eigenvalues, the vector of n-gram g is
 
@@ -36,7 +36,7 @@ NEAR, FAR = 2, 10
 # _STEP-th text is used for the components, because approximate components are good enough.
 _MAX_ROWS = 8000
 _MANY_WORDS, _STEP = 1 << 22, 4
-# The constant n_0: about the number of context words of an n-gram that occurs 30 times.
+# The constant n_0: about the number of words in the contexts of an n-gram that occurs 30 times.
 _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # Maximum relative residual of the eigenvectors: a large tolerance, because the exact directions of the eigenvectors do
 # not matter.
@@ -79,7 +79,7 @@ def fit_vectors(
     )
     word_vectors = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
     word_vectors[contexts, :-1] = context_vectors
-    word_vectors[:-1, -1] = 1  # the sum of this column over the words of a context is their number
+    word_vectors[:-1, -1] = 1  # the sum of this column over the words of a context is the number of words
     sums = _sums(texts, ngrams, word_vectors, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)
@@ -149,7 +149,7 @@ def _sums(
     workers: Workers,
     report: Report,
 ) -> NDArray[np.float32]:
-    """Return the sum of the vectors of the context words of each n-gram, (G, K).
+    """Return, for each n-gram, the sum of the vectors of all words in its contexts, (G, K).
 
     ``word_vectors`` (V + 1, K) has one row per word, and a last row of zeros for the gaps between texts. ``total``, the
     number of words in the texts, is needed for progress reports.

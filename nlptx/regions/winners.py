@@ -1,4 +1,4 @@
-"""Finds the strongest region of each text for each filter, and computes the gradients of only these regions.
+"""Finds the strongest region of each text for each filter, and computes gradients from only these regions.
 
 Axis letters: B texts, N regions of all texts, F filters, W known words, K terms.
 """

@@ -74,7 +74,7 @@ def write_comparison_page(
     Args:
         path: file to write; its name ends in .html or .htm.
         comparison: quality of each model, and differences between the models.
-        predictions: the aligned predictions that were compared.
+        predictions: predictions of each model, aligned by :func:`nlptx.evaluation.alignment.align`.
         data: names of the inputs.
         notes: notes about the data.
         command: command that makes the page; not shown if empty.
@@ -132,7 +132,7 @@ def _diagrams(predictions: Sequence[LabelledPredictions]) -> list[Chart]:
 
 
 def _signed(value: float, digits: int) -> str:
-    """Return a number with its sign. Use the minus sign (U+2212), which is as wide as a plus sign."""
+    """Return a number with its sign. The minus sign is U+2212, which is as wide as a plus sign."""
     return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 

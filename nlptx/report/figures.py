@@ -204,8 +204,9 @@ def length_chart(groups: Sequence[Group], accuracy: float) -> Chart:
 class Confusion(NamedTuple):
     """A cell of the confusion matrix.
 
-    ``texts`` is the number of texts in the cell, and ``share`` is their fraction of all texts with the same true label,
-    with or without a predicted label. ``tint`` is the strength of the background colour, from 0 to 5.
+    ``texts`` is the number of texts in the cell. ``share`` is this number divided by the number of all texts with the
+    same true label, including texts without a prediction. ``tint`` is the strength of the background colour, from 0 to
+    5.
     """
 
     true: int

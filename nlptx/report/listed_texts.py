@@ -1,4 +1,7 @@
-"""The texts that a report lists: the worst errors and the most uncertain predictions, with coloured words."""
+"""The texts that a report lists: the worst errors and the most uncertain predictions, with coloured words.
+
+The worst errors are the errors with the highest confidence.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ _PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'"))
 
 
 class Span(NamedTuple):
-    """A part of a text. ``effect`` is its effect on the prediction, or None if it is not a word with a known effect."""
+    """A part of a text.
+
+    ``effect`` is the effect of the part on the prediction, or None unless the part is a word with a known effect.
+    """
 
     text: str
     effect: float | None = None

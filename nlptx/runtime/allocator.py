@@ -16,8 +16,8 @@ def keep_freed_memory() -> None:
     """Let new arrays reuse the memory of freed arrays, in the entire process.
 
     By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
-    it page by page. Returning and zeroing this memory takes a quarter of the time for scoring texts, and a few percent
-    of the time for counting words. The function does nothing with C libraries other than glibc.
+    it page by page. Returning and zeroing this memory takes a quarter of the time needed to score texts, and a few
+    percent of the time needed to count words. The function does nothing with C libraries other than glibc.
     """
     _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
     _set(_M_MMAP_THRESHOLD, _MAX_HEAP_ARRAY)
@@ -42,7 +42,7 @@ def address_space_limit() -> int | None:
 
 
 def return_freed_memory() -> None:
-    """Return the memory of freed arrays to the system. Call this function after a step that needed much memory.
+    """Return the memory of freed arrays to the system. Call this function after a step that needed a lot of memory.
 
     Without this call, the process would keep the memory, in pieces that are too small for the arrays of the next step.
     The function does nothing with C libraries other than glibc.

@@ -51,7 +51,7 @@ def load_blas(module: str, threads: int) -> None:
 def _check_address_space(size: int) -> None:
     """Raise MemoryError if ``size`` bytes of address space are not available."""
     try:
-        # OpenBLAS too allocates its buffers with mmap
+        # OpenBLAS also allocates its buffers with mmap
         mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as error:
         raise MemoryError(f"no room for {size >> 20} MB") from error

@@ -77,7 +77,7 @@ def _libraries() -> list[Any]:
     from threadpoolctl import OpenBLASController
 
     libraries = _search(len(sys.modules))
-    # From version 3.8, threadpoolctl ignores all threads except the one that was the first to set a number of threads.
+    # Without this call, threadpoolctl from version 3.8 on accepts limits only from the first thread that set one.
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
     return libraries

@@ -12,8 +12,7 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Maximum number of characters in the queue, and in a group of texts. A text with more than
-# GROUP_CHARACTERS characters is a group by itself.
+# Number of characters at which the queue, or a group of texts, is full. The last text may exceed this number.
 _QUEUE_CHARACTERS = 4_000_000
 GROUP_CHARACTERS = 500_000
 
@@ -73,7 +72,7 @@ class _TextQueue:
         return kept, texts, None
 
     def close(self) -> None:
-        """Let a thread that waits in :meth:`put` continue."""
+        """Close the queue. A thread that waits in :meth:`put` then continues."""
         with self._changed:
             self.closed = True
             self._changed.notify()

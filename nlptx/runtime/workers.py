@@ -49,7 +49,7 @@ class Workers:
     kind nor the number of workers changes any result.
 
     Args:
-        jobs: number of workers; all cores by default.
+        jobs: number of workers; by default, one per core.
         processes: whether processes may be used for work that allows it. A fork copies locks that other threads hold,
             but not the threads themselves, so set ``processes`` only in programs that control all their threads, or
             that have no other threads (see :func:`.is_only_thread`).
@@ -162,12 +162,12 @@ class Workers:
     ) -> Iterator[R]:
         """Yield ``work(shared, item)`` for each item, in order.
 
-        The workers of a cluster have this method too; see :class:`nlptx.cluster.cluster_workers.ClusterWorkers`.
+        On a cluster, :class:`nlptx.cluster.cluster_workers.ClusterWorkers` overrides this method.
 
         Args:
             work: function at the top level of a module. The function must not modify ``shared``.
             shared: data that all items need. The data must be picklable, and so must the items and the results.
-            items: items, iterated over one at a time.
+            items: the items, which are requested one at a time.
             in_memory: whether to use threads on this machine, which access the items without copying them.
 
         Raises:

@@ -13,9 +13,10 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-# A text occurs very often if its copies make up more than the fraction _OFTEN of all texts. A small corpus may contain
-# a file several times. A text with up to _FEW_COPIES copies is therefore not considered to occur very often, unless the
-# copies make up more than the fraction _OFTEN_IF_FEW of all texts.
+# A text occurs very often if its copies make up more than the fraction _OFTEN of all texts. In a small corpus, even a
+# few copies exceed this fraction, for example if the corpus contains a file several times. A text with up to
+# _FEW_COPIES copies is therefore not considered to occur very often, unless the copies make up more than the fraction
+# _OFTEN_IF_FEW of all texts.
 _OFTEN, _FEW_COPIES, _OFTEN_IF_FEW = 0.001, 10, 0.1
 
 
@@ -49,13 +50,13 @@ def folds_with_copies(
 ) -> NDArray[np.int64]:
     """Return the fold of each text, (texts,); equal texts are in the same fold.
 
-    With fewer different texts than folds, equal texts may be in different folds, because otherwise a fold would be
-    empty.
+    If there are fewer different texts than folds, equal texts may be in different folds, because otherwise a fold would
+    be empty.
 
     Args:
         first: (texts,) result of :func:`first_copies`.
         folds: number of folds.
-        assign: function that assigns the texts with the given indices to folds.
+        assign: function that returns the folds of the texts with the given indices.
     """
     rows = np.arange(len(first))
     distinct = np.flatnonzero(first == rows)

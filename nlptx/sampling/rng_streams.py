@@ -1,7 +1,7 @@
 """Random numbers for training: one independent stream per purpose.
 
-The seed, the purpose and an index (the epoch or step) determine a stream. No two purposes share random numbers. A
-training run that resumes at some step need not generate the numbers for earlier steps again.
+The seed, the purpose and an index (such as the epoch or step) determine a stream. No two purposes share random numbers.
+A training run that resumes at some step need not generate the numbers for earlier steps again.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Stream(IntEnum):
 
 
 def seed_sequence(seed: int, stream: Stream, index: int = 0) -> np.random.SeedSequence:
-    """Return the seed sequence for a purpose and an index, which is the epoch or step."""
+    """Return the seed sequence for a purpose and an index, such as the epoch or step."""
     return np.random.SeedSequence(seed, spawn_key=(stream, index))
 
 
 def generator(seed: int, stream: Stream, index: int = 0) -> np.random.Generator:
-    """Return the random generator for a purpose and an index, which is the epoch or step."""
+    """Return the random generator for a purpose and an index, such as the epoch or step."""
     return np.random.default_rng(seed_sequence(seed, stream, index))

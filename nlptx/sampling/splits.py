@@ -20,8 +20,8 @@ _STRETCHES_PER_PART = 10
 # Number of folds for features that are computed out of fold, that is, for each text, by models that were fitted without
 # its fold.
 FOLDS = 5
-# Each fold should have 1/folds of the texts of a label. If a fold has more than this multiple of that number, the texts
-# of the label are divided evenly among the folds.
+# Each fold should have 1/folds of the texts of a label. If a fold has more than _MAX_EXCESS times as many, the texts of
+# the label are divided evenly among the folds.
 _MAX_EXCESS = 1.5
 
 
@@ -47,8 +47,8 @@ def stratified_split(
         order = np.argsort(shuffled_stretches(len(indices), share, rng), kind="stable")
         held_out[indices[order[:count]]] = True
     held_out = held_out[first]
-    # The training part may lack a label whose texts are all copies of texts with other labels. One of its texts is
-    # moved to the training part, together with the copies of this text.
+    # The training part may lack a label whose texts are all copies of texts with other labels. In that case, one text
+    # with this label is moved to the training part, together with its copies.
     for label in np.setdiff1d(targets, targets[~held_out]):
         held_out[first == first[np.flatnonzero(targets == label)[0]]] = False
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
@@ -60,10 +60,12 @@ def assign_folds(
     """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
 
     Stretches are shuffled, and the stretches with the same most frequent label are assigned to the folds in turn. If
-    the proportions of the labels differed between the folds, a model fitted without a fold would underestimate the
-    probabilities of exactly those labels that are frequent in the fold, and features computed out of fold would be
-    misleading. If all texts of a rare label are in one or two stretches, for example because the texts are sorted by
-    label, the texts of this label are divided evenly among the folds instead.
+    all texts of a rare label are in one or two stretches, for example because the texts are sorted by label, the texts
+    of this label are divided evenly among the folds instead.
+
+    If the proportions of the labels differed between the folds, a model fitted without a fold would underestimate the
+    probabilities of exactly those labels that are frequent in the fold. Features computed out of fold would then be
+    misleading.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool, True where a text has a class.

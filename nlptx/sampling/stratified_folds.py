@@ -34,7 +34,7 @@ def stratified_folds(
         strata: (texts,) integer from 0 that identifies the label of each text.
         folds: number of folds.
         rng: source of randomness.
-        shuffle: whether to assign single texts to folds, instead of stretches of neighbouring texts.
+        shuffle: whether to assign individual texts to folds, instead of stretches of neighbouring texts.
         first: (texts,) for each text, the index of the first text equal to it; None if all texts are different. Equal
             texts are in the same fold; see :func:`.copies.folds_with_copies`.
 
