@@ -27,6 +27,9 @@ UNUSED = [
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings with an empty encoder. All other settings that have no effect are reset to their defaults."""
+    """Return the settings with an empty encoder.
+
+    All other settings that have no effect without a network are reset to their defaults.
+    """
     changes: dict[str, Any] = {name: DEFAULTS[name] for name in UNUSED}
     return replace(settings, **changes | dict(EMPTY_ENCODER))

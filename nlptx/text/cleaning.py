@@ -1,4 +1,4 @@
-"""Cleans text before tokenization: its HTML, letter case, invisible characters and composed characters."""
+"""Cleans text before tokenization: decodes HTML, converts to lower case, removes invisible characters, applies NFC."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
 # HTML line breaks, which are very common in IMDB reviews.
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# The character that replaces a line break. A line break is not replaced by white space, so that the text around it
-# cannot form another line break.
+# The character that replaces a line break. It is not white space: with a space, `<br<br>/>` would become `<br />`,
+# which is another line break.
 SEPARATOR = "\x01"
 # Soft hyphens, joiners, direction marks and variation selectors, which are not part of any word.
 _INVISIBLE = re.compile(
@@ -60,8 +60,8 @@ def clean(text: str) -> str:
 def clean_expressively(text: str, lowercase: bool) -> str:
     """Clean non-ASCII text in the same way as :func:`clean`, and also simplify emoji.
 
-    If ``lowercase`` is true, only non-ASCII letters are converted to lower case. ASCII capitals are needed later to
-    recognise shouted words.
+    If ``lowercase`` is true, non-ASCII letters are converted to lower case. ASCII letters stay unchanged, because ASCII
+    capitals are needed later to recognise shouted words.
     """
     text = _INVISIBLE.sub("", simplify_emoji(unicodedata.normalize("NFC", text)))
     if lowercase and not text.isascii():

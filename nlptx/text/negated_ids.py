@@ -116,7 +116,7 @@ def _kinds(special: NDArray[np.uint8], words: list[bytes], ids: NDArray[np.int32
         words: the V words of the chunk.
         ids: word ids.
     """
-    kinds = _KINDS[special]  # WORD for all other words, which is right if they contain only letters
+    kinds = _KINDS[special]  # WORD for all words outside _SPECIAL, which is right if they contain only letters
     occurs = np.zeros(len(words), bool)
     occurs[ids] = True
     unsure = occurs & (special == 0)

@@ -74,7 +74,8 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
 
     Args:
         tokens: the tokens, in order.
-        ignored: indices of tokens. Negations among these tokens, and pairs that contain one of them, have no effect.
+        ignored: indices of tokens that must not negate others. A negation at one of these indices has no effect, and
+            neither has a pair that contains a token at one of these indices.
 
     >>> mark_negated(["It", "is", "n't", "very", "good", ",", "but", "not", "a", "waste", "."])
     ['It', 'is', "n't", '¬very', '¬good', ',', 'but', 'not', '¬a', '¬waste', '.']

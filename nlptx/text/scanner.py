@@ -25,7 +25,7 @@ _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
 # Number of spaces added before and after the text, so that indices a few bytes before its start or after its end are
 # valid.
 _BEFORE, _AFTER = 2, 16
-# HTML line breaks within a line; see :mod:`nlptx.text.cleaning`.
+# HTML line breaks, as in :mod:`nlptx.text.cleaning`, but without line feeds, because a line feed ends a document.
 _LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)
 
 
@@ -183,7 +183,7 @@ def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[
 
 
 def _is_letter(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
-    """Return, for each byte, whether it is an ASCII letter, in lower or upper case."""
+    """Return, for each byte, whether it is the ASCII letter ``letter``, in lower or upper case."""
     return (codes | 0x20) == ord(letter)
 
 

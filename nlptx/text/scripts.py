@@ -12,7 +12,7 @@ _SCRIPTS = (
     (re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"), 3.5),
     (re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 6.0),
 )
-# Minimum fraction of words in these scripts. A few foreign words in other texts do not matter.
+# Minimum fraction of words in these scripts, so that a few foreign words in other texts do not matter.
 _MIN_FRACTION = 0.2
 
 

@@ -64,8 +64,8 @@ _SIGNS = r"""
   | (?<=[A-Za-z])(?P<grave>`)(?=[A-Za-z])
 """
 # Words in capitals, separated by single spaces. At least one of these words must have four or more letters, because
-# shorter words may be abbreviations. The first word of four or more letters follows at most MAX_BEFORE words of at most
-# MAX_LETTERS letters each.
+# shorter words may be abbreviations. Before the first word of four or more letters, there may be at most MAX_BEFORE
+# words of at most MAX_LETTERS letters each.
 MAX_BEFORE, MAX_LETTERS = 8, 40
 _SHOUT = (
     rf"(?<![A-Za-z0-9{{high}}\#@/.:'])(?:[A-Z]{{{{2,{MAX_LETTERS}}}}}[ ]){{{{0,{MAX_BEFORE}}}}}"

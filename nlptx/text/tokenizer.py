@@ -62,7 +62,9 @@ def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
 
 @cache
 def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
-    r"""Return the pattern of a token in any script. The pattern is built on first use, which takes milliseconds.
+    r"""Return the pattern of a token in any script.
+
+    The pattern is built only when it is first needed, because building it takes milliseconds.
 
     `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts.
     """

@@ -66,7 +66,7 @@ def choose_automatic(
         settings: training settings.
         data: the labelled texts.
         vocabulary: vocabulary of the word vectors.
-        started: whether training starts from a model, for which no new region filters are trained.
+        started: whether training starts from a model, in which case no new region filters are trained.
     """
     held_out = settings.valid_share > 0 or data.valid is not None
     enough = len(data.texts) >= _MIN_TEXTS and len(data.labels) <= _MAX_LABELS and held_out

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nlptx.ngrams import TextFeatures
 from nlptx.settings import TrainSettings
 
-# Number of gradient accumulators; see :mod:`nlptx.training.gradients`. The number of microbatches of a large batch is a
-# multiple of this number, unless the batch contains fewer texts.
+# Number of gradient accumulators; see :mod:`nlptx.training.gradients`. A large batch is cut into a multiple of this
+# number of microbatches, or into one microbatch per text if there are fewer texts.
 ACCUMULATORS = 4
 # Approximate number of tokens in a microbatch: large enough for efficient matrix products, but small enough for the
 # processor caches.
@@ -28,7 +28,7 @@ class Microbatch:
     Args:
         ids: (N,) int32 word ids of the texts, concatenated.
         lengths: (B,) number of tokens in each text.
-        targets: (B,) class of each text, or (B, C) soft labels.
+        targets: (B,) class of each text, (B, C) bool for multi-label texts, or (B, C) soft labels.
         token_features: (N, order * E) n-gram features of each token, or None.
         text_features: (B, M * E) outputs of the M linear models for each text, E numbers per model, or None.
         weights: (B,) weights of the texts, with a mean of 1 over all training texts, or None.

@@ -57,9 +57,9 @@ def _minimum(value_at: Callable[[float], float], low: float, high: float, tolera
     """Find the minimum of a function between ``low`` and ``high`` by golden-section search, and return its position.
 
     The function must have a single minimum there. Two points inside an interval that contains the minimum are compared,
-    and the part beyond the worse point is cut off, until the interval is no longer than ``tolerance``. Because the
-    points divide the interval in the golden ratio, the better point is at the right place to be used again in the next
-    comparison, so each further comparison needs only one new value.
+    and the part beyond the worse point is cut off, until the length of the interval is at most ``tolerance``. Because
+    the points divide the interval in the golden ratio, the better point is at the right place to be used again in the
+    next comparison, so each further comparison needs only one new value.
     """
     ratio = (np.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
@@ -113,7 +113,7 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
-    """Count, for each threshold, the held-out texts that a calibrated model labels, and those that it labels wrongly.
+    """Count, for each confidence threshold, the held-out texts that reach it, and those among them labelled wrongly.
 
     Text weights are ignored, because the guarantee of ``--max-error`` requires counts of independent texts.
 

@@ -172,7 +172,7 @@ class Checkpoint:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the checkpoint file. If this fails, a note is given, because the training itself has succeeded."""
+        """Remove the checkpoint file. If this fails, only a note is given, because training itself has succeeded."""
         if self.path is None:
             return
         self.can_resume = False

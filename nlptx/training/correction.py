@@ -1,4 +1,4 @@
-"""Adds a correction of a model's outputs (:mod:`nlptx.ngrams.adaptation`) to the weights of the model.
+"""Changes the weights of a model so that its outputs include a correction (:mod:`nlptx.ngrams.adaptation`).
 
 The correction applies to scores (:mod:`nlptx.training.scores`). There are E scores for the new labels, and E0 scores
 for the labels of the model that training starts from.
@@ -20,14 +20,14 @@ from nlptx.settings import TrainSettings
 from nlptx.training.scores import pass_on_scores, to_outputs, to_scores, with_scores
 
 # The correction has two kinds of inputs: the old scores, multiplied by OUTPUT_SCALE, and the pooled vectors (the inputs
-# of the head), scaled to the standard deviation _POOLED_SCALE. All inputs have weights with a prior variance of 1, so
+# of the head), scaled to a standard deviation of _POOLED_SCALE. All inputs have weights with a prior variance of 1, so
 # smaller inputs have less influence.
 OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 
 @dataclass(frozen=True)
 class PooledScale:
-    """A linear map that gives pooled vectors the mean 0 and the standard deviation _POOLED_SCALE."""
+    """A linear map that gives pooled vectors a mean of 0 and a standard deviation of _POOLED_SCALE."""
 
     mean: NDArray[np.float64]
     factor: NDArray[np.float64]
@@ -54,9 +54,9 @@ def log_priors(model: Model) -> NDArray[np.float64]:
 def match_scores(before: Model, new: list[str], *, multi_label: bool) -> NDArray[np.float64]:
     """Return the matrix (E0, E) that converts old scores to new scores.
 
-    Labels are matched by name; new labels get the score 0. If the new texts are multi-label but the old model is not,
-    all labels get the score 0, because the old scores are not the log-odds of single labels. The correction still has
-    the old scores as inputs.
+    Labels are matched by name; new labels get a score of 0. If the new texts are multi-label but the old model is not,
+    all labels get a score of 0, because the old scores are not the log-odds of single labels. The old scores are still
+    inputs of the correction.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
@@ -103,7 +103,7 @@ def convert_ngrams(
 
 
 def convert_regions(before: Model, change: NDArray[np.float64], loss: Loss) -> RegionFusion | None:
-    """Return the region classifier of a model with its outputs converted to new scores, or None if there is none.
+    """Return the region classifier of a model, with outputs for the new labels, or None if the model has none.
 
     Args:
         before: model that training starts from.
@@ -154,7 +154,8 @@ def set_weights(
     new.weight.value[...] = (converted_weights + pooled_weights) @ new_outputs
     if new.bias is not None:
         converted_bias = (bias * _network_factor(before) + log_priors(before)) @ outputs_to_scores
-        # A balanced model adds the log-priors to its outputs, but the correction was fitted without adding them.
+        # A balanced model adds the log-priors to its outputs. The correction was fitted without adding them, so they
+        # are subtracted from the bias.
         new_bias = converted_bias - scale.mean @ pooled_weights + correction.bias
         new.bias.value[...] = new_bias @ new_outputs - log_priors(model)
     pass_on_scores(model.network)

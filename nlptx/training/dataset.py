@@ -34,7 +34,7 @@ class Examples:
         ids: (T,) int32 word ids of each text, with T at least 1.
         targets: class or classes of each text; see :mod:`nlptx.training.targets`.
         ngram_features: n-gram features of each text, or None.
-        passages: number of passages. The passages are the last examples; they were taken from the other examples.
+        passages: number of passages. The passages are the last examples, and each is a part of an earlier example.
         unknown: targets of U additional texts that have no known word.
         weights: (texts,) float64 weight of each text, or None.
         unknown_weights: (U,) float64 weights of the additional texts, or None.

@@ -1,4 +1,4 @@
-"""Makes word vectors from the training texts themselves, by counting words and PCA, before training starts."""
+"""Makes word vectors from the training texts themselves before training starts, by counting words and fitting PCA."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def fit(
                     add_subwords(model, data, context)
             if model.history["best_epoch"] and len(data.valid):
                 measure_held_out(model, data, context)
-        model.settings = settings_as_given  # `nlptx info` shows no automatically chosen values
+        model.settings = settings_as_given  # so that `nlptx info` shows which settings are automatic
         model.typical_surprise = measure_typical_surprise(model.vocabulary, given.texts)
         model.made_from = origin.to_artifact().header
         return model

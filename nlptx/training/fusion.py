@@ -31,8 +31,8 @@ def fuse(
 
     Args:
         model: model whose loss is minimised, with class weights if it is balanced.
-        outputs_by_loss: (texts, outputs) outputs of each classifier for the held-out texts; empty if no texts are held
-            out. The key is the name of the loss of this classifier in the record.
+        outputs_by_loss: for each classifier, name of its loss in the record -> its outputs (texts, outputs) for the
+            held-out texts; empty if no texts are held out.
         valid: the held-out texts.
         prior: (M,) the constants W.
         deviation: the constant S.

@@ -34,9 +34,9 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import class_weights_of
 from nlptx.training.without_epochs import history_without_epochs
 
-# Number of folds in which the n-gram features are fitted: for large training sets, for small ones, and the maximum size
-# of a small one. For large training sets, two folds are fast, and accurate enough to fit one weight per linear model
-# and one bias per output. For small ones, models fitted on half of the texts are too weak.
+# Number of folds in which the n-gram features of a large and of a small training set are fitted, and maximum number of
+# texts in a small one. For a large training set, two folds are fast, and accurate enough to fit one weight per linear
+# model and one bias per output. For a small one, models fitted on half of the texts are too weak.
 _FOLDS, _FOLDS_FOR_FEW, _FEW_TEXTS = 2, 5, 10_000
 # With fewer texts than this number, the training of a network starts from the fitted weights instead of random ones.
 _MIN_TEXTS_FOR_RANDOM_START = 2000
@@ -124,7 +124,7 @@ def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | Non
         losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
         loss += float(losses @ weights[rows] / total_weight)
         accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / total_weight)
-    # Before training, each linear model has the weight 1 / models.
+    # Before training, each linear model has a weight of 1 / models.
     projection.weight.value.reshape(models, -1)[...] *= fitted[:models, None] * models
     bias.value[...] = fitted[models:]
     return loss, accuracy

@@ -89,9 +89,10 @@ def loss_and_gradients(
 def validate(
     model: Model, examples: Examples, workers: Workers, weights: NDArray[np.float32] | None = None
 ) -> tuple[float, float]:
-    """Return the mean loss and the accuracy over at least one example, weighted by the text weights.
+    """Return the mean loss and the accuracy over ``examples``, weighted by the text weights.
 
-    The class weights ``weights`` apply only to the loss, as in :func:`loss_and_gradients`.
+    There must be at least one example. The class weights ``weights`` apply only to the loss, as in
+    :func:`loss_and_gradients`.
 
     Texts without a known word are included; for these texts, the model predicts the prior probabilities of the labels.
     """
@@ -110,7 +111,7 @@ def validate(
 
 
 def outputs_of(model: Model, examples: Examples, workers: Workers) -> NDArray:
-    """Return the outputs (texts, outputs) of a model for at least one example."""
+    """Return the outputs (texts, outputs) of a model for ``examples``, of which there must be at least one."""
     order = np.argsort(examples.ids.lengths, kind="stable")
     result = np.empty((len(examples), model.network.loss.outputs), model.flat.dtype)
 

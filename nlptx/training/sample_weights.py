@@ -20,8 +20,8 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
     """Return the weights as an array (texts,), after checking each of them.
 
     Args:
-        weights: a list, array, Series or any other iterable of numbers, or of only bool: True for a weight of 1, False
-            for a weight of 0.
+        weights: a list, array, Series or any other iterable of numbers. If all of them are bool, True is a weight of 1,
+            and False is a weight of 0.
         texts: number of texts.
         texts_name: argument name of the texts, for messages.
 
@@ -53,11 +53,12 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
 
 
 def weight_notes(weights: NDArray[np.float64] | None) -> Iterator[str]:
-    """Yield a note if the weights are probably not meant as numbers of texts, because their mean is unusual."""
+    """Yield a note if the mean weight suggests that the weights are not meant as numbers of texts."""
     if weights is not None and not _USUAL_MEAN[0] <= weights.mean() <= _USUAL_MEAN[1]:
         yield (
-            f"the mean weight is {weights.mean():.3g}, but a weight is a number of texts, and n-grams that occur in too"
-            " few texts are dropped; if the weights only express importance, divide them by their mean"
+            f"the mean weight is {weights.mean():.3g}, but a text with a weight of 2 counts as two texts, and n-grams"
+            " that occur in too few texts are dropped; if the weights only express importance, divide them by their"
+            " mean"
         )
 
 

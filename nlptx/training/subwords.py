@@ -82,7 +82,7 @@ def add_subwords(model: Model, data: Dataset, context: TrainingContext) -> None:
     (of_others, of_subword_model), record = fuse(model, outputs_by_loss, valid, _prior(model, data), _DEVIATION)
     _merge(model, features, ngrams.keys, subwords, of_others, of_subword_model)
     round_like_file(model)  # the weights of the n-grams have changed
-    # With region filters, `of_others` is part of model.regions.weights.
+    # With region filters, model.regions.weights already include the factor `of_others`.
     weights = {"weight": of_subword_model} | ({} if model.regions else {"weight_of_others": of_others})
     model.history["subwords"] = {**weights, "prior_variance": subwords.variance, **record}
     context.report("subword model", 1)
@@ -136,7 +136,8 @@ def _merge(
     assert network.text_projection is not None
     of_network = a
     if model.regions is not None:
-        # RegionFusion multiplies the outputs of the network, which then include the subword scores, by `weight`.
+        # The subword scores become part of the outputs of the network, which RegionFusion multiplies by `weight`, so c
+        # is divided by `weight`.
         weight, of_regions = (round(a * before, 4) for before in model.regions.weights)
         model.regions = replace(model.regions, weights=(weight, of_regions))
         of_network, c = 1.0, c / weight
