@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# If this many held-out texts have a label, both estimates of its threshold have the same weight.
+# If this many held-out texts have a label, the two estimates of the label's threshold have equal weights.
 PRIOR_TEXTS = 100.0
 # Range of the thresholds. A text never gets a label whose probability is below the smallest threshold.
 _MIN_THRESHOLD, _MAX_THRESHOLD = 0.1, 0.9

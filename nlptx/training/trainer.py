@@ -53,8 +53,8 @@ class Trainer:
 
     Args:
         model: model to train; modified in place.
-        flat: (P,) parameters, in shared memory like the word vectors.
-        layer: layer whose parameters are in ``flat``.
+        flat: (P,) parameters of ``layer``; like the word vectors, they are in shared memory.
+        layer: layer that the parameters belong to.
         train: training examples.
         epochs: number of passes over the examples.
         context: seed, workers and callbacks.
@@ -85,7 +85,7 @@ class Trainer:
     # ------------------------------------------------------------ methods that subclasses define
 
     def cut(self, chosen: NDArray[np.int64], step: int) -> tuple[list[Microbatch], int]:
-        """Return the microbatches of a batch, and the number of texts (or words) over which its mean loss is taken.
+        """Return the microbatches of a batch, and the number of texts (or words) over which the loss is averaged.
 
         Args:
             chosen: (B,) indices of the examples.

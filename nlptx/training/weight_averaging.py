@@ -13,7 +13,7 @@ from nlptx.runtime.shared_memory import shared_copy
 
 # The average is updated only after every tenth step. Updating the average after every step would not give better
 # models, but would increase the time of a step by 1 to 4 % with one process, and by 3 to 8 % with two processes,
-# because only one of them computes the average.
+# because only one process computes the average.
 _UPDATE_INTERVAL = 10
 
 
@@ -36,7 +36,7 @@ class WeightAverage:
         self.taken = 0  # value of ``steps`` at the last update
 
     def step(self) -> None:
-        """Record a step, and update the average if it is time to do so."""
+        """Record a step, and update the average after every tenth step."""
         self.steps += 1
         if self.steps % _UPDATE_INTERVAL == 0:
             for average, weight in zip(self.averages, self.weights, strict=False):
@@ -46,8 +46,8 @@ class WeightAverage:
     def _share(self) -> float:
         """Return the fraction of the new average that comes from the current weights.
 
-        The current weights are used for all steps since the last update. In the first steps, the decay is smaller than
-        ``decay``, so that the initial weights soon lose their influence on the average.
+        The current weights stand for the weights of all steps since the last update. In the first steps, the decay is
+        smaller than ``decay``, so that the initial weights soon lose their influence on the average.
         """
         return 1 - min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
 
