@@ -21,13 +21,13 @@ class Conflict(NamedTuple):
         message: error message. The placeholders ``{}`` stand for the two options.
         applies: function that returns whether a value of the option and a value of the other option contradict each
             other; None if the two cannot be combined at all.
-        never_ignored: whether to refuse the command, instead of ignoring the option, if the other option has a higher
+        always_refuse: whether to refuse the command, instead of ignoring the option, if the other option has a higher
             precedence. Set this if the command would do something else without the option.
     """
 
     message: str
     applies: Callable[[Any, Any], bool] | None = None
-    never_ignored: bool = False
+    always_refuse: bool = False
 
 
 def overridden(ctx: click.Context) -> set[str]:
@@ -44,7 +44,7 @@ def overridden(ctx: click.Context) -> set[str]:
     for name, other, conflict in _conflicts(ctx):
         if rank(name) < rank(other):
             names.add(other)
-        elif rank(other) < rank(name) and not conflict.never_ignored:
+        elif rank(other) < rank(name) and not conflict.always_refuse:
             names.add(name)
     return names
 

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from nlptx.cli.config import SECTIONS, note_ignored, stage_command
-from nlptx.cli.precedence import CONFIGURED, chosen_defaults
+from nlptx.cli.precedence import CONFIGURED, preset_and_effort
 from nlptx.cli.reporter import Reporter
 from nlptx.cli.stage_facts import count_facts, note_dropped_words, pca_facts
 from nlptx.settings import CountSettings, PcaSettings, Settings
@@ -109,7 +109,7 @@ class EarlierStages:
 def _context_of(stage: str, context: click.Context) -> click.Context:
     """Return the context that the command of a stage would have, with the preset of ``train``."""
     command, program = stage_command(stage, context)
-    preset = chosen_defaults(context).get("preset")
+    preset = preset_and_effort(context).get("preset")
     words = ["-"]
     if preset is not None and "preset" not in context.meta.get(CONFIGURED, {}).get(stage, {}):
         words += ["--preset", preset]

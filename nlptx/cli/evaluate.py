@@ -30,7 +30,7 @@ from nlptx.errors import CorruptError, DataError, QualityGateError
 # Last part of the note about texts without a known word.
 _UNKNOWN = "scored with the label frequencies in the training data"
 _NEEDS_MODEL = Conflict(
-    "{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model), never_ignored=True
+    "{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model), always_refuse=True
 )
 
 

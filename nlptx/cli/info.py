@@ -110,8 +110,8 @@ def _draw(
         reporter.facts(path, [*_rows(_purpose(artifact.details)), *facts])
         for title, entries in (
             ("card", card),
-            ("region filters", _fusion_weights(artifact) | _recorded(artifact, "regions")),
-            ("subword model", _recorded(artifact, "subwords")),
+            ("region filters", _fusion_weights(artifact) | _history_entry(artifact, "regions")),
+            ("subword model", _history_entry(artifact, "subwords")),
             ("calibration", _calibration(artifact)),
         ):
             if entries:
@@ -170,9 +170,9 @@ def _purpose(details: dict[str, Any]) -> dict[str, Any]:
     return {name: details["card"].get(name, value) for name, value in entries.items()}
 
 
-def _recorded(artifact: Artifact, step: str) -> dict[str, Any]:
+def _history_entry(artifact: Artifact, name: str) -> dict[str, Any]:
     """Return the results of one part of training, such as "calibration", from the training history."""
-    entries = artifact.details["history"].get(step, {})
+    entries = artifact.details["history"].get(name, {})
     return entries if isinstance(entries, dict) else {}
 
 
@@ -188,7 +188,7 @@ def _details_as_json(artifact: Artifact) -> dict[str, Any]:
 
 def _calibration(artifact: Artifact) -> dict[str, Any]:
     """Return the results of the calibration. If no network was trained, they do not mention the choice of an epoch."""
-    entries = _recorded(artifact, "calibration")
+    entries = _history_entry(artifact, "calibration")
     if "measured_on" in entries and not has_epochs(artifact.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}
     return entries

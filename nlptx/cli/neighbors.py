@@ -57,7 +57,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     spelled like an unknown word, the command fails, unless the unknown word is from standard input: then the command
     prints a note and an empty list of neighbours, and continues. With --analogy, all three words must be known.
     """
-    if model is None and (_is_file(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
+    if model is None and (_names_vectors(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
         model, *rest = words
         words = tuple(rest)
     check_names(model, *(word for word in words if word == "-"))
@@ -135,7 +135,7 @@ def _as_json(rows: list[tuple[str, float]], *, estimated: bool) -> list[dict[str
     return [{"word": word, "cosine": round(cosine, 6), **mark} for word, cosine in rows]
 
 
-def _is_file(argument: str) -> bool:
+def _names_vectors(argument: str) -> bool:
     """Return whether the first argument is the name of a file of word vectors rather than a word."""
     if not argument or os.sep in argument or argument.lower().endswith(_ENDINGS):
         return True

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from nlptx.cli.command import PATH, option
 from nlptx.cli.conflicts import Conflict
 from nlptx.cli.option_names import as_options
-from nlptx.cli.precedence import OVERRIDES, chosen_defaults, configured, stage_of
+from nlptx.cli.precedence import OVERRIDES, configured, preset_and_effort, stage_of
 from nlptx.cli.reporter import Reporter
 from nlptx.presets import EFFORTS, PRESETS
 from nlptx.runtime.blas import load_blas
@@ -239,7 +239,7 @@ def _defaults_option(
             defaults = {item.name: item.default for item in context.command.params if item.name in set_by_any}
             context.meta[OVERRIDES] = {stage: {**defaults, **chosen}}
         context.default_map = {**chosen, **configured(context)}
-        chosen_defaults(context)[str(parameter.name)] = value
+        preset_and_effort(context)[str(parameter.name)] = value
 
     kind = click.Choice(list(known))
     details: dict[str, Any] = {"group": group, "help": help_text, "excludes": excludes}

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
-from nlptx.cli.precedence import CONFIG_FILE, chosen_defaults
+from nlptx.cli.precedence import CONFIG_FILE, preset_and_effort
 
 # Options that do not change the contents of the page; the command line that the page shows omits them.
 _NOT_SHOWN = {
@@ -65,7 +65,7 @@ def this_command(report: str) -> str:
             that the bytes of the page do not depend on the name of its file.
     """
     context = click.get_current_context()
-    values = {**context.params, **chosen_defaults(context), "config": context.meta.get(CONFIG_FILE), "report": report}
+    values = {**context.params, **preset_and_effort(context), "config": context.meta.get(CONFIG_FILE), "report": report}
     words = ["nlptx", str(context.info_name)]
     for parameter in context.command.params:
         value = values.get(str(parameter.name))

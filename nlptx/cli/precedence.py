@@ -15,7 +15,7 @@ from click.core import ParameterSource
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Key in click.Context.meta for settings that take precedence over the --config file, as section -> name -> value.
 OVERRIDES = "nlptx.overrides"
-# Prefix of the key in click.Context.meta for the options that replace defaults; see :func:`chosen_defaults`.
+# Prefix of the key in click.Context.meta for the options that replace defaults; see :func:`preset_and_effort`.
 _CHOSEN = "nlptx.chosen"
 # Options that a section of the --config file sets only for the command with the name of the section; other commands
 # that read the section, such as tune, ignore these options.
@@ -49,7 +49,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 def ignore(ctx: click.Context, names: set[str]) -> None:
     """Make the next parsing of the command ignore the file and the environment variables for the named options."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
-    chosen_defaults(ctx).clear()
+    preset_and_effort(ctx).clear()
 
 
 def ignored(ctx: click.Context) -> set[str]:
@@ -57,7 +57,7 @@ def ignored(ctx: click.Context) -> set[str]:
     return ctx.meta.get(f"{_IGNORED}.{ctx.info_name}", set())
 
 
-def chosen_defaults(ctx: click.Context) -> dict[str, str]:
+def preset_and_effort(ctx: click.Context) -> dict[str, str]:
     """Return the values of the options that change the defaults of other options, ``preset`` and ``effort``, by name.
 
     Callers may change the dictionary, which is stored in the context. Click does not pass ``preset`` and ``effort`` to
@@ -97,5 +97,5 @@ def origin_of(ctx: click.Context, name: str) -> str | None:
         overridden = name in ctx.meta.get(OVERRIDES, {}).get(stage_of(ctx), {})
         if name in configured(ctx) and not overridden:
             return f"[{stage_of(ctx)}] in {ctx.meta[CONFIG_FILE]}"
-        return next((f"--{option} {value}" for option, value in chosen_defaults(ctx).items()), None)
+        return next((f"--{option} {value}" for option, value in preset_and_effort(ctx).items()), None)
     return f"{ctx.auto_envvar_prefix}_{name.upper()}" if source is ParameterSource.ENVIRONMENT else None

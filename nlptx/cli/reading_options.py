@@ -54,7 +54,7 @@ _exclude = option(
 _ONE_LABEL_LOSS = Conflict(
     "{1} requires one label per text, but {0} gives a text several labels; use only one of them.",
     lambda _, loss: loss == "cross-entropy",
-    never_ignored=True,
+    always_refuse=True,
 )
 label_separator_option = option(
     "--label-separator",

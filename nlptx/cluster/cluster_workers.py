@@ -37,7 +37,7 @@ class ClusterWorkers(Workers):
         return Stored.write(self.folder, "stored", value).read
 
     def map_shared(
-        self, work: Callable[[S, T], R], shared: S, items: Iterable[T], *, in_memory: bool = False
+        self, work: Callable[[S, T], R], shared: S, items: Iterable[T], *, threads_only: bool = False
     ) -> Iterator[R]:
         """Yield the results of :meth:`Workers.map_shared`, computed on the cluster.
 

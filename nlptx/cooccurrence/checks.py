@@ -43,7 +43,7 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     if (require_array(artifact, "shape", "int64", (2,)) != words).any():
         raise CorruptError(f"the matrix does not have {words} rows and columns, one per word")
     if indptr[0] != 0 or indptr[-1] != len(data) or (np.diff(indptr) < 0).any():
-        raise CorruptError("the row bounds of the matrix are invalid")
+        raise CorruptError("the row pointers of the matrix are invalid")
     return indptr, indices, data
 
 

@@ -57,7 +57,7 @@ def sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
 
 
 def _slice(part: SpilledMatrix, indptr: NDArray[np.int64], first: int, after: int) -> sp.csr_matrix:
-    """Return the rows ``first`` to ``after`` (exclusive) of a matrix with the row bounds ``indptr``."""
+    """Return the rows ``first`` to ``after`` (exclusive) of a matrix with the row pointers ``indptr``."""
     start, stop = int(indptr[first]), int(indptr[after])
     entries = (part.values.read(start, stop), part.columns.read(start, stop), indptr[first : after + 1] - start)
     return sp.csr_matrix(entries, shape=(after - first, part.words))

@@ -52,5 +52,5 @@ class SpilledMatrix:
         self.values.spill()
 
     def indptr(self) -> NDArray[np.int64]:
-        """Return the row bounds, (V + 1,) int64: row i has the entries indptr[i] to indptr[i + 1] (exclusive)."""
+        """Return the row pointers, (V + 1,) int64: row i has the entries indptr[i] to indptr[i + 1] (exclusive)."""
         return np.concatenate([[0], *self._lengths]).cumsum()

@@ -24,7 +24,7 @@ class StoredMatrix:
     """A (V, V) sparse matrix in a file. The rows are checked whenever they are read from the file.
 
     Args:
-        indptr: (V + 1,) row bounds, as in a ``csr_matrix``.
+        indptr: (V + 1,) row pointers, as in a ``csr_matrix``.
         columns: (entries,) int32 column indices.
         values: (entries,) float64 counts.
         where: name of the file, for error messages.

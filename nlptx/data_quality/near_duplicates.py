@@ -4,8 +4,8 @@ Comparing every text with every other text would take too long. If two sets A an
 least t, they have at least ceil(t |A|) elements in common. Therefore, if the elements of every set are sorted in the
 same order, the first |A| - ceil(t |A|) + 1 elements of A (its prefix) and the first |B| - ceil(t |B|) + 1 elements of B
 have at least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The
-elements (shingles) are sorted by the number of texts that contain them, the rarest first, so the prefixes of two texts
-rarely have an element in common. Only pairs of texts whose prefixes have an element in common are compared in full.
+elements (shingles) are sorted by their number of occurrences, the rarest first, so the prefixes of two texts rarely
+have an element in common. Only pairs of texts whose prefixes have an element in common are compared in full.
 
 Texts from a template, such as "order 17 was sent", may have a prefix element in common with thousands of other texts.
 The texts of such a large group are sorted by the smallest hash among their shingles (MinHash), and each text is

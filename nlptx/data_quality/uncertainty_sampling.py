@@ -133,7 +133,7 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
     """Return the indices of the most uncertain texts that do not resemble each other, the most uncertain first.
 
     Args:
-        margins: (B,) certainty of the prediction for each text; see :func:`margins`.
+        margins: (B,) margin of the prediction for each text; see :func:`margins`.
         ngrams: (B, G) rows of the texts in the n-gram matrix; see :func:`.ngram_rows`.
         count: maximum number of indices. If there are not enough texts that do not resemble each other, the indices of
             other texts follow.
@@ -161,11 +161,11 @@ def choose(margins: NDArray[np.float64], ngrams: sp.csr_matrix, count: int) -> N
 
 
 def margins(p: NDArray[np.float64], decision: Decision) -> NDArray[np.float64]:
-    """Return the certainty of the prediction for each text, (B,), from 0 to 1.
+    """Return the margin of the prediction for each text, (B,), from 0 (uncertain) to 1 (certain).
 
-    For single-label data, the certainty is the difference between the probabilities of the two most probable labels.
-    For multi-label data, the certainty of a text is the minimum of the certainties of all labels. The certainty of a
-    label is 0 if its probability equals the threshold, and grows linearly to 1 at the probabilities 0 and 1.
+    For single-label data, the margin is the difference between the probabilities of the two most probable labels. For
+    multi-label data, the margin of a text is the minimum of the margins of all labels. The margin of a label is 0 if
+    its probability equals the threshold, and grows linearly to 1 at the probabilities 0 and 1.
 
     Args:
         p: (B, C) probabilities of the labels.

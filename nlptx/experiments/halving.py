@@ -88,13 +88,13 @@ class Search:
         self.feature_cache = feature_cache
         self.perform_runs = perform_runs or self._perform_runs
         self.trials: list[Trial] = []
-        self._before = self._spent_before()
+        self._seconds_before = self._read_seconds_before()
         self._started = clock()
 
     @property
     def spent(self) -> float:
         """Time used so far, in seconds."""
-        return self._before + self.clock() - self._started
+        return self._seconds_before + self.clock() - self._started
 
     def add_trial(self, values: Values) -> Trial:
         """Add settings to the list of candidates, and return the candidate."""
@@ -190,7 +190,7 @@ class Search:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._damaged(error) from error
 
-    def _spent_before(self) -> float:
+    def _read_seconds_before(self) -> float:
         """Return the time that a resumed search had used before it was interrupted, in seconds."""
         try:
             return max((float(record.get("spent", 0.0)) for record in self.journal.records.values()), default=0.0)

@@ -51,7 +51,7 @@ class FeatureSettings:
     may_drop: bool = False
 
 
-def min_texts_of_components(texts: float) -> int:
+def min_texts_for_components(texts: float) -> int:
     """Return in how many texts, out of ``texts``, an n-gram must occur to be used for the LSA components."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 

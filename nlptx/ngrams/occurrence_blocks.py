@@ -122,7 +122,7 @@ class OccurrenceBlocks:
         starts = range(0, len(self._blocks), size)
         groups = [_Group(self.shape[1], len(self._ones), self._blocks[start : start + size]) for start in starts]
         total = np.zeros(shape)
-        for part in self._workers.map_shared(_sum_of_group, (work, shared), groups, in_memory=True):
+        for part in self._workers.map_shared(_sum_of_group, (work, shared), groups, threads_only=True):
             total += part
         return total
 

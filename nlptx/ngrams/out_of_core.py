@@ -24,7 +24,7 @@ from nlptx.ngrams.feature_settings import (
     OnProgress,
     groups_of,
     has_enough_ngrams,
-    min_texts_of_components,
+    min_texts_for_components,
     step_counter,
 )
 from nlptx.ngrams.features import NgramFeatures
@@ -71,7 +71,7 @@ def fit_out_of_core(
     width = feature_width(settings.classes, independent=targets.ndim == 2)
     weights = np.ones(len(texts)) if text_weights is None else text_weights
     total = weights.sum() + len(unlabelled)
-    min_total = min_texts_of_components(total) if settings.components else sys.maxsize
+    min_total = min_texts_for_components(total) if settings.components else sys.maxsize
     max_ngrams = _MAX_WEIGHTS // width if settings.may_drop else None
     limits = settings.min_texts, min_total, max_ngrams
     known = find_known(sets, unlabelled_sets, text_weights, *limits, workers, budget.memory, on_progress)

@@ -32,7 +32,7 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 # Prior variance of a parameter u, divided by that of a parameter w.
-_CHARACTER_VARIANCE = 0.25
+_CHARACTER_VARIANCE_RATIO = 0.25
 # Candidates for the prior variance of a parameter w, and the minimum number of texts on which they are tested (the
 # texts of one or more folds).
 _VARIANCES, _TESTED = (1.0, 5.0, 20.0), 600
@@ -112,7 +112,7 @@ def _fit(
     def numbers(coefficients: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return v (G, E), given the coefficients a (N, E) from which w and u are computed as in :mod:`.span_lbfgs`."""
         sums = rows_transposed @ coefficients.astype(np.float32)
-        return sums * squares + ngrams.characters @ (_CHARACTER_VARIANCE * (characters_transposed @ sums))
+        return sums * squares + ngrams.characters @ (_CHARACTER_VARIANCE_RATIO * (characters_transposed @ sums))
 
     coefficients, bias = minimise_in_span(
         lambda coefficients: rows @ numbers(coefficients),

@@ -16,7 +16,7 @@ from nlptx.ngrams.feature_settings import (
     FeatureSettings,
     OnProgress,
     has_enough_ngrams,
-    min_texts_of_components,
+    min_texts_for_components,
     step_counter,
 )
 from nlptx.ngrams.lexicon import LexiconPrior
@@ -109,7 +109,7 @@ def text_rows(
     others = len(sizes) - texts
     # A text without a label has a weight of 1.
     total = others + (texts if text_weights is None else text_weights.sum())
-    min_texts = min_texts_of_components(total)
+    min_texts = min_texts_for_components(total)
     # An n-gram in fewer than `low` labelled texts is used only if many unlabelled texts contain it.
     low = min(settings.min_texts, min_texts)
     listed = counts[0][counts[1] >= low]

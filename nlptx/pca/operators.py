@@ -142,7 +142,7 @@ class RowOperator:
 
     def _multiply(self, product: Callable[[NDArray, Slice], NDArray], block: NDArray) -> Iterator[NDArray]:
         """Yield ``product(block, slice)`` for each slice, in order."""
-        return self._workers.map_shared(product, block, self._slices, in_memory=True)
+        return self._workers.map_shared(product, block, self._slices, threads_only=True)
 
 
 def _forward(block: NDArray, part: Slice) -> NDArray:

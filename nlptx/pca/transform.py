@@ -30,7 +30,7 @@ class RowMatrix(Protocol):
 
     @property
     def indptr(self) -> NDArray:
-        """(rows + 1,) row bounds: the number of stored entries before each row."""
+        """(rows + 1,) row pointers: the number of stored entries before each row."""
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix: ...
 
@@ -45,7 +45,7 @@ class TransformedRows:
 
     def __init__(self, counts: RowMatrix, change: Callable[[slice, sp.csr_matrix], sp.csr_matrix]) -> None:
         self.shape = counts.shape
-        self.indptr = counts.indptr  # row bounds of the counts; the transformed rows may have fewer entries
+        self.indptr = counts.indptr  # row pointers of the counts; the transformed rows may have fewer entries
         self._counts, self._change = counts, change
 
     def __getitem__(self, rows: slice) -> sp.csr_matrix:

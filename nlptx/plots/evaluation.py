@@ -80,7 +80,7 @@ def _draw_coverage(axes: Any, curve: CoverageCurve) -> None:
     marker = "o" if len(set(coverage)) == 1 else ""
     axes.plot(coverage, accuracy, color=ORANGE, marker=marker, clip_on=not marker, label="most confident texts")
     axes.set_title("Accuracy against coverage")
-    axes.set_xlabel("coverage: texts with a label (%)")
+    axes.set_xlabel("coverage: texts that get a label (%)")
     axes.set_ylabel("accuracy of the labels (%)")
     axes.set_xlim(0, 100)
     if is_flat:

@@ -158,7 +158,7 @@ class Workers:
                     future.cancel()
 
     def map_shared(
-        self, work: Callable[[S, T], R], shared: S, items: Iterable[T], *, in_memory: bool = False
+        self, work: Callable[[S, T], R], shared: S, items: Iterable[T], *, threads_only: bool = False
     ) -> Iterator[R]:
         """Yield ``work(shared, item)`` for each item, in order.
 
@@ -168,12 +168,12 @@ class Workers:
             work: function at the top level of a module. The function must not modify ``shared``.
             shared: data that all items need. The data must be picklable, and so must the items and the results.
             items: the items, which are requested one at a time.
-            in_memory: whether to use threads on this machine, which access the items without copying them.
+            threads_only: whether to use threads on this machine, which access the items without copying them.
 
         Raises:
             NlptxError: a process was killed.
         """
-        return self.map(partial(work, shared), items, isolated=not in_memory)
+        return self.map(partial(work, shared), items, isolated=not threads_only)
 
     def run_all(self, work: Callable[[T, int], R], task: T) -> list[R]:
         """Return ``work(task, rank)`` for each rank from 0 to ``jobs - 1``; all ranks run at the same time.

@@ -51,7 +51,7 @@ def log_priors(model: Model) -> NDArray[np.float64]:
     return np.asarray(model.network.loss.outputs_for(model.priors), np.float64)
 
 
-def match_scores(before: Model, new: list[str], *, multi_label: bool) -> NDArray[np.float64]:
+def score_conversion(before: Model, new: list[str], *, multi_label: bool) -> NDArray[np.float64]:
     """Return the matrix (E0, E) that converts old scores to new scores.
 
     Labels are matched by name; new labels get a score of 0. If the new texts are multi-label but the old model is not,
@@ -68,7 +68,7 @@ def match_scores(before: Model, new: list[str], *, multi_label: bool) -> NDArray
 def initial_bias(
     before: Model, new: list[str], priors: NDArray[np.float64], *, multi_label: bool
 ) -> float | NDArray[np.float64]:
-    """Return the numbers (E,) to add to the scores of :func:`match_scores`; 0 if every text has exactly one label.
+    """Return the numbers (E,) to add to the scores of :func:`score_conversion`; 0 if every text has exactly one label.
 
     In multi-label classification, a new label starts with the log-odds of its frequency, because its probability would
     otherwise be 0.5.

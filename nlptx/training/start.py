@@ -42,7 +42,7 @@ from nlptx.training.correction import (
     convert_regions,
     initial_bias,
     log_priors,
-    match_scores,
+    score_conversion,
     set_weights,
 )
 from nlptx.training.dataset import Dataset
@@ -105,7 +105,7 @@ def start_from(
     before = replace(start, vocabulary=encoded.vocabulary, table=table, ngram_features=known, regions=regions)
     texts = data.train.texts()
     pooled, scores = _pooled_and_scores(before, texts.ids, context.workers)
-    matched = match_scores(before, encoded.labels, multi_label=label_sets is not None)
+    matched = score_conversion(before, encoded.labels, multi_label=label_sets is not None)
     first_bias = initial_bias(before, encoded.labels, encoded.priors, multi_label=label_sets is not None)
     _note_labels(start.label_names, encoded.labels, context)
     min_texts = settings.ngram_min_texts or (1 if len(texts) <= _FEW_TEXTS else 2)

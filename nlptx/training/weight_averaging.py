@@ -40,10 +40,10 @@ class WeightAverage:
         self.steps += 1
         if self.steps % _UPDATE_INTERVAL == 0:
             for average, weight in zip(self.averages, self.weights, strict=False):
-                average += self._share() * (weight - average)
+                average += self._update_weight() * (weight - average)
             self.taken = self.steps
 
-    def _share(self) -> float:
+    def _update_weight(self) -> float:
         """Return the fraction of the new average that comes from the current weights.
 
         The current weights stand for the weights of all steps since the last update. In the first steps, the decay is
@@ -56,7 +56,7 @@ class WeightAverage:
         """Context manager: replace the weights by their averages within the block."""
         kept = [weight.copy() for weight in self.weights] if self.averages else []
         for weight, average in zip(self.weights, self.averages, strict=False):
-            weight[...] = average + self._share() * (weight - average)
+            weight[...] = average + self._update_weight() * (weight - average)
         try:
             yield
         finally:

@@ -14,7 +14,7 @@ class IsolatedWorkers(Workers):
     def store(self, value):
         return partial(pickle.loads, pickle.dumps(value))
 
-    def map_shared(self, work, shared, items, *, in_memory=False):
+    def map_shared(self, work, shared, items, *, threads_only=False):
         pickled = pickle.dumps((work, shared))
         for item in items:
             self.tasks += 1
