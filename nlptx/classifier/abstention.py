@@ -36,7 +36,7 @@ from nlptx.text.arguments import check_real
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05
 # A threshold is skipped if the fraction of the held-out texts that reach it is below MIN_COVERAGE, or if so few texts
-# reach it that the test would fail with only MIN_ERRORS wrong answers.
+# reach it that the test would fail even with just MIN_ERRORS wrong answers.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (

@@ -77,7 +77,7 @@ class StopSignal:
     def check(self) -> None:
         """Raise the exception for a received signal again, in case Python ignored it.
 
-        Python ignores exceptions in destructors, for example while an object of dask.distributed is deleted.
+        Python ignores exceptions in destructors, for example while an object of dask.distributed is being deleted.
         """
         if self.number is not None and not self.is_polled:
             raise _exception(self.number)

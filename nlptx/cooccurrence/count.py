@@ -25,8 +25,8 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A block is divided into segments. The positions of a segment are grouped by word, in a single thread. A segment has
 # about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores
-# one start index per word. However, a segment has at most one token per _MEMORY_PER_TOKEN bytes of the memory limit,
-# because grouping takes about 40 bytes per token.
+# one start index per word. However, the number of tokens in a segment is at most the memory limit divided by
+# _MEMORY_PER_TOKEN, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
 # Maximum number of partial matrices that are summed in one pass; there is a limit because each has two open files.
 _FAN_IN = 16

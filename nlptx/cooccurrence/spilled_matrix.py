@@ -38,7 +38,7 @@ class SpilledMatrix:
         return matrix
 
     def append(self, rows: SparseRows) -> None:
-        """Append the next rows, after dividing their sums by ``units_per_count``. The arrays are copied."""
+        """Append the next rows, after dividing each of their entries by ``units_per_count``. The arrays are copied."""
         self.columns.append(rows.columns.copy())
         # Dividing rounds once, whereas multiplying by the reciprocal would round twice.
         self.values.append(rows.sums / self.units_per_count)

@@ -26,8 +26,8 @@ OnNote = Callable[[str, str], None]
 _SPLIT_NAMES = dict(zip(SPLITS, SPLITS, strict=True)) | {"training": "train", "testing": "test"}
 _SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
 
-# Prefixes of text files that are not documents, for example hidden files, and the lists of web addresses in the aclImdb
-# corpus (urls_pos.txt).
+# Prefixes of the names of text files that are not documents, such as hidden files and the lists of web addresses in the
+# aclImdb corpus (urls_pos.txt).
 _NON_DOCUMENT_PREFIXES = (".", "urls_", "imdbEr.", "README.")
 
 

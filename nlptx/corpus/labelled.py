@@ -18,8 +18,8 @@ from nlptx.errors import DataError, LabelError
 class LabelledDocuments:
     """The documents of a corpus, each with a label. The documents can be iterated over only once.
 
-    A document without a label causes an error, unless the corpus is read with ``skip_bad``: documents without a label
-    or without a text are then left out, and a note at the end gives their number. Documents with a label that the label
+    A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
+    without a text are left out instead, and a note at the end gives their number. Documents with a label that the label
     map replaces with nothing are always left out. Documents in the split ``unlabelled`` are not checked. Rows listed in
     the table ``exclude`` of the reading options are left out too, and a note gives their number. With a
     ``label_separator``, an empty label cell is valid: the text has none of the labels.

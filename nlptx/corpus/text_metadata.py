@@ -1,4 +1,4 @@
-"""Metadata of training texts that are passed to a Python function, in the same form as for texts from a table."""
+"""Makes the metadata of training texts passed to a Python function, in the same form as those of a table of texts."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def check_possible(rows: DataRows, unlabelled: DataRows | None, *, has_model: bo
         has_model: whether a model supplied by the caller computes the probabilities. Otherwise, a model must be fitted.
     """
     if unlabelled is None and None not in rows.labels:
-        raise DataError("there is no text without a label", hint="Add texts without labels with `unlabelled`.")
+        raise DataError("there is no text without a label", hint="Use `unlabelled` to add texts without labels.")
     if not has_model and (obstacle := LabelledRows.of(rows).obstacle):
         raise DataError(f"no model can be fitted on the labelled texts: {obstacle}")
 

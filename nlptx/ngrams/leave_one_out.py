@@ -17,8 +17,9 @@ class FeaturesWithoutEach(NamedTuple):
     """The n-grams and the text features of a text of T words, computed with each of its words left out in turn.
 
     Args:
-        next_ngrams: (T, order - 1, order) indices of the n-grams that end at each of the order - 1 words after the
-            left-out word; see :meth:`NgramFeatures.find`.
+        next_ngrams: (T, order - 1, order) indices of n-grams. For each left-out word (first axis) and each of the
+            order - 1 words after it (second axis), the array contains the n-grams of 1 to ``order`` words that end
+            there (third axis); see :meth:`NgramFeatures.find`.
         text_features: (T, M E) float32 outputs of the M linear models.
     """
 

@@ -41,9 +41,9 @@ TEXTS_PER_COMPONENT = 4
 # An eigenvalue below this fraction of the largest one may consist only of float32 rounding errors, and so may the
 # deviations of the components from their mean, if they are below this fraction of the components.
 ROUNDING = 1e-5
-# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. The
-# n-grams that are left out, the most frequent ones, account for a quarter of the entries of X, but leaving them out
-# hardly changes the rows. If the texts are long, more n-grams can be left out than if they are short, so the fraction
+# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These
+# are the most frequent n-grams. They account for a quarter of the entries of X, but leaving them out hardly changes the
+# rows. If the texts are long, more n-grams can be left out than if they are short, so the fraction
 # for long texts is larger. With few texts, no n-grams are left out, because almost all of them may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, this number is also the block width of the power

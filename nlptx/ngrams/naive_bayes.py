@@ -7,10 +7,11 @@ If an n-gram occurs in n_c training texts of class c and in n_r texts of the oth
 
 where all sums are over all n-grams, s_c = sum n_c / sum (n_c + n_r) is the share of class c in the counts of all
 n-grams, and s_r = 1 - s_c. If there are two classes with equal shares, this is the ratio of Wang & Manning 2012,
-"Baselines and Bigrams", which adds 1 to both counts. For a rare class, however, adding the same number to n_c and n_r
-would give neutral n-grams a nonzero ratio, and this ratio would grow with the number of n-grams. With the formula
-above, the ratio of an n-gram is 0 if its counts are distributed over the classes like the counts of all n-grams
-together, whatever the shares are. N-grams that occur in no labelled text do not affect the ratios of other n-grams.
+"Baselines and Bigrams", which adds 1 to both counts. Call an n-gram neutral if its counts are distributed over the
+classes like the counts of all n-grams together. With the formula above, the ratio of a neutral n-gram is 0, whatever
+the shares are. If the same number were added to n_c and n_r and the class were rare, the ratio of a neutral n-gram
+would not be 0, and it would grow with the number of distinct n-grams. N-grams that occur in no labelled text do not
+affect the ratios of other n-grams.
 """
 
 from __future__ import annotations

@@ -60,9 +60,9 @@ class RowOperator:
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
-    The rows of X are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b), and each slice contributes some
-    rows to both products. If X is not symmetric, X^T X b is the sum of X_i^T (X_i b), so one copy of the matrix is
-    enough for both products. The slices determine the order of all additions.
+    The rows of X are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b): X is applied twice, and each
+    time, each slice computes some rows of the result. If X is not symmetric, X^T X b is the sum of X_i^T (X_i b), so
+    one copy of the matrix is enough. The slices determine the order of all additions.
 
     Args:
         shape: (n, V), the shape of X.

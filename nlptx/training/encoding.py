@@ -205,7 +205,7 @@ def _extend(
     square = np.square(start, dtype=np.float64)
     vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
     unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
-    # Without n-gram features, a zero vector that is not trained would be of no use.
+    # If the vectors are frozen, the vector of a new word stays 0, so a new word helps only the n-gram features.
     min_count = _min_count(settings, known, counts) if settings.ngrams or not settings.freeze else 0
     new = rank_words(unknown, min_count, len(unknown)) if min_count else []
     added = set(new)

@@ -300,7 +300,7 @@ def test_suggestions_do_not_depend_on_jobs_and_may_come_from_a_model(to_label, w
         (("--suggest", "2", "--unlabelled", "more.txt", "--to-label", "-"), 2, "writes a file"),
         (("--suggest", "2", "--unlabelled", "more.txt", "--to-label", "next.npz"), 2, "next.npz"),
         (("--suggest", "2", "--unlabelled", "none.txt"), 2, "none.txt"),
-        (("--suggest", "2"), 3, "Add texts without labels with --unlabelled"),
+        (("--suggest", "2"), 3, "Use --unlabelled to add texts without labels"),
     ],
 )
 def test_impossible_suggestions(to_label, words, code, says):
