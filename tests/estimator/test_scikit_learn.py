@@ -9,7 +9,15 @@ from reviews import make_reviews
 import nlptx
 
 TEXTS, LABELS = make_reviews(30)
-SMALL = {"epochs": 1, "width": 8, "heads": 2, "lsa_components": 0, "jobs": 1, "pca": nlptx.PcaSettings(components=4)}
+SMALL = {
+    "epochs": 1,
+    "width": 8,
+    "heads": 2,
+    "lsa_components": 0,
+    "subwords": "off",
+    "jobs": 1,
+    "pca": nlptx.PcaSettings(components=4),
+}
 
 # Names of the checks that TextClassifier does not pass -> reason.
 EXPECTED_FAILURES = {

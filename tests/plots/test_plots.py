@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from calling import call
 from clustered_words import clustered_embeddings, make_embeddings
 from command import refused, run
 
@@ -48,8 +49,8 @@ def test_any_word_vectors_can_be_plotted(tmp_path, vectors, words):
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
 def test_the_evaluation_as_an_image(tmp_path, work, suffix, start):
     paths = [tmp_path / f"{name}.{suffix}" for name in ("first", "second")]
-    for path in paths:
-        run("evaluate", work / "test.tsv", "-m", work / "model.npz", "--plot", path)
+    for start_command, path in zip((run, call), paths, strict=True):
+        start_command("evaluate", work / "test.tsv", "-m", work / "model.npz", "--plot", path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert paths[0].read_bytes().startswith(start)
 

@@ -43,8 +43,7 @@ def check_predict(amount, source, stages, folder, tally, nlptx=NLPTX):
     compare(*runs, growth=(TIMES - 1) * amount / 1e6, tally=tally, what=f"predict, {source}")
 
 
-@pytest.mark.parametrize("source", ["file", "pipe"])
-@pytest.mark.parametrize("amount", AMOUNTS)
+@pytest.mark.parametrize(("amount", "source"), AMOUNTS)
 def test_memory_of_predict_does_not_grow_with_the_input(amount, source, stages, tmp_path, tally):
     check_predict(amount, source, stages, tmp_path, tally)
 

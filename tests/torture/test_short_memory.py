@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 from command import NLPTX, contents
-from harness import amounts, broken, end, start
+from harness import SCALE, broken, end, start, torture
 from short_memory import check_shortage_message, limited, linux_only
 from tally import Tally
 
@@ -13,6 +13,7 @@ pytestmark = linux_only
 MIN_MB, MAX_MB = 100, 1000
 STEPS = (MAX_MB - MIN_MB) // 25
 MAX_SECONDS = 60
+COMMANDS = ("--help", "cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info")
 OUTPUT, OLD = "out", b"the work of last week\n"
 
 
@@ -79,9 +80,12 @@ def sweep(command, limits_in_mb, stages, folder, tally, nlptx=None, timeout=MAX_
 
 
 @pytest.mark.parametrize(
-    "command", ["--help", "cooccur", "pca", "train", "predict", "evaluate", "neighbors", "explain", "info"]
+    ("command", "amount"),
+    [
+        pytest.param("train", 1, id="quick"),
+        *(torture(command, max(1, round(STEPS * SCALE)), id=command) for command in COMMANDS),
+    ],
 )
-@amounts(quick=1, full=STEPS)
 def test_every_limit_of_the_address_space(command, amount, stages, tmp_path, tally):
     sweep(command, limits(amount), stages, tmp_path, tally)
 

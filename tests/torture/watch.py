@@ -16,7 +16,11 @@ MAX_FILES = 64
 # Minimum size of the smaller input in bytes. The smaller input must fill all pipes, buffers and batches in progress,
 # because otherwise a larger input needs more memory even if the memory is bounded.
 _MIN_SIZE = 3_000_000
-AMOUNTS = [pytest.param(_MIN_SIZE, id="quick"), torture(max(_MIN_SIZE, round(4_000_000 * SCALE)), id="full")]
+_FULL_SIZE = max(_MIN_SIZE, round(4_000_000 * SCALE))
+AMOUNTS = [
+    pytest.param(_MIN_SIZE, "pipe", id="quick"),
+    *(torture(_FULL_SIZE, source, id=source) for source in ("file", "pipe")),
+]
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="needs /proc")
 
 
