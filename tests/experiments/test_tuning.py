@@ -11,7 +11,7 @@ from sample_data import make_rows
 from nlptx import CountSettings, PcaSettings, TrainSettings
 from nlptx.embeddings.embeddings import Embeddings
 from nlptx.errors import ArtifactError, DataError, DivergenceError, SettingsError
-from nlptx.experiments import halving, run
+from nlptx.experiments import halving, run, same_effect
 from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
@@ -324,7 +324,9 @@ def trials_of_min_texts(world):
     return {trial.values["train.ngram_min_texts"] for trial in search(world, fixed=fixed).trials}
 
 
-def test_values_with_the_same_effect():
+def test_values_with_the_same_effect(monkeypatch):
+    monkeypatch.setattr(same_effect, "FEW_WORDS", 2_000)
+
     def same(experiment, recipe=Recipe()):  # noqa: B008
         return SearchSpace.of(recipe, (), effects_of(experiment, recipe)).replacements
 
@@ -339,7 +341,7 @@ def test_values_with_the_same_effect():
     assert same(few, Recipe(vectors=None)) == {"train.epochs": epochs}
     other_program = Embeddings(np.ones((2, 2), np.float32), Vocabulary(["a", "b"], np.zeros(2, np.int64)))
     assert "train.epochs" not in same(few, Recipe(vectors=other_program))
-    assert "train.epochs" not in same(replace(few, unlabelled=["a " * 1000] * 251))
+    assert "train.epochs" not in same(replace(few, unlabelled=["a " * 100] * 21))
     many = Experiment(["a"] * 22_000, ["x", "y"] * 11_000)
     assert same(many, Recipe(vectors=other_program))["train.epochs"] == epochs
     many_labels = replace(few, labels=[f"label {number}" for number in range(800)], texts=["a b"] * 800)

@@ -8,19 +8,14 @@ from pathlib import Path
 
 import pytest
 from command import NLPTX
-from harness import SCALE, end, members, start, torture
+from harness import SCALE, end, members, start
 
 # Size of the larger input divided by the size of the smaller one.
 TIMES = 10
 MAX_FILES = 64
-# Minimum size of the smaller input in bytes. The smaller input must fill all pipes, buffers and batches in progress,
-# because otherwise a larger input needs more memory even if the memory is bounded.
-_MIN_SIZE = 3_000_000
-_FULL_SIZE = max(_MIN_SIZE, round(4_000_000 * SCALE))
-AMOUNTS = [
-    pytest.param(_MIN_SIZE, "pipe", id="quick"),
-    *(torture(_FULL_SIZE, source, id=source) for source in ("file", "pipe")),
-]
+# Size of the smaller input in bytes. It must fill all pipes, buffers and batches in progress; otherwise, a larger
+# input would need more memory even if the memory is bounded.
+SIZE = max(3_000_000, round(4_000_000 * SCALE))
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/smaps_rollup"), reason="needs /proc")
 
 
