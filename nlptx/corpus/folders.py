@@ -155,7 +155,7 @@ class _Skipped:
 
 
 def _counted(files: list[str]) -> str:
-    """Return the number of files and one example, followed by "was" or "were".
+    """Return the subject of a sentence about files, with their number and an example, and the verb "was" or "were".
 
     >>> _counted(["a.csv"]), _counted(["a.csv", "b.csv"])
     ('1 file (a.csv) was', '2 files (a.csv, ...) were')

@@ -72,8 +72,8 @@ class Parameters:
         """Return the parameters as name -> value.
 
         Args:
-            deep: whether to include the fields of ``cooccur`` and ``pca``, under names such as ``pca__components``. The
-                fields of a parameter that is None are not included.
+            deep: whether to include the fields of ``cooccur`` and ``pca``, under names such as ``pca__components``. If
+                ``cooccur`` or ``pca`` is None, it has no fields to include.
         """
         parameters = {name: getattr(self, name) for name in self._defaults()}
         for stage in _STAGES if deep else ():

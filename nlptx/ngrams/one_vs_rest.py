@@ -132,7 +132,7 @@ def _fit_label(
 ) -> tuple[NDArray[np.float32], float]:
     """Fit the model of one label on g n-grams. Return the products (g,) of their weights and ratios, and the bias."""
     total, with_label = float(weights.sum()), float(weights[positive].sum())
-    # Half a text with the label and half a text without it are added to the counts, so that the log-odds are finite.
+    # Both numbers of texts, with the label and without it, are increased by 0.5, so that the log-odds are finite.
     start = np.log((with_label + 0.5) / (total - with_label + 0.5))
     if not len(ratios) or not 0 < with_label < total:
         return np.zeros(len(ratios), np.float32), float(start)

@@ -1,8 +1,9 @@
 """Logistic regressions on the n-grams of many texts. The texts are stored in blocks, which may be in a file.
 
-The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. With many texts, there are fewer n-grams than
-texts, so the vectors that L-BFGS keeps have one entry per weight instead of one per text. Each evaluation of the
-objective reads every block once, and computes the outputs for its texts, their loss and the gradient together.
+The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. There the vectors of L-BFGS have one entry
+per text. With many texts, there are fewer weights than texts, so the vectors have one entry per weight instead. Each
+evaluation of the objective reads every block once, and computes the outputs for its texts, their loss and the gradient
+together.
 
 L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. The curvature does differ
 greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each

@@ -33,8 +33,8 @@ from nlptx.runtime.workers import Workers
 
 # Prior variance of a parameter u, divided by that of a parameter w.
 _CHARACTER_VARIANCE_RATIO = 0.25
-# Candidates for the prior variance of a parameter w, and the minimum number of texts on which they are tested (the
-# texts of one or more folds).
+# Candidates for the prior variance of a parameter w, and the minimum number of texts on which each is tested: as many
+# folds are used as contain this number.
 _VARIANCES, _TESTED = (1.0, 5.0, 20.0), 600
 # L-BFGS stops when the next step is expected to decrease the loss by at most this fraction of its value. A lower
 # tolerance takes up to twice the time, and does not make the model better.

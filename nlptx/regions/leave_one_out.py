@@ -14,7 +14,7 @@ from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
 from nlptx.runtime.slices import split_by_lengths
 
-# Each word is left out separately, but the changed regions are computed for this number of left-out words at a time.
+# Number of versions of a text, each without one of its words, whose changed regions are computed at a time.
 _WORDS_AT_A_TIME = 256
 
 

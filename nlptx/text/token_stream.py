@@ -29,8 +29,8 @@ class TokenStream:
     """A corpus as word ids, with the number of occurrences of each word.
 
     If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as in
-    word2vec. A dropped word had occurred at most ``max_dropped_count`` times, and is counted from zero if it occurs
-    again.
+    word2vec. A dropped word has occurred at most ``max_dropped_count`` times. If it occurs again, it is counted
+    from zero.
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.

@@ -45,7 +45,7 @@ _TEXTS_AT_A_TIME = 1 << 17
 
 
 def number_of_folds(texts: int) -> int:
-    """Return the number of folds in which the n-gram features of the training texts are fitted."""
+    """Return the number of folds for computing the n-gram features of the training texts out of fold."""
     return _FOLDS if texts > _FEW_TEXTS else _FOLDS_FOR_FEW
 
 

@@ -83,7 +83,7 @@ def add_regions(model: Model, vectors: NDArray, data: Dataset, context: Training
 def without_new_regions(
     start: Model, settings: TrainSettings, on_note: Callable[[str], None]
 ) -> tuple[Model, TrainSettings]:
-    """Return the model to start from, and settings with which no new region filters are trained.
+    """Return the model to start from, and settings that prevent the training of new region filters.
 
     If the model has no n-gram features, its region filters are left out, because training adds their outputs to the
     n-gram features.
