@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -12,6 +13,9 @@ from nlptx.errors import OutputError
 
 # Error codes of file systems without locks, such as some network drives.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+# Maximum time to wait for a lock, and the time between two attempts, in seconds. If a process is killed, a worker that
+# it has just forked may hold the lock for another moment.
+_PATIENCE, _INTERVAL = 0.5, 0.02
 
 
 @contextmanager
@@ -26,7 +30,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
         taken: error message if another process holds the lock.
 
     Raises:
-        OutputError: another process holds the lock, or the file cannot be created.
+        OutputError: another process still holds the lock after half a second, or the file cannot be created.
     """
     try:
         descriptor = _open_locked(path)
@@ -44,6 +48,7 @@ def locked(path: str, taken: str) -> Iterator[None]:
 
 
 def _open_locked(path: str) -> int:
+    deadline = time.monotonic() + _PATIENCE
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -52,7 +57,10 @@ def _open_locked(path: str) -> int:
             if error.errno in _NO_LOCKS:
                 return descriptor
             os.close(descriptor)
-            raise
+            if not isinstance(error, BlockingIOError) or time.monotonic() > deadline:
+                raise
+            time.sleep(_INTERVAL)
+            continue
         # Between opening and locking, the previous holder of the lock may have removed the file. Because other
         # processes would then lock a new file, the loop tries again if the path no longer refers to the locked file.
         if refers_to(path, descriptor):

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import signal
+import threading
 
 import pytest
 from calling import last_of_each
@@ -80,6 +81,16 @@ def test_the_lock_is_held_only_within_the_block(tmp_path):
     assert os.listdir(tmp_path) == []
     with locked(path, "taken"):
         pass
+
+
+def test_a_lock_that_is_held_for_another_moment_is_awaited(tmp_path):
+    """If a process is killed, a worker that it has just forked may hold the lock for another moment."""
+    path = str(tmp_path / "lock")
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    threading.Timer(0.05, os.close, [descriptor]).start()
+    with locked(path, "taken"):
+        assert os.listdir(tmp_path) == ["lock"]
 
 
 def test_a_lock_file_removed_before_it_is_locked_is_recreated(tmp_path, monkeypatch):
