@@ -59,11 +59,11 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
     help="Write the texts that --suggest lists to a table with an empty label column.",
 )
 @option(
-    "--predictions",
+    "--out-of-fold",
     type=PATH,
     metavar="FILE",
     excludes={"model": "{} and {} both supply predictions; use only one of them."},
-    help="Table from nlptx crossvalidate --predictions, used to find wrong labels.",
+    help="Predictions from nlptx crossvalidate --predictions, used to find wrong labels.",
 )
 @option(
     "-m",
@@ -99,7 +99,7 @@ def check(
     suggest: int | None,
     unlabelled: tuple[str, ...],
     to_label: str | None,
-    predictions: str | None,
+    out_of_fold: str | None,
     model: str | None,
     similarity: float,
     examples: int,
@@ -121,7 +121,7 @@ def check(
     Labels that are probably wrong are found by confident learning (Northcutt et al. 2021), with n-gram models: each
     text is scored by a model that was fitted on other parts of DATA. With -m, the given model also scores the texts,
     which makes the list of probably wrong labels more precise; the model must have the same labels as DATA. With
-    --predictions, the search for wrong labels uses only the predictions in the given table.
+    --out-of-fold, the search for wrong labels uses only the predictions in the given table.
 
     --bad-rows writes a table of the rows that can be left out to remove a fault: empty texts, exact and near copies of
     other texts or of --against texts, and texts whose labels conflict or are probably wrong. If you want to keep some
@@ -136,9 +136,9 @@ def check(
     The exit code is 0 even if there are faults in DATA, unless --fail-on is given.
     """
     data = inputs_or_stdin(data)
-    check_names(*data, *against, *unlabelled, predictions, model, bad_rows, to_label)
+    check_names(*data, *against, *unlabelled, out_of_fold, model, bad_rows, to_label)
     # The column options also apply to --to-label: the new table gets columns with these names.
-    note_unused_options(common.reporter.note, data, *against, *unlabelled, predictions, to_label)
+    note_unused_options(common.reporter.note, data, *against, *unlabelled, out_of_fold, to_label)
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
     for name, path in (("--bad-rows", bad_rows), ("--to-label", to_label)):
@@ -146,7 +146,7 @@ def check(
             raise click.UsageError(f"{name} writes a file; use a file name instead of -.")
         if path is not None:
             format_of_table(path)
-            check_not_an_input(path, (*data, *against, *unlabelled, predictions, model))
+            check_not_an_input(path, (*data, *against, *unlabelled, out_of_fold, model))
             check_writable(path)
     if bad_rows is not None and to_label is not None and os.path.realpath(bad_rows) == os.path.realpath(to_label):
         raise click.UsageError("--bad-rows and --to-label name the same file; use two different names.")
@@ -173,15 +173,15 @@ def check(
         if suggest is not None:
             check_possible(rows, unlabelled_rows, has_model=given_model is not None)
         predict = None if given_model is None else partial(given_model.predict_labelled, workers=workers)
-        if predictions is not None:
-            predict = partial(predictions_of_table, predictions, reading=replace(reading, exclude=None), common=common)
+        if out_of_fold is not None:
+            predict = partial(predictions_of_table, out_of_fold, reading=replace(reading, exclude=None), common=common)
         result = check_rows(
             rows,
             workers,
             test_rows,
             similarity,
             predict,
-            cross_fit=predictions is None,
+            cross_fit=out_of_fold is None,
             seed=seed,
             on_progress=lambda step, fraction: meter(fraction, "", title=step),
             on_note=note,

@@ -118,7 +118,7 @@ def test_predictions_of_another_program_find_wrong_labels(tmp_path, monkeypatch)
     p[3] = 0.95
     predicted = [(text, label, f"{value}", f"{1 - value}") for (text, label), value in zip(rows, p, strict=True)]
     write(tmp_path / "p.tsv", predicted, ("text", "label", "prob_a", "prob_b"))
-    fault = call("check", "data.tsv", "--predictions", "p.tsv", "--json").json["faults"]["wrong-labels"]
+    fault = call("check", "data.tsv", "--out-of-fold", "p.tsv", "--json").json["faults"]["wrong-labels"]
     assert fault["count"] == 1
     assert fault["examples"][0] == {
         "where": "data.tsv:5",
@@ -150,7 +150,7 @@ def test_probabilities_alone_find_wrong_labels_of_multi_label_data(tmp_path, mon
         [(text, *of_text) for (text, _), of_text in zip(rows, p, strict=True)],
         ("text", "prob_a", "prob_b"),
     )
-    words = ("data.tsv", "--label-separator", ";", "--predictions", "p.tsv", "--json")
+    words = ("data.tsv", "--label-separator", ";", "--out-of-fold", "p.tsv", "--json")
     result = call("check", *words)
     assert result.stderr == ""
     fault = result.json["faults"]["wrong-labels"]
@@ -171,7 +171,7 @@ def test_predictions_of_several_seeds_are_averaged(tmp_path, monkeypatch):
         p[5] = of_row_5
         predicted += [(text, f"{value}", f"{1 - value}") for (text, _), value in zip(rows, p, strict=True)]
     write(tmp_path / "p.tsv", predicted, ("text", "prob_a", "prob_b"))
-    fault = call("check", "data.tsv", "--predictions", "p.tsv", "--json").json["faults"]["wrong-labels"]
+    fault = call("check", "data.tsv", "--out-of-fold", "p.tsv", "--json").json["faults"]["wrong-labels"]
     assert [(each["where"], each["score"]) for each in fault["examples"]] == [("data.tsv:7", 0.96)]
 
 
@@ -181,18 +181,18 @@ def test_rows_of_weight_0_have_no_predictions(tmp_path, monkeypatch):
     write(tmp_path / "data.tsv", rows, ("text", "label", "w"))
     words = ("--weight-column", "w", "--epochs", "0", "--folds", "2", "--predictions", "folds.csv")
     call("crossvalidate", "data.tsv", *words, "-q")
-    done = call("check", "data.tsv", "--predictions", "folds.csv")
+    done = call("check", "data.tsv", "--out-of-fold", "folds.csv")
     assert "folds.csv: 8 of 40 texts have no row, and are left out" in done.stderr
     with open("folds.csv", "a", encoding="utf-8") as file:
         file.write("another text,neg,1,neg,0.6,0.6,0.4,1,1\n")
-    code, message = failure("check", "data.tsv", "--predictions", "folds.csv")
+    code, message = failure("check", "data.tsv", "--out-of-fold", "folds.csv")
     assert (code, "the text 'another text' is not in data.tsv" in message) == (3, True)
 
 
 def test_a_model_finds_wrong_labels(work):
     assert "the model was trained on this data" in call("check", work / "train.tsv", "-m", work / "model.npz").stderr
     call("check", work / "test.tsv", "-m", work / "model.npz")
-    assert failure("check", work / "test.tsv", "-m", work / "model.npz", "--predictions", "p.tsv")[0] == 2
+    assert failure("check", work / "test.tsv", "-m", work / "model.npz", "--out-of-fold", "p.tsv")[0] == 2
 
 
 def test_a_table_that_repeats_the_training_texts_for_several_seeds_is_noticed(work, tmp_path):
@@ -337,7 +337,7 @@ def test_excluded_rows_are_not_checked(tmp_path, monkeypatch):
     assert "duplicates" in call("check", "data.tsv", "--json", "-q", "--bad-rows", "bad.csv").json["faults"]
     words = ("--exclude", "bad.csv", "--epochs", "0", "--folds", "2", "--predictions", "folds.csv")
     call("crossvalidate", "data.tsv", *words, "-q")
-    done = call("check", "data.tsv", "--exclude", "bad.csv", "--predictions", "folds.csv", "--json")
+    done = call("check", "data.tsv", "--exclude", "bad.csv", "--out-of-fold", "folds.csv", "--json")
     assert "duplicates" not in done.json["faults"]
     assert "bad.csv" in done.stderr
 

@@ -160,8 +160,8 @@ def test_the_file_overrides_variables(monkeypatch):
     [
         ({"CROSSVALIDATE_GROUP": "none"}, ("crossvalidate", "train.tsv", "--shuffle"), None),
         ({"CROSSVALIDATE_SHUFFLE": "1"}, ("crossvalidate", "train.tsv", "--group", "none"), "no column 'none'"),
-        ({"CHECK_MODEL": "none.npz"}, ("check", "train.tsv", "--predictions", "none.csv"), "none.csv"),
-        ({"CHECK_PREDICTIONS": "none.csv"}, ("check", "train.tsv", "-m", "none.npz"), "none.npz"),
+        ({"CHECK_MODEL": "none.npz"}, ("check", "train.tsv", "--out-of-fold", "none.csv"), "none.csv"),
+        ({"CHECK_OUT_OF_FOLD": "none.csv"}, ("check", "train.tsv", "-m", "none.npz"), "none.npz"),
         ({"COOCCUR_CLUSTER": "local:1"}, ("cooccur", "train.tsv", "--shard", "1/2"), None),
         ({"EXPLAIN_INPUT": "none.tsv"}, ("explain", "a great film"), None),
         ({"EXPLAIN_INPUT": "none.tsv"}, ("explain",), "none.tsv"),
