@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlptx.classifier.label_types import Label
 
-# Two ratios of probabilities are treated as equal if their relative difference is at most this value.
+# Two ratios of probability to prior are treated as equal if their relative difference is at most this value.
 _ROUNDING = 1e-9
 
 # A predicted label, or a list of predicted labels.
@@ -21,8 +21,8 @@ Answer = Label | list[Label]
 class Decision(Protocol):
     """Defines how probabilities become predictions, and how confidence and correctness are computed.
 
-    Probabilities are (B, C), for B texts and C classes. Predictions are (B,) int64, one class index per text, or (B, C)
-    bool, one set of classes per text.
+    Probabilities are (B, C), for B texts and C classes. Predictions are (B,) int64, the class index of each text, or,
+    for a multi-label model, (B, C) bool, True for each class that a text gets.
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,7 +52,7 @@ class Decision(Protocol):
 
 @dataclass(frozen=True)
 class SingleLabelDecision:
-    """Decision of a single-label model: each text gets one label, and its probabilities sum to 1.
+    """Decision of a single-label model: each text gets one label, and the probabilities of a text sum to 1.
 
     Without balanced class weights, the predicted class is the most probable one, which maximises accuracy. With
     balanced class weights, the predicted class is the one with the largest ratio of probability to prior, which
@@ -97,8 +97,9 @@ class MultiLabelDecision:
     """Decision of a multi-label model: a text gets any number of labels, each of which has a separate threshold.
 
     A text gets each label whose probability is at least the threshold of that label. The confidence is the probability
-    of exactly the predicted set, assuming that labels are independent given the text. If p is the probability of a
-    label, the confidence is the product of p over the predicted labels and of 1 - p over the other labels.
+    that the true labels are exactly the predicted ones, assuming that labels are independent given the text. If p is
+    the probability of a label, the confidence is the product of p over the predicted labels and of 1 - p over the other
+    labels.
 
     Args:
         separator: string between the labels in a table cell.

@@ -73,7 +73,7 @@ def label_name(label: Label) -> str:
 
 
 def as_number(label: str) -> float | None:
-    """Return the value of a label that is a finite number; None for any other label.
+    """Return a label as a float, or None if the label is not a finite number.
 
     A label such as ``1_2`` does not count as a number, although Python converts it to one.
 

@@ -49,7 +49,7 @@ class RegionFusion:
         """Return the outputs of the model for a text with each of its first ``count`` words left out in turn.
 
         Args:
-            outputs: (count, outputs) outputs of the network.
+            outputs: (count, outputs) outputs of the network, one row per left-out word.
             ids: word ids of the text, at least two.
             count: number of words to leave out.
         """

@@ -7,11 +7,11 @@ The surprise of a word w is a log-likelihood ratio:
 p is the distribution of the words in the training texts. An unknown word is treated as half as frequent as the rarest
 known word. q is a background distribution for any language. Under q, half of the probability is spread evenly over all
 symbols (tokens of punctuation marks, such as brackets), and the other half evenly over all words. Symbols are frequent
-in every language, so without q a line of program code would seem familiar. Only differences of s matter, so constants
-are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol, where W and S are the numbers of distinct words
-and symbols that were counted. For an unknown word, s also depends on the spelling of the word; see
-:class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, an unknown marked word is as
-surprising as the same word without the mark.
+in every language, so without q a line of program code would seem familiar because of its symbols. Only differences of s
+matter, so terms that are the same for all words are left out: s(w) = -log count(w), plus log(W / S) if w is a symbol,
+where W and S are the numbers of distinct words and symbols that were counted. For an unknown word, s also depends on
+the spelling of the word; see :class:`nlptx.classifier.spelling.Spelling`. If the tokenizer marks negated words, a
+marked word that is unknown is as surprising as the same word without the mark.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class WordSurprise:
     """Computes the surprise s of known and unknown words.
 
     Args:
-        vocabulary: known words and their counts. A word without a count, which comes from a lexicon, is as surprising
-            as an unknown word.
+        vocabulary: known words and their counts. Words that come only from a lexicon have no count, and are as
+            surprising as an unknown word.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:

@@ -18,7 +18,7 @@ from nlptx.settings import PcaSettings
 def print_pca_plan(cluster: ClusterOptions, counts: str, settings: PcaSettings, common: CommonOptions) -> None:
     """Print the number of matrix slices, the required memory, and an estimate of the time.
 
-    The time is estimated from a product with one slice.
+    The time is estimated by measuring a product with one slice.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged.

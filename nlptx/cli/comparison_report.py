@@ -1,4 +1,4 @@
-"""The report of ``nlptx compare``, as tables, and the table of texts with different predictions."""
+"""Prints the report of ``nlptx compare``, and writes the table of texts for which the models disagree."""
 
 from __future__ import annotations
 

@@ -15,14 +15,15 @@ from nlptx.cli.precedence import PRECEDENCE, with_origin
 
 
 class Conflict(NamedTuple):
-    """A conflict of an option with another option or argument.
+    """A conflict between an option and another option or argument.
 
     Args:
         message: error message. The placeholders ``{}`` stand for the two options.
         applies: function that returns whether a value of the option and a value of the other option contradict each
-            other; None if the two cannot be combined at all.
+            other; None if the options contradict each other whatever their values.
         always_refuse: whether to refuse the command, instead of ignoring the option, if the other option has a higher
-            precedence. Set this if the command would do something else without the option.
+            precedence. Set this if the option must not be ignored, because the command would do something else without
+            it.
     """
 
     message: str
@@ -67,7 +68,7 @@ def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:
 
 
 def _is_set(ctx: click.Context, name: str) -> bool:
-    value = ctx.params.get(name, True)  # --preset has no value here, only a source
+    value = ctx.params.get(name, True)  # the source of --preset is known here, but not its value
     return ctx.get_parameter_source(name) in PRECEDENCE and value is not None and value is not False and value != ()
 
 

@@ -138,7 +138,7 @@ def read_experiment(options: ExperimentOptions, common: CommonOptions) -> tuple[
     warn_if_start_is_trained_on(training_data, start, common.reporter)
     vector_source: Embeddings | EmbeddingBuilder | None = vectors
     if earlier_stages:
-        # The sizes of the counts and vectors differ little between folds, so they are not printed.
+        # Do not print the sizes of the counts and vectors, because they differ little between folds.
         builder = earlier_stages.builder(options.settings.epochs, training_data.left_out, {})
         vector_source = replace(builder, on_result=lambda result: None)
     used_rows = [row for row, document in enumerate(training_data.documents) if document.weight]

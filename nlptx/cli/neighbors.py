@@ -50,12 +50,12 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     contains a slash, ends in .npz, .txt or .vec, or names a file in .npz format. If more arguments follow, the first
     argument may also be - or "bundled". With -m FILE, every argument is a word.
 
-    If a word is -, words are read from standard input, one per line.
+    In place of a word, - reads words from standard input, one per line.
 
-    The vector of an unknown word is estimated from known words with a similar spelling, and a note names the known
-    words. In the JSON output, the neighbours of an unknown word are marked "estimated": true. If no known word is
-    spelled like an unknown word, the command fails, unless the unknown word is from standard input: then the command
-    prints a note and an empty list of neighbours, and continues. With --analogy, all three words must be known.
+    The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words.
+    In the JSON output, the neighbours of an unknown word are marked "estimated": true. If no known word has a similar
+    spelling, the command fails. For a word from standard input, however, it prints a note and an empty list of
+    neighbours, and continues. With --analogy, all three words must be known.
     """
     if model is None and (_names_vectors(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
         model, *rest = words
@@ -87,7 +87,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
 
 def _standard_input() -> Iterator[tuple[str, str]]:
-    """Yield each word on standard input, one per line, and its position."""
+    """Yield the words on standard input, which has one word per line, and their positions."""
     from nlptx.corpus.corpus import Corpus
 
     try:
@@ -95,7 +95,7 @@ def _standard_input() -> Iterator[tuple[str, str]]:
             if word := line.text.strip():
                 yield word, line.where
     except DataError as error:
-        if "`" in (error.hint or ""):  # the hint names an option for reading text, which this command does not have
+        if "`" in (error.hint or ""):  # the hint names a reading option, and this command has none
             error.hint = "Words are read as text in UTF-8, one per line; iconv converts text from other encodings."
         elif "artifact" in error.message:
             error.hint = "To read word vectors from standard input, name a word too: nlptx neighbors - WORD."

@@ -49,8 +49,9 @@ _exclude = option(
     group="Data",
     help="Table of rows to leave out, as written by nlptx check.",
 )
-# With --label-separator, training replaces the default loss, but not a loss that the user chose. If --loss contradicts
-# --label-separator, the separator is never ignored, because each combination of labels would then become a label.
+# With --label-separator, training uses a multi-label loss by default, but does not replace a loss that the user chose.
+# If --loss contradicts --label-separator, the separator is never ignored, because without it each combination of labels
+# would become a label.
 _ONE_LABEL_LOSS = Conflict(
     "{1} requires one label per text, but {0} gives a text several labels; use only one of them.",
     lambda _, loss: loss == "cross-entropy",

@@ -31,13 +31,13 @@ def table_line(cells: Sequence[str], output_format: str, delimiter: str = ",") -
     if output_format == "tsv":  # TSV has no quoting, so tabs and line breaks become spaces
         return "\t".join(text.translate(TSV_BREAKS) for text in cells)
     line = io.StringIO()
-    # Before Python 3.13, csv quotes a cell with line breaks only if these characters also occur in lineterminator.
+    # Before Python 3.13, csv quotes a cell with a line break character only if lineterminator contains this character.
     csv.writer(line, delimiter=delimiter, lineterminator=_CSV_END).writerow(cells)
     return line.getvalue().removesuffix(_CSV_END)
 
 
 class TableWriter:
-    """Writes a table row by row. In CSV and TSV, the header has every column that occurs in any row.
+    """Writes a table row by row. In CSV and TSV, only the columns named in ``header`` are written.
 
     Args:
         out: binary output stream.

@@ -39,7 +39,7 @@ class ClusterWorkers(Workers):
     def map_shared(
         self, work: Callable[[S, T], R], shared: S, items: Iterable[T], *, threads_only: bool = False
     ) -> Iterator[R]:
-        """Yield the results of :meth:`Workers.map_shared`, computed on the cluster.
+        """Do the same as :meth:`Workers.map_shared`, but on the cluster.
 
         Raises:
             NlptxError: the connection to the scheduler is lost, or several workers died while they processed the same

@@ -1,7 +1,7 @@
 """The intermediate results of counting on a cluster, which are files on shared storage.
 
-A file gets its final name only when it is complete, so a task may run twice. The checksum of a file is checked when
-the file is read.
+A file gets its final name only when it is complete, so it does no harm if a task runs twice. The checksum of a file is
+checked when the file is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adds up the parts of a corpus (see :mod:`nlptx.cooccurrence.parts`), in any order.
+"""Merges the parts of a corpus (see :mod:`nlptx.cooccurrence.parts`), which may be given in any order.
 
 The result is the same as if the entire corpus had been counted at once.
 """
@@ -42,7 +42,7 @@ Progress = Callable[[int], None]
 def merge_parts(
     paths: Sequence[str], budget: MemoryBudget, workers: Workers, on_part: Progress = lambda parts: None
 ) -> Counts:
-    """Add up all parts of a corpus. All parts must contain tokens, or all parts must contain pairs.
+    """Return the counts of a corpus, given all its parts. The parts must all contain tokens, or all contain pairs.
 
     Args:
         paths: files of the parts, in any order.
@@ -59,7 +59,7 @@ def merge_parts(
     """
     stream, partials = TokenStream(budget), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # has a value after the loop, because there is at least one part
+    artifact: Artifact  # always assigned in the loop, because there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -87,12 +87,12 @@ def merge_parts(
 def merge_words(
     paths: Sequence[str], budget: MemoryBudget, on_part: Progress = lambda parts: None
 ) -> tuple[WordList, CountSettings]:
-    """Return the vocabulary of a corpus and the settings of its parts, which must contain tokens.
+    """Return the vocabulary of a corpus and the settings of its parts. The parts must contain tokens.
 
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(budget)
-    artifact: Artifact  # has a value after the loop, because there is at least one part
+    artifact: Artifact  # always assigned in the loop, because there is at least one part
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))
@@ -123,7 +123,7 @@ def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
 
 
 def _repeated(path: str, first: str, shard: Shard) -> str:
-    """Return the message about a file with the same shard as an earlier file."""
+    """Return the error message for a file that contains the same shard as an earlier file."""
     if not is_same_file(path, first):
         return f"contains shard {shard}, as does {first}"
     return "the file is given twice" if path == first else f"the file is given twice, first as {first}"

@@ -67,7 +67,7 @@ _ZIP_ENTRIES = (
 )
 _ZIP_ENTRY = re.compile(rb"PK\x03\x04.{26}", re.DOTALL)
 # Inputs of fewer than _MIN_BYTES bytes are not examined for NUL bytes. An input that contains NUL bytes and is neither
-# UTF-8 nor UTF-16 is a binary file if it has more control characters than _MIN_BYTES plus 5 % of the examined bytes.
+# UTF-8 nor UTF-16 is a binary file if more than _MIN_BYTES + n / 20 of the n examined bytes are control characters.
 _MIN_BYTES = 16
 # Control characters that are very rare in text.
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})

@@ -54,7 +54,7 @@ def open_input(
 
 @contextmanager
 def damage_reported(name: str) -> Iterator[None]:
-    """Turn errors from damaged or unreadable files inside the ``with`` block into a DataError that names the input."""
+    """If a damaged or unreadable file causes an error in the ``with`` block, raise a DataError that names the input."""
     try:
         yield
     except PermissionError as error:

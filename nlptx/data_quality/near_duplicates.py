@@ -1,5 +1,6 @@
-"""Finds pairs of texts with nearly the same words: the Jaccard similarity of their sets of shingles is high.
+"""Finds pairs of texts with nearly the same words.
 
+The similarity of two texts is the Jaccard similarity of their sets of shingles (pairs of consecutive words).
 Comparing every text with every other text would take too long. If two sets A and B have a Jaccard similarity of at
 least t, they have at least ceil(t |A|) elements in common. Therefore, if the elements of every set are sorted in the
 same order, the first |A| - ceil(t |A|) + 1 elements of A (its prefix) and the first |B| - ceil(t |B|) + 1 elements of B
@@ -8,11 +9,11 @@ elements (shingles) are sorted by their number of occurrences, the rarest first,
 have an element in common. Only pairs of texts whose prefixes have an element in common are compared in full.
 
 Texts from a template, such as "order 17 was sent", may have a prefix element in common with thousands of other texts.
-The texts of such a large group are sorted by the smallest hash among their shingles (MinHash), and each text is
-compared only with the next few, so that the time is proportional to the number of texts. The more similar two texts
-are, the more likely their smallest hashes are equal. Similar texts are therefore usually neighbours in the sorted
-group. As a result, most of the similar texts of a group are linked by the pairs that are found, directly or through
-other texts.
+A large group of texts with the same prefix element is sorted by the smallest hash among the shingles of each text
+(MinHash). Each text is then compared only with the next few, so that the time is proportional to the number of texts.
+The more similar two texts are, the more likely their smallest hashes are equal. Similar texts are therefore usually
+neighbours in the sorted group. As a result, most of the similar texts of a group are linked by the pairs that are
+found, directly or through other texts.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from nlptx.runtime.workers import Workers
 _GROUP, _NEXT = 16, 3
 # Approximate number of words in a chunk, that is, in texts that are processed together.
 _WORDS = 1 << 20
-# Shingles are counted in 2^_BITS counters; the first _BITS bits of the hash of a shingle select its counter. A
-# collision changes only the order of the elements. With too few bits, many rare shingles would seem frequent, and too
-# many pairs would be compared.
+# Shingles are counted in 2^_BITS counters; the first _BITS bits of the hash of a shingle select its counter. If
+# different shingles share a counter, only the order of the elements changes. With too few bits, many rare shingles
+# would seem frequent, and too many pairs would be compared.
 _BITS = 25
 # Odd multiplier of the hash function: 2^64 divided by the golden ratio (multiplicative hashing).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

@@ -130,7 +130,7 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
 
 
 def _reusable(y: Iterable[Any], name: str) -> Any:
-    """Return an indicator matrix unchanged, and other labels as an array or a list."""
+    """Return labels that can be read repeatedly: an indicator matrix unchanged, other labels as an array or a list."""
     if is_indicator(y):
         return y
     y = check_iterable(np.asarray(y) if hasattr(y, "__array__") else y, name, "labels")
@@ -203,8 +203,8 @@ def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]
     """Return the labels as table cells.
 
     ``fit`` uses them to record the same digest as ``nlptx train`` does for a table with these cells. For multi-label
-    data, a cell contains the joined labels, or is None for a text without labels. If the labels of a text have an order
-    in ``y``, this order is kept.
+    data, a cell contains the joined labels, or is None for a text without labels. If ``y`` contains the labels of a
+    text as a list or tuple, their order is kept.
     """
     if separator is None:
         return list(map(label_name, labels))

@@ -39,8 +39,9 @@ def read_predicted(documents: Sequence[Document], column: str, separator: str | 
 def is_answered(document: Document, column: str) -> bool:
     """Return whether a row of a multi-label table has an answer in the column with the predicted labels.
 
-    ``?``, alone or in a list, means no answer, and so does a missing value in JSON lines, where ``nlptx predict``
-    writes null. An empty list in JSON lines, or an empty cell in another format, means that no label is predicted.
+    ``?``, alone or in a list, means no answer. In JSON lines, null (which ``nlptx predict`` writes) or a missing value
+    also means no answer. An empty list in JSON lines, or an empty cell in another format, means that no label is
+    predicted.
     """
     value = (document.fields or {}).get(column)
     if value is None and document.format == "jsonl":

@@ -41,7 +41,7 @@ class Recipe:
     start: Model | None = None
 
     def fingerprint(self) -> Fingerprint:
-        """Return a fingerprint of everything in the recipe, without the seed and the texts of the experiment."""
+        """Return a fingerprint of the recipe, which covers neither the seed nor the texts of the experiment."""
         settings = self.train.to_dict()
         digests = {"embeddings": "", "model to start from": ""}
         if isinstance(self.vectors, EmbeddingBuilder):
@@ -72,7 +72,7 @@ class Experiment:
             consecutive texts with the same label stay together, and so do equal texts.
         shuffle: whether to assign individual texts to folds instead of stretches of consecutive texts; ignored if there
             are groups.
-        weights: weight of each text in training, above 0; None if all weights are 1. The measures do not use the
+        weights: weight of each text in training, above 0; None if all weights are 1. The measures of quality ignore the
             weights.
         unlabelled: texts without labels, which are used for training in every fold; see :func:`nlptx.fit`.
         lexicon: word or phrase -> value, used as a prior for the n-gram features; see :func:`nlptx.fit`.
@@ -139,7 +139,7 @@ class Experiment:
         stratum = strata(self.targets, share)
         if self.groups is None:
             rows = stratified_split(stratum, share, rng)[1]
-            while len(rows) > count:  # the number of texts is rounded for each label
+            while len(rows) > count:  # the number of texts per label is rounded, so the sum can exceed `count`
                 most_frequent = np.bincount(stratum[rows]).argmax()
                 rows = np.delete(rows, np.flatnonzero(stratum[rows] == most_frequent)[-1])
             kept = rows.tolist()

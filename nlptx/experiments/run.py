@@ -25,7 +25,7 @@ class Run:
         fold: number of the fold, from 0.
         required: whether a failure to train a model with the settings raises an error. If False, the result records
             the failure.
-        expected: expected time, in seconds.
+        expected: expected time of the run, in seconds.
     """
 
     values: Values
@@ -56,7 +56,7 @@ def train_and_test(
         run: the settings and the fold.
         workers: pool of threads or processes, used for training and testing. The number of workers does not change the
             result.
-        feature_cache: n-gram features that several runs share.
+        feature_cache: cache of n-gram features that several runs share.
         on_progress: callback for the progress of training.
         clock: function that returns the time in seconds.
 

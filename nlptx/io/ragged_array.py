@@ -20,8 +20,8 @@ _MAX_GAPS, _SMALL = 0.95, 1 << 12
 class RaggedArray(Sequence[NDArray[Any]]):
     """A sequence of one-dimensional arrays, stored without a Python object per array.
 
-    Several threads and forked processes may read the arrays at the same time. Slices and the results of :meth:`take`
-    refer to the same entries, without copying them.
+    Several threads and forked processes may read the arrays at the same time. Slicing and :meth:`take` do not copy the
+    entries.
 
     Args:
         entries: the entries of all arrays, in memory or in a temporary file.
@@ -97,7 +97,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def last_entries(self, count: int) -> NDArray[Any]:
         """Return the last ``count`` entries of each array, (arrays, count); no array may have fewer entries."""
         result = np.empty((len(self), count), self._entries.dtype)
-        order = np.argsort(self.starts, kind="stable")  # arrays are sorted, so that a file is read from start to end
+        order = np.argsort(self.starts, kind="stable")  # by position, so that a file is read from start to end
         for first in range(0, len(self), _ARRAYS_PER_READ):
             rows = order[first : first + _ARRAYS_PER_READ]
             ends = self.starts[rows] + self.lengths[rows]

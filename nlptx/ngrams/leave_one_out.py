@@ -33,7 +33,7 @@ def features_without_each(
     """Return the n-gram features that a text would have if each of its words in turn were left out.
 
     The linear models use only whether an n-gram occurs, not how often, so leaving out one of several occurrences would
-    change nothing. Therefore, if an n-gram occurs m times, each of its occurrences counts for 1/m of its weight.
+    change nothing. Therefore, if an n-gram occurs m times, each occurrence counts for 1/m of the weight of the n-gram.
 
     Args:
         features: the n-gram features of the model.
@@ -60,7 +60,7 @@ def features_without_each(
 
 
 def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the indices (T, order - 1, order) of the n-grams that end at the words after each left-out word."""
+    """Return ``next_ngrams`` of :class:`FeaturesWithoutEach`, (T, order - 1, order)."""
     reach = features.order - 1
     offsets = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)

@@ -1,7 +1,7 @@
 """A sparse matrix of zeros and ones that shows which texts contain which n-grams, stored in blocks of rows.
 
-Let N be this matrix, (texts, G). Every matrix (texts, G) that this module handles has the form S N W, where S and W are
-diagonal, so it is enough to store the column indices of the entries of N that are 1. Sums over the texts are computed
+Let N be this matrix, (texts, G). The weighted matrices (texts, G) that callers need have the form S N W, where S and W
+are diagonal. It is therefore enough to store N, as the column indices of its ones. Sums over the texts are computed
 block by block, in an order that does not depend on the workers. The blocks may be in a file. The memory limit does not
 affect how N is cut into blocks. Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -54,7 +54,7 @@ class OccurrenceBlocks:
     """The matrix N of the given texts and n-grams.
 
     Args:
-        sets: the distinct n-grams of each text, for one group of texts after another.
+        sets: the distinct n-grams of each text, in groups of consecutive texts.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: pool of threads or processes; its size does not change the result.
         budget: memory limit. The blocks can be read until the ``with`` block of the budget ends.
@@ -70,7 +70,7 @@ class OccurrenceBlocks:
         entries = budget.spilled_array(np.int32, 2 * budget.array_limit)
 
         def columns_of(group: NgramSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-            """Return the columns of the entries of a group of texts, and the number of entries of each text."""
+            """Return the columns of the entries of N in a group of texts, and the number of entries of each text."""
             columns = index.find(group.keys)
             is_known = columns < len(known)
             ends = np.append(0, np.cumsum(is_known, dtype=np.int32))[np.cumsum(group.sizes)]
@@ -138,7 +138,7 @@ class OccurrenceBlocks:
         return result
 
     def transposed(self, rows_of: Callable[[slice], NDArray], columns: int) -> NDArray[np.float64]:
-        """Return N' A, (G, columns), for a matrix A (texts, columns). ``rows_of(rows)`` returns ``A[rows]``."""
+        """Return N^T A, (G, columns), for a matrix A (texts, columns). ``rows_of(rows)`` returns ``A[rows]``."""
         total = np.zeros((self.shape[1], columns))
         for part in self.map(lambda rows, block: block.T @ rows_of(rows)):
             total += part

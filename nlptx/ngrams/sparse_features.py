@@ -32,7 +32,7 @@ class SparseNgramFeatures(NgramFeatures):
     labels: NDArray[np.int32] = field(default_factory=lambda: _NOTHING.astype(np.int32))
 
     def dense(self) -> NgramFeatures:
-        """Return the same features with a weight for every pair of an n-gram and a label."""
+        """Return the same features with all weights stored, including those that are 0."""
         slopes = np.zeros((len(self.keys), len(self.bias)), np.float32)
         slopes[np.repeat(np.arange(len(self.keys)), np.diff(self.starts)), self.labels] = self.slopes
         return NgramFeatures(self.order, self.words, self.keys, self.ratios, slopes, self.bias)
@@ -50,7 +50,7 @@ class SparseNgramFeatures(NgramFeatures):
         text, gram = self.distinct(ngram_indices, lengths)
         counts = self.starts[gram + 1] - self.starts[gram]
         ends = np.cumsum(counts)
-        # Indices in `slopes` of the weights of all these n-grams, one n-gram after another.
+        # Indices in `slopes` of the weights of the n-grams in `gram`, one n-gram after another.
         at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[gram] - ends + counts, counts)
         shape = len(lengths), len(self.bias)
         cells = np.repeat(text, counts) * shape[1] + self.labels[at]

@@ -14,8 +14,8 @@ class Layout:
 
     A text longer than the window is cut into windows of nearly equal length. Attention stays within a window, and
     positions are counted from 0 in each window; pooling spans the whole text. Consecutive windows of equal length form
-    a *stack*: an (n, T, D) view, so that a single batched matrix product can process all of them. Here is an example
-    with texts of 3, 3 and 5 tokens and a window of 4::
+    a *stack*: a view (n, T, D) of n windows of T tokens, which a single batched matrix product can process. Here is an
+    example with texts of 3, 3 and 5 tokens and a window of 4::
 
         rows      0 1 2   3 4 5   6 7 8   9 10        N = 11 tokens
         texts    [-----] [-----] [------------]       B = 3, lengths 3 3 5

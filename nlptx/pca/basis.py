@@ -29,7 +29,7 @@ class Basis:
         self.width = 0
         self._found, self._recent, self._workers = eigenvectors.shape[1], recent, workers
         shape = (len(eigenvectors), capacity)
-        self._vectors = np.empty(shape, eigenvectors.dtype, order="F")  # columns in use are contiguous
+        self._vectors = np.empty(shape, eigenvectors.dtype, order="F")  # the used columns are contiguous in memory
         self._images = np.empty_like(self._vectors)
         self._small = np.empty((capacity, capacity))  # W^T A W is symmetric, so only its upper triangle is filled
         self.append(eigenvectors, images)
@@ -66,12 +66,13 @@ class Basis:
         return block
 
     def rayleigh_ritz(self, count: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return approximations to at most ``count`` leading eigenpairs, the best within the span of the basis.
+        """Return the best approximations, within the span of the basis, to at most ``count`` leading eigenpairs.
 
         The approximations are computed from the eigenpairs of W^T A W.
 
         Returns:
-            Eigenvalues l (k,), largest first, eigenvectors v (V, k), A v (V, k), and residuals |A v - l v| (k,).
+            The eigenvalues l (k,), largest first; the eigenvectors v (V, k); A v (V, k); and the residuals |A v - l v|
+            (k,).
         """
         values, rotation = np.linalg.eigh(self._small[: self.width, : self.width], UPLO="U")
         values, rotation = values[::-1][:count].astype(self._vectors.dtype), rotation[:, ::-1][:, :count]

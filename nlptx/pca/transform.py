@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from nlptx.runtime.workers import SERIAL, Workers
 
 # Minimum number of slices into which a matrix is cut, and maximum number of entries in a slice (not counting its last
-# row). The slices determine the order of summation, so they depend only on the matrix.
+# row). The slices determine the order of summation, and therefore depend only on the matrix, not on the number of
+# workers.
 _SLICES = 8
 _SLICE_ENTRIES = 8 << 20
 
 
 class RowMatrix(Protocol):
-    """Interface of a sparse matrix whose rows can be read, such as a ``csr_matrix``."""
+    """Interface of a sparse matrix from which slices of rows can be read, such as a ``csr_matrix``."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -55,7 +56,7 @@ class TransformedRows:
 
 
 def transform(counts: RowMatrix, name: str, smoothing: float, workers: Workers = SERIAL) -> TransformedRows:
-    """Return the counts after a transform, which is applied to rows whenever they are read.
+    """Return the transformed counts. The transform is applied to rows whenever they are read.
 
     Args:
         counts: (V, V) sparse co-occurrence counts.

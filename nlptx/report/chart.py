@@ -111,7 +111,7 @@ def percent_axis(label: str, low: float = 0.0, high: float = 1.0) -> Axis:
 
 
 def axis_start(lowest: float, room: float = 0.02) -> float:
-    """Return the start of an axis, a multiple of 0.1 from 0 to 0.9, that leaves ``room`` below the value ``lowest``."""
+    """Return the lower end of an axis: a multiple of 0.1 from 0 to 0.9 that leaves ``room`` below ``lowest``."""
     return min(max(int((lowest - room) * 10) / 10, 0.0), 0.9)
 
 

@@ -15,9 +15,10 @@ _MAX_HEAP_ARRAY = 32 << 20
 def keep_freed_memory() -> None:
     """Let new arrays reuse the memory of freed arrays, in the entire process.
 
-    By default glibc returns the memory of large arrays to the system and then requests it again, and the system zeroes
-    it page by page. Returning and zeroing this memory takes a quarter of the time needed to score texts, and a few
-    percent of the time needed to count words. The function does nothing with C libraries other than glibc.
+    By default, glibc returns the memory of a freed large array to the system, and requests memory again for the next
+    array. The system zeroes this memory page by page. Returning and zeroing memory would take a quarter of the time
+    needed to score texts, and a few percent of the time needed to count words. The function does nothing with C
+    libraries other than glibc.
     """
     _set(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD)
     _set(_M_MMAP_THRESHOLD, _MAX_HEAP_ARRAY)

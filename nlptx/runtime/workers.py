@@ -51,8 +51,8 @@ class Workers:
     Args:
         jobs: number of workers; by default, one per core.
         processes: whether processes may be used for work that allows it. A fork copies locks that other threads hold,
-            but not the threads themselves, so set ``processes`` only in programs that control all their threads, or
-            that have no other threads (see :func:`.is_only_thread`).
+            but not these threads, so nothing releases the copied locks. Set ``processes`` only in programs that control
+            all their threads, or that have no other threads (see :func:`.is_only_thread`).
     """
 
     # Function that stores a value for workers on other machines; see ClusterWorkers. The workers of this class need no
@@ -168,7 +168,8 @@ class Workers:
             work: function at the top level of a module. The function must not modify ``shared``.
             shared: data that all items need. The data must be picklable, and so must the items and the results.
             items: the items, which are requested one at a time.
-            threads_only: whether to use threads on this machine, which access the items without copying them.
+            threads_only: whether to use only threads on this machine, because they access the items without copying
+                them.
 
         Raises:
             NlptxError: a process was killed.

@@ -68,7 +68,7 @@ def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
 
     `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts.
     """
-    characters = map(chr, range(0x300, 0x1F000))  # from the first mark to the end of the last script that has marks
+    characters = map(chr, range(0x300, 0x1F000))  # all scripts that have combining marks
     marks = "".join(character for character in characters if unicodedata.category(character)[0] == "M")
     # Even in text that is not all ASCII, most words are ASCII; a separate pattern for them is several times faster.
     ascii_word = rf"{_ASCII_WORD}(?![^\x00-\x7f])"

@@ -26,8 +26,8 @@ from nlptx.training.labels import label_notes, order_labels
 from nlptx.training.sample_weights import weight_notes
 from nlptx.training.targets import Targets, count_labels, encode_targets
 
-# Automatic value of ``new_word_min_count``. If both the training texts and the texts of the word vectors are few, the
-# automatic value is 1 instead, because adding rare words then lowers the log-loss. If the vectors come from a large
+# Automatic value of ``new_word_min_count``. With few training texts, and word vectors that were made from few texts,
+# the automatic value is 1 instead, because adding rare words then lowers the log-loss. If the vectors come from a large
 # corpus, adding rare words does not help, because most useful words have vectors already.
 _MIN_COUNT = 2
 # Number of words that are looked up in the vocabulary at a time.
@@ -48,7 +48,7 @@ class EncodedTexts:
         ids: (T,) int32 word ids of each training text.
         targets: class or classes of each training text; see :mod:`nlptx.training.targets`.
         weights: (texts,) weight of each training text, or None.
-        valid: ids and targets of the validation texts; None if none were given.
+        valid: ids and targets of the validation texts; None if there are no validation texts.
         unlabelled: word ids of the texts without labels.
         lexicon: prior of the n-gram features; None if there is no lexicon.
     """
@@ -172,7 +172,7 @@ def _in_groups(lengths: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int6
 
 
 def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, int]) -> int:
-    """Return how often a new word must occur in the training texts; 0 if no words are added.
+    """Return how often a new word must occur in the training texts to be added; 0 if no words are added.
 
     Args:
         settings: training settings.
@@ -188,7 +188,7 @@ def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, i
 def _extend(
     embeddings: Embeddings, counts: dict[bytes, int], settings: TrainSettings, lexicon: Mapping[str, float]
 ) -> tuple[Vocabulary, NDArray[np.float32]]:
-    """Add zero vectors for frequent words and words of the lexicon that have no vector, and rescale all vectors.
+    """Rescale all vectors, and add a zero vector for each frequent word or lexicon word that has no vector.
 
     All vectors are multiplied by the same number, so that the root mean square of their entries is 1, while the angles
     between the vectors stay the same. As a result, one learning rate and one initialisation suit embeddings of any

@@ -1,4 +1,4 @@
-"""Third step of training: compute the n-gram features of the training texts, out of fold."""
+"""Third step of training: compute n-gram features of each training text, with models fitted without its fold."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ class EpochProgress(Progress):
         phase: ``pretrain``, ``distill`` or ``train``.
         epoch, epochs: current epoch, from 1, and number of epochs.
         step, steps: current optimiser step, from 1, and number of optimiser steps in all epochs.
-        loss: mean training loss of the epoch so far.
+        loss: mean training loss in the current epoch so far.
         tokens_per_second: speed of training so far, not including the time for validation.
         seconds_left: estimated time until the end of the last epoch.
         valid_loss, valid_accuracy: results of the most recent validation; None before the first one.
         epoch_done: whether this is the last report of an epoch.
-        improved: whether the weights of this epoch are the best so far; True only if ``epoch_done`` is True.
+        improved: whether the weights after this epoch are the best so far; True only in the last report of an epoch.
     """
 
     phase: str

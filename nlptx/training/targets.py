@@ -46,9 +46,9 @@ def count_labels(
 def strata(targets: Targets, share: float) -> NDArray[np.int64]:
     """Return the stratum of each text, (texts,), for a split that holds out a fraction ``share`` of each stratum.
 
-    With one label per text, strata are classes. If texts may have several labels, a text belongs to the stratum of its
-    rarest label, so that rare labels are held out too. Strata that are too small for any of their texts to be held out
-    are merged into one stratum, which also contains the texts without labels.
+    With one label per text, the strata are the classes. If texts may have several labels, a text belongs to the stratum
+    of its rarest label, so that some texts with rare labels are held out too. Strata of which no text would be held
+    out, because they are too small, are merged into one stratum, which also contains the texts without labels.
     """
     if targets.ndim == 1:
         return targets.astype(np.int64, copy=False)

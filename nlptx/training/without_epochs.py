@@ -1,4 +1,4 @@
-"""Makes the training history of a model if the network was not trained.
+"""Makes the training history of a model whose network was not trained.
 
 The network is not trained if ``epochs`` is 0, or if training starts from a model and no correction improves it
 (:mod:`nlptx.training.start`).
