@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from nlptx.errors import CorruptError
 from nlptx.io.spill import as_bytes
 
-# Allowed dtypes, by their names in .npy files. |S3 is the dtype of the string "csr", by which SciPy recognises a sparse
-# matrix.
+# Allowed dtypes, by their names in .npy files. |S3 is the dtype of the entry "format" of a sparse matrix; its value
+# "csr" tells SciPy how the matrix is stored.
 DTYPES = {"|u1", "|i1", "<i4", "<i8", "<f2", "<f4", "<f8", "|S3"}
 # Pattern of the .npy headers that NumPy writes. NumPy's reader is not used, because it parses the header as
 # Python source, so a damaged header could raise any parser error. The lengths in a shape have at most 18 digits, so

@@ -42,7 +42,7 @@ class Encoder(Layer):
         width: D, the length of the contextual vectors.
 
     Raises:
-        SettingsError: the heads are narrow (of width D / H), and D is not a multiple of the number of heads H.
+        SettingsError: the heads are narrow (width D / H, where H is the number of heads), and D is not a multiple of H.
     """
 
     def __init__(self, settings: NetworkSettings, components: int, rng: np.random.Generator) -> None:

@@ -26,16 +26,17 @@ def are_label_sets(labels: Any) -> bool:
 
 
 def list_label_sets(labels: Iterable[Any], separator: str, name: str = "labels") -> list[tuple[str, ...]]:
-    """Check the labels of each text, and return its distinct labels, sorted.
+    """Check the labels of each text, and return them sorted and without duplicates.
 
     Args:
         labels: a list, tuple, set or frozenset of str for each text; empty for a text with none of the labels.
         separator: string between labels in a table. No label may contain the separator.
-        name: name of the argument in error messages.
+        name: name by which error messages refer to ``labels``.
 
     Raises:
         InputTypeError: an element is not a list, tuple, set or frozenset, or a label is not a str.
-        LabelError: a label is empty, or contains extra white space or the separator.
+        LabelError: a label is empty, contains the separator, or contains white space other than single spaces between
+            words.
 
     >>> list_label_sets([["b", "a", "b"], set()], ";")
     [('a', 'b'), ()]

@@ -165,11 +165,11 @@ def uninitialized_network(
         settings: architecture of the network.
         components: R, the length of the word vectors.
         classes: C, the number of labels.
-        feature_widths: numbers of n-gram features; see :class:`FeatureWidths`.
+        feature_widths: number of n-gram features per token and per text; see :class:`FeatureWidths`.
         parameters: P, the number of parameters in the file.
 
     Raises:
-        CorruptError: the network needs a different number of parameters; checked before memory is allocated.
+        CorruptError: the settings require a number of parameters other than P; checked before memory is allocated.
     """
     width = settings.width or components
     # W has one weight per text feature if there is a single output, or if each feature affects only the output of its
@@ -187,7 +187,7 @@ def uninitialized_network(
 
 
 class FeatureWidths(NamedTuple):
-    """Numbers of n-gram features, and ``per_class``: the last three arguments of :class:`Network`."""
+    """Number of n-gram features per token and per text, and ``per_class``: the last three arguments of ``Network``."""
 
     of_token: int
     of_text: int
@@ -195,7 +195,7 @@ class FeatureWidths(NamedTuple):
 
 
 def feature_widths(ngram_features: NgramFeatures | None) -> FeatureWidths:
-    """Return the numbers of n-gram features, which are 0 if there are none."""
+    """Return the number of n-gram features per token and per text; both are 0 if there are no n-gram features."""
     if ngram_features is None:
         return FeatureWidths(0, 0, per_class=False)
     of_token, of_text = ngram_features.order * ngram_features.width, len(ngram_features.bias)

@@ -129,9 +129,9 @@ def check(
     --exclude.
 
     --suggest N lists the N unlabelled texts that are most worth labelling: the texts about which the n-gram models, or
-    the model given with -m, are most uncertain. Of several texts that resemble each other, --suggest lists only one,
-    unless there are too few other texts. --to-label writes the suggested texts to a table. Fill in the labels in the
-    --to-label table, and pass it to nlptx train together with DATA.
+    the model given with -m, are most uncertain. If several texts resemble each other, --suggest lists only one of them,
+    unless this would leave fewer than N texts. --to-label writes the suggested texts to a table. Fill in the labels in
+    the --to-label table, and pass it to nlptx train together with DATA.
 
     The exit code is 0 even if there are faults in DATA, unless --fail-on is given.
     """
@@ -222,7 +222,7 @@ def check(
 def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading ``--against``.
 
-    The delimiter is kept only if the name of at least one file ends in .csv or .tsv (before a compression suffix).
+    The delimiter is kept only if the name of at least one file ends in .csv or .tsv, apart from a compression suffix.
     """
     has_delimiter = any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = reading.delimiter if has_delimiter else None

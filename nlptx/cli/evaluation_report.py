@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # The confusion matrix is drawn for at most _MAX_DRAWN labels; for more labels, the _MAX_LISTED most frequent errors are
 # listed instead.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
-# Maximum number of rows in a table of groups, where each group consists of the texts with one value of a column.
+# Maximum number of rows in a table of groups. Each group consists of all texts with the same value in a column.
 _MAX_GROUPS = 40
 
 
@@ -49,7 +49,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Return the JSON field ``by``: the accuracy for each value of each column. Without columns, return {}."""
+    """Return the JSON field ``by``: the accuracy on each group of texts, by column. Without columns, return {}."""
     if not groups:
         return {}
     return {
@@ -58,7 +58,7 @@ def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
 
 
 def draw_groups(groups: Mapping[str, Sequence[Group]], reporter: Reporter) -> None:
-    """Print a table for each column, with the accuracy for each of its values."""
+    """Print a table for each column, with the accuracy on each group of texts with the same value."""
     for column, groups_of_column in groups.items():
         rows = [
             (group.name or "(empty)", group.texts, f"{group.accuracy:.2%}", f"{low:.2%} to {high:.2%}")
@@ -74,8 +74,8 @@ def draw_report(subject: dict[str, Any], report: Report | LabelSetReport, unknow
     """Print a report as tables.
 
     Args:
-        subject: what was evaluated: "model" (str), "data" (list of str), "seed" (int or None) and, if only some of the
-            texts are evaluated, "labelled" (str).
+        subject: what was evaluated: "model" (str), "data" (list of str), "seed" (int or None) and, if only confident
+            predictions are evaluated, "labelled" (str: their fraction and minimum confidence).
         report: the measures to print.
         unknown: number of texts without a known word.
         reporter: prints the tables.
@@ -101,7 +101,7 @@ def draw_report(subject: dict[str, Any], report: Report | LabelSetReport, unknow
 
 
 def _if_known(*facts: tuple[float, tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the table rows whose value is not NaN."""
+    """Given pairs (value, table row), return the table rows of the pairs whose value is not NaN."""
     return [row for value, row in facts if not math.isnan(value)]
 
 

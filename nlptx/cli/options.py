@@ -122,7 +122,7 @@ seed_option = option(
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# Maximum size in bytes, to which larger sizes are reduced, so that sums of sizes fit in 64 bits.
+# Larger sizes are reduced to this number of bytes, so that sums of sizes fit in 64 bits.
 _MAX_SIZE = 1 << 60
 
 
@@ -177,7 +177,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
     Args:
         cls: the settings class.
-        only_main: whether the help text hides the options outside the first section.
+        only_main: whether the help text shows only the options in the first section.
     """
     names = [item.name for item in fields(cls)]
 
@@ -226,8 +226,8 @@ def _defaults_option(
     """Return a decorator that adds an option whose value changes the defaults of the settings.
 
     A setting from the command line, a file or an environment variable takes precedence over the defaults that the
-    option selects. ``--effort`` on the command line is an exception: each setting that any effort changes then gets the
-    value of the chosen effort, or else its default value, even if a file or an environment variable sets it.
+    option selects. ``--effort`` on the command line is an exception: its values also take precedence over a file or an
+    environment variable, and settings that only other efforts change get their default values.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -146,12 +146,12 @@ class Reporter:
         return self.console(False).width
 
     def lines(self, title: str, lines: Sequence[str], *, records: bool = False) -> None:
-        """Print a title, followed by lines of text that are printed as they are.
+        """Print a title, followed by lines of text.
 
         Args:
             title: the title.
             lines: the lines of text.
-            records: whether each line is a record, which is not wrapped unless it is printed to a terminal.
+            records: whether each line is a record; records are wrapped only on a terminal, and other lines always.
         """
         from rich.text import Text
 

@@ -21,10 +21,10 @@ class InvertedIndex:
 
     Args:
         text: int32 word ids of the documents; id V stands for padding.
-        windows: for each position, in the order of the groups, the int32 or int64 index in ``text`` where the window
-            around the position begins.
-        starts: (V + 1, segments) int64 index in ``windows`` where the group of each word begins. The last row of
-            ``starts`` contains the end of each segment.
+        windows: start of the window around each position, as an int32 or int64 index in ``text``; the positions are in
+            the order of the groups.
+        starts: (V + 1, segments) int64; ``starts[w, s]`` is the index in ``windows`` at which the group of word w in
+            segment s begins, and the last row contains the end of each segment.
     """
 
     text: NDArray[np.int32]
@@ -39,7 +39,7 @@ class InvertedIndex:
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return, for each window around a word in a range of ids, the index in ``text`` where it begins, (windows,).
+        """Return the starts, (windows,), of all windows around words in a range of ids, as indices in ``text``.
 
         The windows are grouped by segment, and within a segment by word.
 
@@ -66,7 +66,8 @@ def build_index(
         ids: int32 word ids of the corpus, as assigned by the token stream.
         start: index in ``ids`` of the first token of the documents.
         segments: one int64 array per segment, with the number of tokens of each document (at least 1).
-        vocabulary_ids: int32 vocabulary id of each word id of the token stream; -1 for a word outside the vocabulary.
+        vocabulary_ids: int32 array that maps word ids of the token stream to vocabulary ids; -1 for words outside the
+            vocabulary.
         words: V, the number of words in the vocabulary.
         reach: number of positions on each side of a word that belong to its window.
         workers: threads that index the segments.
@@ -82,7 +83,7 @@ def build_index(
     def index_segment(number: int) -> None:
         first, after = edges[number], edges[number + 1]
         kept, lengths = _without_unknown(vocabulary_ids[ids.read(start + first, start + after)], segments[number])
-        # `local` contains, for each position, where the window around it begins in the text of this segment.
+        # `local` contains the start of the window around each position, as an index in the text of this segment.
         dtype: type[np.signedinteger] = np.int32 if sizes[number] < 1 << 31 else np.int64
         padding = np.arange(0, reach * len(lengths), reach, dtype=dtype)
         local = np.arange(len(kept), dtype=dtype) + np.repeat(padding, lengths)

@@ -1,10 +1,10 @@
 """Counts pairs of nearby words exactly, one complete row of the matrix after another.
 
-The positions of a text are grouped by word. The words around all positions of a word determine the row of this word in
-the matrix. The entries in the row of a frequent word are added up in a dense vector, which stays in the processor
-cache. For a rare word, most entries of a dense vector would be 0, so the pairs of many rare words are sorted together,
-and the weights of equal pairs are summed. Within a block of text, each row is computed once and in order, so no merging
-is needed.
+The positions of a text are grouped by word. The row of a word in the matrix depends only on the words around its
+positions. If the word is frequent, the weights of its pairs are added up in a dense vector, which stays in the
+processor cache. For a rare word, most entries of a dense vector would be 0, so the pairs of many rare words are sorted
+together, and the weights of equal pairs are summed. Within a block of text, each row is computed once and in order, so
+there are no partial rows to merge.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nlptx.cooccurrence.inverted_index import InvertedIndex
 from nlptx.runtime.radix_sort import radix_argsort
 
-# Maximum window for which weights 1/d are exact, because their unit is 1/lcm(1..window). For windows longer than
+# Maximum window for which weights 1/d are stored exactly, as multiples of 1/lcm(1..window). For windows longer than
 # _MAX_EXACT_WINDOW, 1/d is rounded to multiples of 1/_FIXED_POINT.
 _MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
@@ -74,7 +74,7 @@ class PairCounter:
 
     Args:
         index: index of the documents, built with ``reach=len(units)``.
-        units: (window,) int64 weights, in units, of pairs at distances 1, 2, ...
+        units: (window,) int64 weights of pairs at distances 1, 2, ..., in the units of :func:`unit_weights`.
 
     Attributes:
         max_entries: maximum number of entries in the rows of a task.
@@ -101,7 +101,7 @@ class PairCounter:
         return int(self.positions_before[after] - self.positions_before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
-        """Yield ranges that cover all rows in order. A frequent word is a separate task; rare words share a task."""
+        """Yield ranges that cover all rows in order. Each frequent word is a separate task; rare words share tasks."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:
@@ -125,7 +125,7 @@ class PairCounter:
             yield self.windows[positions[start : start + self.step]].view(np.int32)
 
     def _row(self, word: int) -> SparseRows:
-        """Return the row of one word, after adding up its entries in a dense vector."""
+        """Return the row of one word, by adding up the weights of its pairs in a dense vector."""
         row = np.zeros(self.words + 1)
         for around in self._around(word, word + 1):
             np.add.at(row, around, self.tiled[: len(around)])

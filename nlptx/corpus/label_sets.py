@@ -18,14 +18,15 @@ def read_labels(
     removed: Iterable[str] = (),
     check_map: bool = True,
 ) -> list[str] | list[tuple[str, ...]]:
-    """Apply the label map, and return the label in each cell or, with a ``label_separator``, its sorted labels.
+    """Apply the label map, and return the label or, with a ``label_separator``, the sorted labels of each cell.
 
     Args:
         cells: contents of the label column, or folder names.
         options: reading options; the label map in them applies to each label in a cell.
         on_note: called with notes about labels.
-        removed: labels that the label map replaces with nothing, so that their documents were left out.
-        check_map: whether the labels to replace must occur in the data.
+        removed: labels of documents that were already left out, because the label map replaces these labels with
+            nothing.
+        check_map: whether to check that the labels to replace occur in the data.
 
     Raises:
         LabelError: none of the labels to replace occurs in the data.
@@ -78,9 +79,9 @@ def check_held_out(
 
     Args:
         labels: label, or tuple of labels, of each held-out text.
-        training: the same for each training text.
+        training: label, or tuple of labels, of each training text.
         weights: weight of each training text, or None. Texts with a weight of 0 are not used for training.
-        where: for each held-out text, position of a row with the same label or labels.
+        where: for each held-out text, position of a row with the same label or labels, for error messages.
 
     Raises:
         LabelError: a label does not occur in the training texts, or only in texts with a weight of 0.

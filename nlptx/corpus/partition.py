@@ -24,16 +24,16 @@ _BLOCK = 1 << 20
 class Partition:
     """Consecutive lines of a file, or a whole input that cannot be cut: a compressed file, an archive or a folder.
 
-    A line belongs to the partition that contains its first byte. A partition of a CSV or TSV file starts with the
-    header of the file.
+    A line belongs to the partition that contains its first byte. When a partition of a CSV or TSV file is read, the
+    header of the file comes first.
 
     Args:
         name: the input as the user gave it, shown in messages.
         path: absolute path of the input.
         start: offset of the first byte.
         stop: offset after the last byte; None for a whole input.
-        header: size of the file's table header in bytes, or 0. The header is read before the lines, unless the
-            lines include it because ``start`` is 0.
+        header: size of the file's table header in bytes, or 0. If ``start`` is 0, the lines include the header;
+            otherwise, the header is read before the lines.
     """
 
     name: str

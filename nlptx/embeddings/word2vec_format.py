@@ -23,9 +23,8 @@ from nlptx.text.vocabulary import Vocabulary
 # vectors from another program may contain them.
 _UNWRITABLE = re.compile("[ \n\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
-# In a file from another program, words can begin with the mark of negated words by chance. Therefore, the words that
-# begin with the mark and also occur without it are counted. If they are at most this fraction of all words, no word is
-# treated as negated.
+# In a file from another program, words can begin with the mark of negated words by chance. Therefore, no word is
+# treated as negated if at most this fraction of all words begins with the mark and also occurs without it.
 _FEW_NEGATED = 0.01
 _HEADER = re.compile(rb"\d{1,18} \d{1,18} *\r?\n?")
 
@@ -39,7 +38,7 @@ class WordVectors(NamedTuple):
 
 
 def write_word2vec(path: FilePath, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
-    """Write a word2vec text file: a line with the numbers of words and components, then one line per word.
+    """Write a word2vec text file: a line with the number of words and the number of components, then one line per word.
 
     Raises:
         OutputError: the file cannot be written, or the format cannot represent a word.

@@ -29,7 +29,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 # Names of the stage settings, such as `pca__components`.
 _NESTED = [f"{stage}__{item.name}" for stage, cls in _STAGES.items() for item in fields(cls)]
-# Parameters that have a different name in scikit-learn.
+# Names of parameters in scikit-learn -> names of the same parameters here.
 _OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed"}
 # Maximum length of the list of non-default parameters in a repr, in characters.
 _MAX_REPR_LENGTH = 90

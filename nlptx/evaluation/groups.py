@@ -52,15 +52,15 @@ def column_values(column: str, documents: Sequence[Document], option: str = "by"
     """Return the value of a column for each document; an empty string if the cell is empty.
 
     If no column has exactly this name, a column whose name differs only in case or in surrounding spaces is used. In
-    JSON lines, some rows may lack the column.
+    JSON lines, some rows may lack the column; their value is an empty string.
 
     Args:
         column: name of the column.
         documents: the rows of a table.
-        option: name of the option that names the column, for messages.
+        option: name of the option by which the user chose the column, for error messages.
 
     Raises:
-        DataError: a document has no columns, the column is missing, or several columns match its name.
+        DataError: a document has no columns, the column is missing, or several columns match ``column``.
     """
     names: dict[tuple[str, ...], str] = {}
     values = []

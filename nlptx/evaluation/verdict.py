@@ -39,7 +39,7 @@ def verdict(pair: Pair) -> str:
 
 
 def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
-    """Return the indices of texts that only the first model predicts correctly, in order of decreasing confidence.
+    """Return the indices of texts for which only the first model is correct, in order of its decreasing confidence.
 
     Args:
         first: predictions of the first model.
@@ -54,15 +54,15 @@ def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, 
 
 
 def examples(predictions: Sequence[LabelledPredictions], count: int) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-    """Compare the first model with each other model, and yield texts that only one of the two predicts correctly.
+    """Compare the first model with every other model, and yield texts for which only one of the two is correct.
 
     Args:
         predictions: aligned predictions of two or more models.
         count: maximum number of texts for each model of a pair. If ``count`` is 0, nothing is yielded.
 
     Yields:
-        The source of the predictions that are correct, the source of those that are wrong, and the texts: position,
-        text, true label, wrong prediction, and the confidence of the correct prediction (None if unknown).
+        The source of the correct predictions, the source of the wrong predictions, and a dictionary for each text:
+        position, text, true label, wrong prediction, and the confidence of the correct prediction (None if unknown).
     """
     for other in predictions[1:] if count else ():
         for right, wrong in ((predictions[0], other), (other, predictions[0])):

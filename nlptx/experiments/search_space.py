@@ -64,9 +64,9 @@ class SearchSpace(NamedTuple):
 
     Args:
         groups: names of settings that change together -> possible combinations of their values.
-        replacements: for each setting, a dictionary value -> value with the same effect, which is tested instead.
-            Values with the same effect as the starting value are replaced by the starting value, so every change has an
-            effect.
+        replacements: for each setting, a dictionary that maps a value to the value that is tested instead, because both
+            have the same effect. Values with the same effect as the starting value are mapped to the starting value, so
+            every change has an effect.
     """
 
     groups: dict[tuple[str, ...], tuple[tuple[Any, ...], ...]]

@@ -69,7 +69,7 @@ class ExampleFeatures(Sequence[TextFeatures]):
 
     @classmethod
     def collected(cls, batches: Iterable[FeatureBatch], examples: int, budget: MemoryBudget) -> Self:
-        """Store batches of features, which may arrive in any order.
+        """Store batches of features; the batches may arrive in any order.
 
         The features can be read until the ``with`` block of ``budget`` ends.
 

@@ -26,7 +26,7 @@ class LexiconPrior:
 
     Args:
         keys: (L,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
-        values: (L,) float32 value of each n-gram, with a root mean square of 1.
+        values: (L,) float32 value of each n-gram; the values are scaled so that their root mean square is 1.
     """
 
     keys: NDArray[np.int64]

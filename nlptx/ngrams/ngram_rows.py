@@ -27,9 +27,9 @@ class NgramRows:
         keys: (G,) int64 keys of the n-grams, sorted.
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
         idf: (G,) float32 inverse document frequencies i_g, divided by their mean.
-        characters: (G, C) float32 matrix. The row of an n-gram of one word contains the inverse document frequency j_c
-            of each character n-gram c of the word, divided by the mean of these frequencies. The rows of longer n-grams
-            are 0.
+        characters: (G, C) float32 matrix. In the row of a single word, the entry of each character n-gram c of the word
+            is j_c, the inverse document frequency of c divided by the mean over all C character n-grams. The rows of
+            longer n-grams are 0.
     """
 
     keys: NDArray[np.int64]
@@ -38,7 +38,7 @@ class NgramRows:
     characters: sp.csr_matrix
 
     def of_texts(self, texts: NDArray[np.intp]) -> NgramRows:
-        """Return the rows of these texts, given their indices."""
+        """Return the same n-grams with only the rows of some texts, given the indices of these texts."""
         return replace(self, rows=self.rows[texts])
 
 
@@ -50,7 +50,7 @@ def ngram_rows(
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NgramRows:
-    """Return all words and the frequent longer n-grams of the first ``num_counted`` texts, with rows for all texts.
+    """Return the words and the frequent longer n-grams of the first ``num_counted`` texts, with a row for every text.
 
     Args:
         texts: word ids (T,) of each text.
@@ -103,7 +103,7 @@ def _character_matrix(
 
 
 def _spelling(word: str) -> list[str]:
-    """Return the distinct character n-grams of a word. If the word is marked as negated, they are marked too."""
+    """Return the distinct character n-grams of a word. If the word is marked as negated, the n-grams are marked too."""
     ngrams = character_ngrams(without_mark(word))
     return [MARK + ngram for ngram in ngrams] if is_marked(word) else ngrams
 

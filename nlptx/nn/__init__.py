@@ -12,7 +12,7 @@ The layer keeps no state between calls, so ``forward`` may be called several tim
 independently ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
 
 In comments, ``dy`` is the derivative of the loss with respect to ``y``, ``∂y/∂x`` the derivative of ``y`` with respect
-to ``x``, ``X^T`` the transpose of ``X``, and a product of vectors written ``a * b`` is elementwise. A line of code that
+to ``x``, and ``X^T`` the transpose of ``X``. The product ``a * b`` of two vectors is elementwise. A line of code that
 changes the shape of an array ends with a comment that gives the new shape. Axis letters:
 
     B  texts in a batch            H  attention heads          V  words in the vocabulary

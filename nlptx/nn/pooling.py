@@ -1,8 +1,8 @@
 """Pooling: turns the token vectors of a batch, (N, D), into one vector per text, (B, D).
 
-A text can also be pooled in parts, such as its windows, whose results are then merged. For mean and attention pooling,
-the result for the text is the mean of the results for its parts, weighted by exp(u), where u is the log-weight of a
-part.
+A text can also be pooled in parts, such as its windows; the results for the parts are then merged. For mean and
+attention pooling, the result for the text is the mean of the results for its parts, weighted by exp(u), where u is the
+log-weight of a part.
 """
 
 from __future__ import annotations

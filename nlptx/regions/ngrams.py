@@ -16,11 +16,11 @@ from nlptx.runtime.workers import SERIAL, Workers
 
 # Length of the longest n-grams.
 ORDER = 3
-# Number of words in the bag of a region. The bag starts at the position of the region.
+# Number of consecutive words in the bag of words of a region. The first is the word at the position of the region.
 BAG = 3
-# The n-grams of a region consist of words that are at most this far from the position of the region.
+# Maximum distance between the position of a region and a word of its n-grams.
 AROUND = 2
-# Maximum distance between a position and a word of its region.
+# Maximum distance between the position of a region and a word of its bag or of its n-grams.
 REACH = max(BAG - 1, AROUND)
 # Minimum number of occurrences of a single word, and of an n-gram of two or more words. Little can be learned from
 # rarer n-grams.
@@ -56,10 +56,10 @@ class RegionNgrams:
         """Return the most frequent n-grams of texts, and the number of occurrences (V,) of each word.
 
         After each group of texts, the rarest n-grams of two or more words are dropped if there are more than
-        _MAX_COUNTED. In a large corpus, the counts of rare n-grams are therefore slightly too low.
+        _MAX_COUNTED of these n-grams. In a large corpus, the counts of rare n-grams are therefore slightly too low.
 
         Args:
-            texts: word ids of each text, below ``words``.
+            texts: word ids of each text; every id is less than ``words``.
             words: vocabulary size V.
             max_words: maximum number of n-grams of one word.
             max_longer: maximum number of n-grams of two or more words.
@@ -100,7 +100,7 @@ class RegionNgrams:
         return self.keys[: self.single] - 1
 
     def find(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return the indices (N, ORDER) of the n-grams that end at each word; unknown n-grams have the index G.
+        """Return the indices (N, ORDER) of the n-grams of 1 to ORDER words that end at each word; G if unknown.
 
         Args:
             ids: (N,) word ids of the texts, concatenated.
@@ -131,8 +131,9 @@ class RegionNgrams:
         """
         spaced, positions = with_gaps(ngram_indices, lengths, REACH, len(table))  # (P, ORDER)
         result = np.zeros((len(spaced), table.shape[1]), table.dtype)
-        # Sums (P, K) over the n-grams that end at a position. An n-gram of n + 1 words (column n) that ends at one of
-        # the first n offsets begins before the region, so the sums for these offsets do not include it.
+        # `rows` contains, for each position, the sum over the n-grams that end there, (P, K). An n-gram of n + 1 words
+        # (column n) that ends at one of the first n offsets begins before the region, so the sums for these offsets do
+        # not include it.
         rows = rows_of(table, spaced[:, 0])
         for n, offset in enumerate(range(-AROUND, AROUND + 1)):
             if 0 < n < spaced.shape[1]:

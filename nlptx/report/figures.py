@@ -24,7 +24,7 @@ _BINS_HEIGHT = 140
 
 
 class Confidences(NamedTuple):
-    """A name for the legend, the confidence of each prediction (texts,), and whether it is correct (texts,)."""
+    """A name for the legend and, for each prediction, its confidence (texts,) and whether it is correct (texts,)."""
 
     name: str
     confidence: NDArray[np.float64]
@@ -94,7 +94,7 @@ def ranking_charts(
 
 
 def lowest_value(confidences: Sequence[Confidences]) -> float:
-    """Return the lowest confidence or accuracy in a reliability diagram; confidences are rounded down to bin edges."""
+    """Return the smallest value in a reliability diagram: the lowest edge of a bin, or the lowest accuracy in a bin."""
     bins = [part for each in confidences for part in reliability(each.confidence, each.correct)]
     return min(min(part.low, part.accuracy) for part in bins)
 

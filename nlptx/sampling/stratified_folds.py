@@ -62,8 +62,8 @@ def grouped_folds(
 ) -> NDArray[np.int64]:
     """Return the fold of each text, (texts,), from 0. Texts of the same group are in the same fold.
 
-    The groups are assigned one after the other, the largest first. Each group goes to the fold that, so far, has the
-    smallest fraction of the texts with the labels of this group.
+    The groups are assigned one after the other, the largest first. Each group goes to the fold that so far contains the
+    smallest fraction of the texts with the group's labels.
 
     Args:
         strata: (texts,) integer from 0 that identifies the label of each text.
@@ -86,9 +86,10 @@ def grouped_folds(
     fold_of_group = np.empty(count, np.int64)
     order = rng.permutation(count)
     for group in order[np.argsort(-sizes.sum(axis=1)[order], kind="stable")]:
-        # The sum of (fraction of the label in the fold)^2 over labels and folds is smallest if all fractions are equal.
-        # Let the vectors a and g hold the fraction of each label in the fold and in the group. Adding the group to the
-        # fold increases the sum by 2 a·g + g·g, in which only a·g depends on the fold.
+        # The sum of (fraction of the label's texts that are in the fold)^2 over labels and folds is smallest if all
+        # these fractions are equal. Let the vectors a and g contain, for each label, the fraction of its texts that are
+        # in the fold and in the group. Adding the group to the fold increases the sum by 2 a·g + g·g, in which only a·g
+        # depends on the fold.
         added = assigned @ fractions[group]
         best = np.flatnonzero(np.isclose(added, added.min(), rtol=1e-9, atol=1e-15))
         fold = int(best[assigned[best].sum(axis=1).argmin()])

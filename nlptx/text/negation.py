@@ -11,7 +11,7 @@ these tokens:
 takes effect if "and" or "or" stands between them, or if it is "nor" or "neither".
 
 With the mark, word vectors and single-word features distinguish "good" from "not very good". The negations are English.
-In other languages, a word with the same spelling may mean something else, such as "no" ("in the") in Portuguese.
+In other languages, words with the same spelling may mean something else: in Portuguese, "no" means "in the".
 
 Source: Das & Chen (2001), "Yahoo! for Amazon: extracting market sentiment from stock message boards"; Pang, Lee &
 Vaithyanathan (2002), "Thumbs up? Sentiment classification using machine learning techniques".

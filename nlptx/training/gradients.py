@@ -61,7 +61,7 @@ def sum_rows(ids: NDArray[np.int32], gradient: NDArray) -> tuple[NDArray[np.int3
     ordered = ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     # The sums are computed as a product with a sparse matrix of ones. With np.add.reduceat, which takes three to five
-    # times as long, a step would take up to 4 % longer.
+    # times as long, a training step would take up to 4 % longer.
     ends = np.append(starts, len(ids)).astype(np.int32)
     ones = np.ones(len(ids), gradient.dtype)
     return ordered[starts], sp.csr_matrix((ones, order, ends), shape=(len(starts), len(ids))) @ gradient
@@ -71,9 +71,9 @@ class Accumulators:
     """Memory for the gradients of a batch, divided into accumulators that are filled in parallel.
 
     Microbatches m, m + ACCUMULATORS, ... belong to the same accumulator, and accumulators a, a + world_size, ... to the
-    same rank. A worker therefore adds several microbatches to one accumulator before it turns to the next, which makes
-    good use of the processor cache. The accumulators are summed in a fixed order, and their number is fixed too, so the
-    sums do not depend on the number of workers.
+    same rank. A worker therefore adds the gradients of several microbatches to one accumulator before it turns to the
+    next accumulator, which makes good use of the processor cache. The accumulators are summed in a fixed order, and
+    their number is fixed too, so the sums do not depend on the number of workers.
 
     Args:
         world_size: number of ranks.
@@ -111,7 +111,7 @@ class Accumulators:
         flat[...] = 0
         grads = Gradients(flat)
         distinct = 0
-        # The trainer detects overflow by checking the loss and the norm of the gradient.
+        # NumPy's warnings are off, because the trainer checks the loss and the norm of the gradient for overflow.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             results = [
                 objective(microbatch, grads, np.random.Generator(np.random.SFC64(seed))) for microbatch, seed in seeded

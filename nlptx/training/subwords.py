@@ -2,8 +2,8 @@
 
 The outputs of the model are a x + c y, where x are the outputs without the subword model, and y are the scores of the
 subword model, converted to outputs. :mod:`nlptx.training.fusion` fits the weights a and c. The n-gram features contain
-a linear model on the same n-grams. The n-gram weights of the subword model, times c, are added to those of the linear
-model, so predictions need no further step, and the model file needs no new arrays.
+a linear model on the same n-grams as the subword model. The n-gram weights of the subword model, times c, are added to
+those of the linear model, so predictions need no further step, and the model file needs no new arrays.
 
 The subword model is trained separately from the network. If the scores of the subword model were inputs of the network,
 they would improve the model much less.
@@ -136,8 +136,8 @@ def _merge(
     assert network.text_projection is not None
     of_network = a
     if model.regions is not None:
-        # The subword scores become part of the outputs of the network, which RegionFusion multiplies by `weight`, so c
-        # is divided by `weight`.
+        # The subword scores become part of the outputs of the network. RegionFusion multiplies these outputs by
+        # `weight`, so c is divided by `weight`.
         weight, of_regions = (round(a * before, 4) for before in model.regions.weights)
         model.regions = replace(model.regions, weights=(weight, of_regions))
         of_network, c = 1.0, c / weight
