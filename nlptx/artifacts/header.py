@@ -16,7 +16,9 @@ _MAX_HEADER_BYTES = 64 << 20
 
 
 def parse_header(blob: NDArray) -> dict[str, Any]:
-    """Check the form of a header and of all earlier headers nested in it, and return the header.
+    """Read a header, check its form and that of the headers nested in it, and return the header.
+
+    The nested headers are those of the artifacts from which the artifact was made.
 
     Raises:
         CorruptError, NewerFormatError: the header is damaged, or was written by a later nlptx version.

@@ -15,12 +15,15 @@ from nlptx.errors import CorruptError
 from nlptx.text.tokenizer import TOKENIZERS, Tokenizer
 from nlptx.text.vocabulary import Vocabulary
 
-# Maximum absolute value in a training history: far above any real loss or step, and small enough to be plotted.
+# Maximum absolute value of a number in a training history: far above any real loss or step number, and small enough to
+# be plotted.
 _MAX_NUMBER = 1e15
 
 
 def require_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray:
-    """Return array ``name``. In ``shape``, None means any length. The values of a :class:`StoredArray` are not checked.
+    """Return array ``name``, after checking its dtype and its shape. A None in ``shape`` allows any length.
+
+    A :class:`StoredArray` is not checked for NaNs and infinities.
 
     Raises:
         CorruptError: the array is missing, has another dtype or shape, or contains a NaN or an infinity.

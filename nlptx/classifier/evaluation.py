@@ -69,7 +69,7 @@ def evaluate(
 def evaluate_probabilities(
     model: Model, probabilities: NDArray[np.float64], targets: NDArray, labels: Sequence[Any]
 ) -> Report | LabelSetReport:
-    """Compare a model's predictions with the true labels of one or more texts.
+    """Compare a model's probabilities for one or more texts with the true labels.
 
     Args:
         model: the classifier.

@@ -14,8 +14,8 @@ from nlptx.classifier.label_types import as_number
 
 # Pairs of labels in the data that can mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
-# Pairs of numbers that mean negative and positive if both numbers occur in the data; one of the numbers without the
-# other may mean something else.
+# Pairs of numbers that mean negative and positive if both numbers occur in the data. A single one of them may have
+# another meaning.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 # Pairs of model labels that mean negative and positive. A model with one of these pairs accepts every pair in _PAIRS.
@@ -51,7 +51,7 @@ def match_labels(written: Collection[str], known: Sequence[str]) -> dict[str, st
 
 
 def _form(label: str) -> str:
-    """Return the form in which spellings are compared: lower case with composed characters (NFC); 1.0 becomes 1.
+    """Return a label as it is compared: in lower case, with composed characters (NFC), and with 1 instead of 1.0.
 
     Labels read from tables are in NFC already, but labels passed from Python may not be. Numbers with leading zeros may
     be codes, so they are compared as text.
@@ -80,7 +80,7 @@ def _as_pair(written: Collection[str], pair: tuple[str, str]) -> dict[str, str] 
 
 
 def _plain(label: str) -> str:
-    """Return a label in lower case. Numbers equal to -1, 0 or 1 get one spelling: ``-1``, ``0`` or ``1``.
+    """Return a label in lower case. Numbers equal to -1, 0 or 1 are returned as ``-1``, ``0`` or ``1``.
 
     >>> _plain("+1"), _plain("0.0"), _plain("POS")
     ('1', '0', 'pos')

@@ -161,7 +161,7 @@ def read_arrays(artifact: Artifact) -> dict[str, Any]:
 
 
 def _read_regions(artifact: Artifact, words: int, outputs: int) -> RegionFusion | None:
-    """Return the region classifier of a model file, or None. Raises CorruptError if the classifier is damaged."""
+    """Return the region classifier in a model file; None if there is none. Raises CorruptError if it is damaged."""
     if not any(name.startswith("region_") for name in artifact.arrays):
         return None
     return RegionFusion.read(artifact, words, outputs)

@@ -24,8 +24,8 @@ _SEPARATOR = ord("\n")
 _PSEUDO_COUNT = 0.5
 # The factor 1/2 in the formula above.
 _DEPENDENCE = 0.5
-# Maximum absolute surprise of a word, in nats, so that a single strange token does not determine the surprise of a
-# text.
+# The surprise of a word, in nats, is limited to this absolute value, so that a single strange token does not determine
+# the surprise of a text.
 _MAX_SURPRISE = 8.0
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Error rates for which `nlptx info` shows the fraction of the texts that would get a label.
 _ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
-# Minimum coverage that is drawn, in percent; at smaller coverages, the accuracy depends on only a few texts.
+# Coverage at which the curve starts, in percent. At smaller coverages, the accuracy depends on only a few texts.
 _MIN_DRAWN = 10
 
 
@@ -86,7 +86,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
-    """Yield (maximum error rate, description) pairs, where the description gives coverage and threshold.
+    """Yield pairs: a maximum error rate, and a phrase with the coverage and threshold at which it is guaranteed.
 
     The first pair is for the smallest error rate that can be guaranteed. Pairs for larger error rates follow, up to the
     first error rate at which all texts are labelled. If no error rate can be guaranteed, a single pair gives the

@@ -103,7 +103,7 @@ def score_on_cluster(
     partitions = partition_inputs(inputs, reading, _PARTITION)
     if cluster.dry_run:
         rate = _rate(inputs, model, reading)
-        # This process has just scored the sample; a task needs no more memory than this process used.
+        # This process has just scored the sample, so its peak memory is an upper limit for the memory of a task.
         cluster.print_partitions(partitions, rate, 10**6 * peak_memory(), common)
         return None
     if output_format == "auto":
@@ -151,12 +151,13 @@ def score_partition(job: ScoreJob, task: PartitionTask) -> ScoredPartition:
 def _with_one_header(parts: Iterator[ScoredPartition], file: BinaryIO) -> Iterator[ScoredPartition]:
     """Append the rows of each partition to the output, remove the file of the partition, and yield the partition.
 
-    Only the header of the first partition with a text is kept. If no partition has a text, the last header is kept.
+    The output has one header: that of the first partition with a text or, if no partition has a text, that of the last
+    partition.
 
     Raises:
         DataError: the partitions have different columns.
     """
-    first: ScoredPartition | None = None  # the first partition with a text, if already reached
+    first: ScoredPartition | None = None  # None until a partition with a text is reached
     header_alone = b""
     for part in parts:
         has_texts = part.texts.texts > 0

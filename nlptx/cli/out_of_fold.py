@@ -23,7 +23,7 @@ def write_predictions(path: str, result: CrossValidation, documents: list[Docume
     If a text does not come from a table, its input columns are file, text and label.
 
     Returns:
-        name -> new name, for each added column whose name an input column already has.
+        name -> new name, for each added column that was renamed because an input column has the same name.
     """
     output_format = format_of_table(path)
     inputs = [_columns(document) for document in documents]

@@ -81,26 +81,27 @@ def predict(
 
     For plain text (one document per line), each output line contains label, score and text. If the labels have no
     order, each output line contains the confidence instead of the score. For a folder or archive (one document per
-    file), each output line contains the path instead of the text. Tables keep their columns and their format (CSV if
-    the input is Parquet), and the columns label, confidence, score and prob_<label> are added. The suffix of the output
-    file (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz, .bz2 or .xz compresses the output.
+    file), each output line contains the path instead of the text. For a table, the output is a table in the same format
+    (CSV if the input is Parquet), with all columns of the input and the added columns label, confidence, score and
+    prob_<label>. The suffix of the output file (.csv, .tsv, .jsonl or .txt) selects its format; a further suffix .gz,
+    .bz2 or .xz compresses the output.
 
     --details adds the columns n_tokens, known_words, truncated, surprise and unusual; in plain text, these five columns
     precede the last column. The surprise measures how rare the words of a text are in the training texts; its unit is
-    the standard deviation among texts of the same length. A text is unlike the training texts if its surprise is larger
-    than that of 99.5 % of them, or if it has no known word. A text unlike the training texts is probably in another
-    language or about another subject. A note is printed if many texts are unlike the training texts.
+    the standard deviation among texts of the same length. A text is unusual if its surprise exceeds that of 99.5 % of
+    the training texts, or if it has no known word. An unusual text is probably in another language or about another
+    subject. A note is printed if many texts are unusual.
 
     Input is scored as it arrives, in bounded memory. A text without a known word gets the label ?, and its
     probabilities are the label frequencies in the training data. With --prior, a text without a known word gets the
     most frequent label, with the frequency of this label as the confidence. With --abstain P, texts with a confidence
     below P get the label ?; their probabilities and scores are unchanged. --max-error E chooses P from the errors on
-    the held-out texts of the model. On texts of the same kind, at most a fraction E of the labels is then wrong, with
-    95 % confidence. Every input row has an output row, unless --skip-bad leaves out empty texts and rows that cannot be
-    read.
+    the held-out texts of the model, so that, on similar texts, at most a fraction E of the predicted labels is wrong.
+    This limit holds at a confidence level of 95 %. Every input row has an output row, unless --skip-bad leaves out
+    empty texts and rows that cannot be read.
 
     For a multi-label model (train --label-separator), the labels that reach their thresholds are printed. If no label
-    reaches its threshold, plain-text output contains -, and a table contains an empty cell. The confidence of a
+    reaches its threshold, the label is written as - in plain text, and as an empty cell in a table. The confidence of a
     multi-label model is the probability that exactly the predicted labels are correct.
     """
     inputs = inputs_or_stdin(inputs)

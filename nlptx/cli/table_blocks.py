@@ -12,7 +12,7 @@ _PADDING = 2
 
 
 class Block(NamedTuple):
-    """The indices of the columns of a block, and the indices of those columns whose cells are never broken."""
+    """The indices of the columns of a block, and the indices of those columns whose cells are not broken into lines."""
 
     columns: list[int]
     unbroken: set[int]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def show(progress: Progress, meter: Meter) -> None:
     """Show the progress of a training run on the meter.
 
-    The lines that stay on the screen, one per epoch, fit in 80 columns. The validation loss comes before the accuracy
-    and is marked as best or not best, because this loss determines which weights are kept.
+    The line at the end of each epoch stays on the screen, and fits in 80 columns. The validation loss comes before the
+    accuracy and is marked as best or not best, because this loss determines which weights are kept.
     """
     if not isinstance(progress, EpochProgress):
         meter(progress.fraction, progress.detail, title=progress.title)

@@ -1,11 +1,11 @@
 """Counts co-occurrences on the workers of a cluster. The result has the same bytes as on one machine.
 
-1. Each partition is encoded as word ids. The word counts of a partition are written to a few files, one for each range
-  of hash values.
+1. Each partition is encoded as word ids. Its words are divided into a few ranges of hash values, and the word counts of
+  each range are written to a file.
 2. For each range, the word counts of all partitions are summed. The most frequent words of all ranges form the
   vocabulary.
-3. The word pairs of each partition are counted, as integer multiples of a unit such as 1/2520. The results are written
-  in blocks of matrix rows.
+3. The word pairs of each partition are counted. Weights by distance can make the counts fractional, so they are stored
+  as integer multiples of a unit such as 1/2520, in blocks of matrix rows.
 4. For each block, the pair counts of all partitions are added up, at most eight at a time, until one sum remains.
 5. The blocks are joined, and the sums are converted from units to counts.
 
@@ -61,7 +61,7 @@ def count_partitions(
     Args:
         partitions: the partitions into which the input is cut, in order.
         job: data that all tasks share.
-        mapper: a cluster, or the workers of this machine.
+        mapper: object that runs the tasks, on a cluster or on this machine.
         budget: memory limit and temporary folder of this process. The counts can be used until ``budget`` is closed.
         on_note: called with notes about the input.
         on_progress: called with the name of a step, the number of its finished tasks, and its total number of tasks.

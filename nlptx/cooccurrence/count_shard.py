@@ -29,7 +29,7 @@ def count_shard(
 
     Args:
         blocks: the whole corpus as blocks of lines.
-        shard: which documents to use.
+        shard: number of the shard, and number of shards.
         words: the words whose pairs are counted; None for a part with tokens.
         settings: settings for counting.
         corpus: function that returns facts about the whole corpus (number of documents, digest, options); called after

@@ -1,8 +1,8 @@
 """Counts the pairs of nearby words with several workers.
 
-Each task counts a range of rows. Tasks are combined into groups that take about the same time, and each worker receives
-one group after another. Rows are returned through a ring of shared buffers, so that no large data passes through the
-pipes of worker processes.
+Each task counts the pairs in a range of rows of the matrix. Tasks are combined into groups that take about the same
+time, and each worker receives one group after another. Rows are returned through a ring of shared buffers, so that no
+large data passes through the pipes of worker processes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _task_groups(counter: PairCounter, entries: int) -> Iterator[list[Task]]:
 
 
 class _BufferRing:
-    """Shared buffers for the rows of a few groups at a time. Group number i uses buffer i modulo ``size``.
+    """Shared buffers, each for the rows of one group of tasks at a time. Group number i uses buffer i modulo ``size``.
 
     Args:
         size: number of buffers.

@@ -51,8 +51,8 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
         separator: string between the labels of a text, or None.
 
     Raises:
-        BadRowError: the cell contains an object, a list if ``separator`` is None, or a list with a label that contains
-            the separator.
+        BadRowError: the cell contains a JSON object, a list although ``separator`` is None, or a list with a label that
+            contains the separator.
     """
     if isinstance(value, list) and separator is not None:
         return _joined(value, where, separator)
@@ -69,7 +69,7 @@ def read_label(value: Any, where: str, separator: str | None = None) -> str | No
 
 
 def _joined(values: list[Any], where: str, separator: str) -> str | None:
-    """Return the labels of a JSON list as they would be written in a cell."""
+    """Return the labels of a JSON list, joined with the separator; None if the result is empty."""
     labels = [read_label(value, where) or "" for value in values]
     if wrong := next((label for label in labels if separator in label), None):
         raise BadRowError(

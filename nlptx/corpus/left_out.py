@@ -32,7 +32,7 @@ class LeftOut:
 
         Args:
             other: rows that were left out of one partition.
-            where: converts a position in this partition to a position in the whole file.
+            where: function that converts a position in the partition to a position in the whole file.
         """
         self._causes += other._causes
         self._named += [where(name) for name in other._named[: _MAX_LISTED - len(self._named)]]

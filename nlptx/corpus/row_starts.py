@@ -12,7 +12,7 @@ from nlptx.corpus.formats import BOM
 from nlptx.corpus.tables import MAX_FIELD_LENGTH
 from nlptx.io.truncation import open_detecting_truncation
 
-# Maximum number of bytes in a line. A file with a longer line is not cut anywhere after this line.
+# Maximum number of bytes in a line. After a longer line, the file is not cut again.
 _MAX_LINE_BYTES = 8 << 20
 
 
@@ -23,12 +23,12 @@ def header_size(path: str) -> int:
 
 
 def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, list[int]]:
-    """Find rows at which a CSV file can be cut.
+    """Find the places at which a CSV file can be cut into parts that consist of complete rows.
 
     Args:
         path: path of the file.
         delimiter: character between the columns; None to detect it.
-        size: number of bytes between two cuts.
+        size: approximate number of bytes between two cuts.
 
     Returns:
         The number of bytes in the header, including a preceding line such as ``sep=;``, and the offsets of the cuts: 0
@@ -46,7 +46,7 @@ def csv_row_starts(path: str, delimiter: str | None, size: int) -> tuple[int, li
 
 
 def _row_ends(path: str, delimiter: str | None) -> Iterator[int]:
-    """Yield the offset after each row, up to a line that is too long or a quote that is not closed.
+    """Yield the offset of the end of each row. Stop at a line that is too long or a quote that is not closed.
 
     The first row is the header. A line such as ``sep=;`` before the header is not a row.
     """

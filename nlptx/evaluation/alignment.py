@@ -18,11 +18,11 @@ from nlptx.evaluation.text_matching import match_rows, quoted
 def align(
     predictions: Sequence[LabelledPredictions], on_note: Callable[[str], None] = lambda note: None
 ) -> list[LabelledPredictions]:
-    """Return the predictions with their texts in the same order, and with the same class numbers.
+    """Return the predictions of all models with the texts in one order and the classes numbered in one way.
 
-    The texts are in the order of the first predictions that have the maximum number of rows.
-    The predictions of a model may have several rows per text, one for each seed; the rows of the other models are then
-    repeated until all models have the same number of rows.
+    The order of the texts is that of the predictions with the most rows; if several have the most rows, that of the
+    first of them. The predictions of a model may have several rows per text, one for each seed; the rows of the other
+    models are then repeated until all models have the same number of rows.
 
     Args:
         predictions: predictions of each model for the same labelled texts.
@@ -66,7 +66,7 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: 
     """Return the label of a text as a str; ``?`` means no answer.
 
     Args:
-        predictions: the predictions to which the label belongs.
+        predictions: the predictions that define the names of the classes.
         row: class of the text, or its set of classes as (C,) bool.
         separator: string between the labels of a text.
     """
@@ -85,7 +85,7 @@ def predicted_text(predictions: LabelledPredictions, row: int, separator: str = 
 def _renumbered(
     predictions: LabelledPredictions, names: Sequence[str], spelling: dict[str, str]
 ) -> LabelledPredictions:
-    """Renumber the classes by their index in ``names``; ``spelling`` maps each label to one of these names."""
+    """Number each class by its index in ``names``; ``spelling`` maps each label to one of these names."""
     columns = np.array([names.index(spelling[name]) for name in predictions.label_names], np.int64)
     if columns.tolist() == list(range(len(names))):
         return predictions

@@ -14,7 +14,7 @@ _MAX_LISTED = 10
 def unite_labels(
     true: Iterable[str], predicted: Iterable[str], where: str, on_note: Callable[[str], None]
 ) -> tuple[dict[str, str], list[str], bool]:
-    """Return a dictionary from label to spelling, the distinct spellings in order, and whether they form a scale.
+    """Return the common spelling of each label, the distinct spellings in order, and whether they form a scale.
 
     A predicted label is treated as equal to a true label if the two differ only in case, are the same number, or both
     mean negative or both mean positive, such as ``0`` and ``neg``; see :func:`.match_labels`.

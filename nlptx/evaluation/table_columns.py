@@ -39,9 +39,9 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
     """Return the name of the column with the predicted labels, or None if there is none.
 
     ``nlptx predict`` writes the predicted labels to a column ``label`` if the table has no column with this name.
-    Therefore, if the true labels are in a column with another name, a column ``label`` is assumed to contain
-    predictions if the table also has a column ``confidence`` or columns ``prob_LABEL``. If ``label_column`` itself is
-    ``label``, this is assumed only if there is a column ``confidence`` and the true labels are known from another file.
+    Therefore, a column ``label`` is assumed to contain predictions if ``label_column`` is another column and the table
+    also has a column ``confidence`` or columns ``prob_LABEL``. If ``label_column`` is ``label``, the column is assumed
+    to contain predictions only if there is a column ``confidence`` and the true labels are known from another file.
 
     Args:
         documents: the rows of the table.
@@ -60,17 +60,17 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
 
 
 def named_predictions(documents: Sequence[Document], label_column: str) -> str | None:
-    """Return the newest column with a name in _PREDICTED, except the column of true labels; None if there is none."""
+    """Return the last added column with a name in _PREDICTED, except the label column; None if there is none."""
     columns = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
     columns = [each for each in columns if not matching_columns(label_column, [each[1]])]
     return max(columns, key=lambda each: each[0])[1] if columns else None
 
 
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
-    """Return the column with this name, with any number of prefixes ``predicted_``; None if there is none.
+    """Return the column with this name, with or without prefixes ``predicted_``; None if there is none.
 
-    If there are several such columns, the one with the longest name is returned. The longest name is that of the newest
-    column: nlptx adds a prefix to the name of a new column if the table already has a column with this name.
+    If there are several such columns, the one with the longest name is returned, because it was added last: nlptx adds
+    a prefix to the name of a new column if the table already has a column with this name.
     """
     fields = {field.strip().casefold(): field for field in column_names(documents)}
     matches = [field for field in fields if re.fullmatch(f"({_REPEATED})*{re.escape(name)}", field)]
@@ -92,7 +92,7 @@ class PredictionCells:
     Args:
         predicted: contents of the column with the predicted labels, with None for rows without an answer; None if the
             table has no such column.
-        answered: (rows,) for multi-label data, whether each row has an answer; see :func:`.is_answered`.
+        answered: (rows,) whether each row has an answer (see :func:`.is_answered`); needed only for multi-label data.
         probability_columns: label -> name of the column with its probability.
     """
 
@@ -114,10 +114,10 @@ def read_cells(
     Args:
         path: path of the table, for messages.
         documents: the rows of the table.
-        reading: name of the column with the true labels, and the separator for multi-label data.
-        labels_known: whether the true labels are known from another file; if so, the label column of a table that has
-            neither predicted labels nor probabilities is read as the prediction.
-        needs_labels: whether multi-label data needs a column with the predicted labels.
+        reading: reading options, which contain the name of the column with the true labels and the label separator.
+        labels_known: whether the true labels are known from another file. If so, and if the table has neither predicted
+            labels nor probabilities, its label column is read as the prediction.
+        needs_labels: whether a multi-label table without a column of predicted labels is an error.
         on_note: called with a note if the column ``label`` or the column of true labels is read as the prediction.
 
     Raises:

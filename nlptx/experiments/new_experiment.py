@@ -77,8 +77,8 @@ def _relative(path: str | Path, folder: Path) -> str:
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
     target = os.path.normpath(os.path.join(resolved, name))
     if not is_same_file(target, path):
-        # The relative path leads to another file, because a folder in it is a symbolic link. So the symbolic links
-        # among the folders of the path are resolved. A link to the file itself is kept: the name of its target may
+        # The relative path leads to another file, because a folder in it is a symbolic link. Therefore, symbolic links
+        # to folders are resolved. If the file itself is a symbolic link, it is kept, because the name of its target may
         # contain characters that are not allowed in a Makefile.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)

@@ -61,8 +61,9 @@ def _open_locked(path: str) -> int:
                 raise
             time.sleep(_INTERVAL)
             continue
-        # Between opening and locking, the previous holder of the lock may have removed the file. Because other
-        # processes would then lock a new file, the loop tries again if the path no longer refers to the locked file.
+        # Between opening and locking, the previous holder of the lock may have removed the file. Other processes would
+        # then lock a new file with the same path, so the loop tries again if the path no longer refers to the locked
+        # file.
         if refers_to(path, descriptor):
             return descriptor
         os.close(descriptor)

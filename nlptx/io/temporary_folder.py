@@ -64,7 +64,7 @@ def _lock(folder: str) -> int:
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with suppress(OSError):  # some file systems have no locks; leftover folders there are never removed
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.rename(unlocked, path)  # the rename follows the locking, so that no process finds the file unlocked
+    os.rename(unlocked, path)  # renamed after locking, so that no process finds an unlocked file with this name
     return descriptor
 
 

@@ -37,9 +37,9 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # scale of f. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL. In this case, u is fixed at 0,
 # because character n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
-# A correction is used only if the decrease in the log-loss exceeds the standard error of this decrease times
-# (1 + _FEW_TEXTS / N), because a standard error estimated from few texts is itself inaccurate, and a wrong correction
-# from few texts does much harm.
+# A correction from N texts is used only if it lowers the log-loss by more than (1 + _FEW_TEXTS / N) standard errors of
+# this decrease. With few texts, this limit is high, because the standard error is itself inaccurate, and a wrong
+# correction does much harm.
 _FEW_TEXTS = 50
 # Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20
@@ -94,11 +94,10 @@ def cross_fit_correction(
         first: (N,) for each text, the index of the first text equal to it; None if all texts are different.
 
     Returns:
-        The correction fitted on all texts; and the contribution to the outputs of the n-grams in each row of
-        ``ngrams``, (N + passages, E). Each contribution is computed with a correction that was fitted without the text
-        of the row. The correction and the contributions are multiplied by a factor from 0 to 1, because a correction of
-        a good model can easily be too large. The factor is chosen by comparing out-of-fold log-losses; see
-        :func:`_best_factor`.
+        The correction fitted on all texts; and (N + passages, E) numbers that the n-grams in each row of ``ngrams`` add
+        to the outputs. These numbers are computed with a correction that was fitted without the text of the row. The
+        correction and the numbers are multiplied by a factor from 0 to 1, because a correction of a good model can
+        easily be too large. The factor is chosen by comparing out-of-fold log-losses; see :func:`_best_factor`.
     """
     count = len(targets)
     folds = min(FOLDS, count)
@@ -128,11 +127,11 @@ def _best_factor(
 ) -> np.float32:
     """Return the factor by which a correction is multiplied.
 
-    The factor is 0 if no factor lowers the log-loss enough (see :func:`_helps`). Otherwise it is 1, unless a factor of
-    1 would raise the log-loss; then it is the factor with the lowest log-loss. A factor of 1 is preferred because the
+    The factor is 0 if no factor lowers the log-loss enough (see :func:`_helps`). Otherwise, the factor is 1 or, if a
+    factor of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because the
     final correction, which is fitted on all texts, is better than the out-of-fold corrections by which the factors are
-    compared. The fold of a text also contains its neighbours in the training data, which are often similar to it, and
-    the out-of-fold correction for the text is fitted without them.
+    compared. Neighbours in the training data are often similar, and they are in the same fold, so the out-of-fold
+    correction for a text is fitted without its neighbours.
 
     Args:
         outputs: (N, E) outputs without the correction.

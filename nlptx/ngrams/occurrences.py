@@ -28,7 +28,7 @@ _WORDS_PER_GROUP = 1 << 14
 
 @dataclass(frozen=True)
 class NgramSets:
-    """The distinct n-grams of consecutive texts.
+    """The distinct n-grams of each text in a group of consecutive texts.
 
     Args:
         load: function that returns ``keys``, possibly from a file. Several threads may call this function at the same
@@ -118,11 +118,11 @@ def count_occurrences(
 
 
 def key_ranges(sets: Sequence[NgramSets], count: int) -> list[tuple[int, float]]:
-    """Return ``count`` ranges of keys, chosen from a sample of the keys so that each has about the same number of keys.
+    """Divide the keys into ``count`` ranges (low, high) with about the same number of keys each; ``high`` is exclusive.
 
-    A range (low, high) contains the keys from ``low`` to ``high`` (exclusive).
+    The ranges are chosen from a sample of the keys.
     """
-    # The sampled keys are copied, because views of them would keep all keys of a group in memory.
+    # The sampled keys are copied, because a view would keep all keys of its group in memory.
     sample = np.concatenate([np.zeros(0, np.int64), *(group.keys[:: len(sets)].copy() for group in sets)])
     bounds = np.quantile(sample, np.arange(1, count) / count, method="nearest").tolist() if len(sample) else []
     return list(pairwise([0, *bounds, np.inf]))
@@ -190,8 +190,8 @@ def presence_matrix(
         sets: distinct n-grams of the texts, from :func:`ngrams_of_texts`.
         known: (G,) sorted n-grams, one per column. Other n-grams are ignored.
         workers: pool of threads or processes; its size does not change the result.
-        values: function that computes the entries, or None if all entries are 1. Its arguments are the column of each
-            entry, (N,), and the number of entries in the row of each text.
+        values: function that computes the entries, or None if all entries are 1. Its arguments are the columns (N,) of
+            the entries, row by row, and the number of entries in each row.
     """
     index = KeyIndex(known)
     return matrix_from_columns(sets, lambda group: (index.find(group.keys), group.sizes), len(known), workers, values)
@@ -209,7 +209,7 @@ def matrix_from_columns(
     Args:
         groups: groups of consecutive texts, of any type that ``find`` accepts.
         find: function that returns the column of each n-gram of a group, (N,), and the number of n-grams of each text.
-            N-grams with the column ``columns`` are ignored.
+            An n-gram whose column is the number ``columns`` is ignored.
         columns: number of columns.
         workers: pool of threads or processes; its size does not change the result.
         values: function that returns the entries; see :func:`presence_matrix`.

@@ -1,4 +1,4 @@
-"""The subword model: a logistic regression on n-grams, in which words with common character n-grams share parameters.
+"""The subword model: a logistic regression on n-grams, in which words share the parameters of their character n-grams.
 
 The score of a text of T words is
 
@@ -8,8 +8,9 @@ The score of a text of T words is
 
 where i_g and j_c are inverse document frequencies (:mod:`nlptx.ngrams.ngram_rows`). The parameters w and u have normal
 priors with mean 0, that is, their squares are penalised; cross-validation chooses the variance. Words such as
-"disappoint" and "disappointing" share most of the parameters u, so the texts that contain one of them also inform the
-number v of the other. Once the model is fitted, only the numbers v are needed. Axis letters: see :mod:`nlptx.ngrams`.
+"disappoint" and "disappointing" share most of the parameters u, so the texts that contain one of them also influence
+the number v of the other. Once the model is fitted, only the numbers v are needed. Axis letters: see
+:mod:`nlptx.ngrams`.
 
 Source: Bojanowski et al. (2017), "Enriching word vectors with subword information", who add up the vectors of the
 character n-grams of a word. In the subword model, a single number u_c takes the place of the vector of the character
@@ -33,8 +34,8 @@ from nlptx.runtime.workers import Workers
 
 # Prior variance of a parameter u, divided by that of a parameter w.
 _CHARACTER_VARIANCE_RATIO = 0.25
-# Candidates for the prior variance of a parameter w, and the minimum number of texts on which each is tested: as many
-# folds are used as contain this number.
+# Candidates for the prior variance of a parameter w, and the minimum number of texts on which each candidate is tested.
+# Only as many folds are used for testing as are needed to reach this number.
 _VARIANCES, _TESTED = (1.0, 5.0, 20.0), 600
 # L-BFGS stops when the next step is expected to decrease the loss by at most this fraction of its value. A lower
 # tolerance takes up to twice the time, and does not make the model better.
@@ -73,7 +74,7 @@ def fit_subword_model(
     Args:
         ngrams: n-grams of the texts; rows after those of the N labelled texts are not used.
         targets: (N,) class of each text, or (N, E), True where a text has a class.
-        width: E, the number of scores. 1 means the log-odds of the second of two classes.
+        width: E, the number of scores per text. A single score is the log-odds of the second of two classes.
         fold: (N,) fold of each text.
         workers: pool of threads or processes; its size does not change the result.
         text_weights: (N,) weight of the loss of each text, or None.

@@ -1,4 +1,4 @@
-"""The base classes of the network, whose parameters are stored in one flat vector, and their gradients in another."""
+"""The base classes of the layers. All parameters are stored in one flat vector, and all gradients in another."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Layer:
         return self.forward(x, layout, None)[0]
 
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
-        """Return dx, and add the gradients of the parameters to ``grads``.
+        """Return the derivative of the loss with respect to x, and add the gradients of the parameters to ``grads``.
 
         Args:
             dy: the derivative of the loss with respect to y, with the shape of y.

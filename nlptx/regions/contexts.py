@@ -7,8 +7,8 @@ the weight
 
 p(word | class) is the fraction of the training texts of the class that contain the word, and e is the standard error of
 r. With these weights, n-grams have similar vectors if the same opinions are expressed near them, and other differences
-between their contexts have little effect. There is one value of s per class, and the weight is computed from the root
-mean square of these values.
+between their contexts have little effect. Each class has its own value of s; the s in the weight is the root mean
+square of these values.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from nlptx.ngrams.one_vs_rest import label_matrix
 from nlptx.regions.spacing import in_groups
 
-# Number of the most frequent words, which are not used as context words because they occur near all n-grams. At most a
-# tenth of all words are left out for this reason.
+# This many of the most frequent words (at most a tenth of all words) are not used as context words, because they occur
+# near all n-grams.
 _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5

@@ -6,9 +6,9 @@ the diagonal matrix of the weights of the context words (:mod:`nlptx.regions.con
 
     x_g = D c_g.
 
-The components are the leading eigenvectors U of X^T N X. The rows of X are the x_g of the frequent words. N is a
-diagonal matrix, which contains the number of words in the contexts of each frequent word. With the diagonal matrix L of
-the eigenvalues, the vector of n-gram g is
+Let X be the matrix whose rows are the x_g of the frequent words, and N the diagonal matrix with the number of words in
+the contexts of each frequent word. The components are the leading eigenvectors U of X^T N X. With the diagonal matrix L
+of the eigenvalues, the vector of n-gram g is
 
     n_g / (n_g + n_0) x_g U L^(-1/4),
 
@@ -79,7 +79,7 @@ def fit_vectors(
     )
     word_vectors = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
     word_vectors[contexts, :-1] = context_vectors
-    word_vectors[:-1, -1] = 1  # the sum of this column over the words of a context is the number of words
+    word_vectors[:-1, -1] = 1  # summed over the words of a context, this column gives their number
     sums = _sums(texts, ngrams, word_vectors, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)

@@ -58,5 +58,5 @@ DARK = {
 BACKGROUNDS = ("page", "surface", "sunken")
 TEXT = ("ink", "muted", "accent", "good", "bad")
 MARKS = ("edge", "accent", *(f"series-{number}" for number in range(1, 7)))
-# Percentage of colour in the background of a table cell or a word, for each strength from 0 to 5.
+# Percentage of colour in the background of a table cell or a word, for each colour strength from 0 to 5.
 TINTS = (0, 8, 16, 26, 36, 48)

@@ -23,7 +23,7 @@ class BlasLimit:
         lock: lock for the other attributes. The lock is reentrant, because garbage collection can run while a thread
             holds the lock, and may end a generator that calls :meth:`release`.
         users: number of users in each thread, by thread identifier.
-        before: number of threads of each BLAS before the first user, by the path of the library.
+        before: number of threads of each BLAS before the limit was set, by the path of the library.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def signals_held() -> Iterator[None]:
     """Delay the termination signals of this thread until the ``with`` block ends.
 
-    Threads and processes started within the block inherit the delay, which does not end for them. A signal to the
+    Threads and processes started within the block inherit the delay, and keep it after the block. A signal to the
     process is not delayed if another thread, started outside such a block, can receive it.
     """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)

@@ -1,4 +1,4 @@
-"""Vocabularies: the words that occur in counts, in word vectors or in a model, and their ids."""
+"""Vocabularies: the words of co-occurrence counts, of word vectors or of a model, and the ids of these words."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def score_conversion(before: Model, new: list[str], *, multi_label: bool) -> NDA
 def initial_bias(
     before: Model, new: list[str], priors: NDArray[np.float64], *, multi_label: bool
 ) -> float | NDArray[np.float64]:
-    """Return the numbers (E,) to add to the scores of :func:`score_conversion`; 0 if every text has exactly one label.
+    """Return the numbers (E,) to add to the converted scores (:func:`score_conversion`); 0 for single-label data.
 
     In multi-label classification, a new label starts with the log-odds of its frequency, because its probability would
     otherwise be 0.5.
@@ -108,7 +108,7 @@ def convert_regions(before: Model, change: NDArray[np.float64], loss: Loss) -> R
     Args:
         before: model that training starts from.
         change: (E0, E) matrix that converts old scores to new scores.
-        loss: loss of the new model, to whose network outputs the converted outputs are added.
+        loss: loss of the new model, which determines the number of outputs.
     """
     if before.regions is None:
         return None

@@ -56,7 +56,7 @@ def loss_and_gradients(
     count: int,
     weights: NDArray[np.float32] | None = None,
 ) -> tuple[float, int, NDArray]:
-    """Return the summed loss of a microbatch, the number of correct predictions, and the gradient of its word vectors.
+    """Return the summed loss of a microbatch, the number of correct predictions, and the gradient for its word vectors.
 
     All gradients are derivatives of the summed loss divided by ``count``.
 

@@ -85,8 +85,8 @@ def without_new_regions(
 ) -> tuple[Model, TrainSettings]:
     """Return the model to start from, and settings that prevent the training of new region filters.
 
-    If the model has no n-gram features, its region filters are left out, because training adds their outputs to the
-    n-gram features.
+    The region filters of a model without n-gram features are left out, because training adds the outputs of region
+    filters to n-gram features.
     """
     if start.regions is not None and start.ngram_features is None:
         on_note("the region filters of the model are left out, because it has no n-gram features")

@@ -46,8 +46,8 @@ class WeightAverage:
     def _update_weight(self) -> float:
         """Return the fraction of the new average that comes from the current weights.
 
-        The current weights stand for the weights of all steps since the last update. In the first steps, the decay is
-        smaller than ``decay``, so that the initial weights soon lose their influence on the average.
+        The current weights stand for the weights of all steps since the last update. In the first steps, a value
+        smaller than ``decay`` is used, so that the initial weights soon lose their influence on the average.
         """
         return 1 - min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
 
