@@ -1,4 +1,4 @@
-"""Accuracy against coverage, which is the fraction of the texts that get a label.
+"""Accuracy as a function of coverage, the fraction of the texts that get a label.
 
 The texts with the highest confidence are labelled first.
 """
@@ -39,8 +39,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first text, on the first two texts, and so on. If several texts have the same
-            confidence, the mean accuracy of these texts is used for each of them, so that their order does not matter.
+        accuracy: (N,) accuracy on the first text, on the first two texts, and so on. Each of several texts with the
+            same confidence counts with the mean accuracy of these texts, so that their order does not matter.
     """
 
     confidence: NDArray[np.float64]

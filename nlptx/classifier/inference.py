@@ -131,7 +131,7 @@ def word_vectors(model: TrainedNetwork, ids: NDArray[np.int32]) -> NDArray:
 
 
 def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the indices of the windows in each pass. Windows are sorted by length.
+    """Sort windows by length, divide them into passes through the encoder, and yield the window indices of each pass.
 
     A pass has at most CHUNK words, unless it consists of a single longer window.
     """
@@ -143,7 +143,7 @@ def _passes(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 def _ngram_features(
     ngram_features: NgramFeatures, ids: NDArray[np.int32], texts: Layout
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the indices (N, order) of the n-grams that end at each of the N words, and the features of each text."""
+    """Return the indices (N, order) of the n-grams that end at each of the N words, and the text features."""
     ngrams = np.empty((len(ids), ngram_features.order), np.int32)
     text_features = np.empty((len(texts.lengths), len(ngram_features.bias)), np.float32)
     for rows in slices_up_to(texts.lengths, SPAN):
@@ -157,7 +157,7 @@ def _ngram_features(
         present = np.zeros(len(ngram_features.keys) + 1, bool)
         for start in range(first, after, SPAN):
             end = min(start + SPAN, after)
-            before = max(first, start - ngram_features.order + 1)  # n-grams of this span may begin before `start`
+            before = max(first, start - ngram_features.order + 1)  # n-grams that end in this span may begin before it
             ngrams[start:end] = ngram_features.find(ids[before:end], [end - before])[start - before :]
             present[ngrams[start:end]] = True
         distinct = np.flatnonzero(present[:-1])[:, None]

@@ -14,7 +14,8 @@ from nlptx.text.vocabulary import Vocabulary
 class RemainingWords:
     """A text from which words can be left out.
 
-    Leaving out a negation removes the marks that it caused on the words after it, and changes no other marks.
+    A tokenizer may mark the words that follow a negation. If the negation is left out, the marks that it caused are
+    removed, and all other marks stay.
 
     Args:
         vocabulary: known words.
@@ -23,8 +24,8 @@ class RemainingWords:
     Attributes:
         positions: index of each known word among the tokens.
         ids: (T,) int32 ids of the known words.
-        negations: indices, from 0 to T - 1, of the known words that belong to negations; empty if the tokenizer does
-            not mark negated words.
+        negations: indices into ``ids`` of the words that belong to negations; empty if the tokenizer does not mark
+            negated words.
     """
 
     def __init__(self, vocabulary: Vocabulary, tokens: Sequence[str]) -> None:
@@ -36,7 +37,7 @@ class RemainingWords:
         self.negations = frozenset(word for word, position in enumerate(self.positions) if position in negations)
 
     def without(self, words: Collection[int]) -> NDArray[np.int32]:
-        """Return the ids of the known words without those at the given indices, which are from 0 to T - 1."""
+        """Return the word ids that the model reads if the words at the given indices into ``ids`` are left out."""
         if self.negations.isdisjoint(words):
             return np.delete(self.ids, list(words))
         removed = {self.positions[word] for word in words}

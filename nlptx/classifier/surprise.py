@@ -1,11 +1,12 @@
 """Measures how rare the words of a text are, compared with the words of the training texts. Labels are not used.
 
-The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. The surprise of a text is the mean of s
-over its T tokens, standardised with the mean m and the variance a + b/T over the training texts. The variance between
-the words of a text is b, and the variance between texts with different subjects and styles is a. Immediate repetitions
-are not counted: "!!!" is one token. Training measures m, a and b on training texts and on passages of several lengths
-from these texts, and sets the threshold so that the surprise of 0.5 % of these texts and passages exceeds it. Before a
-training text is measured, its words are subtracted from the word counts, so that it is as surprising as a new text.
+The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. For a text of T tokens, let x be the mean
+of s over the tokens. The surprise of the text is (x - m) / sqrt(a + b/T), where m is the mean of x over the training
+texts, and a + b/T is the variance of x: a is the variance between texts with different subjects and styles, and b is
+the variance between the words of a text. Immediate repetitions are not counted: "!!!" is one token. Training measures
+m, a and b on training texts and on passages of several lengths from these texts. The threshold is the surprise that
+only 0.5 % of these texts and passages exceed. Before a training text is measured, its words are subtracted from the
+word counts, so that it is as surprising as a new text.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from nlptx.text.vocabulary import Vocabulary
 # Fraction of the training texts whose surprise exceeds the threshold; for new texts about other subjects, the fraction
 # is higher.
 FALSE_ALARMS = 0.005
-# Lengths, in tokens, of the passages that are measured in addition to the texts, and maximum length of a measured text.
+# Lengths, in tokens, of the passages that are measured in addition to the texts; and maximum number of tokens that are
+# measured in a text, taken from its middle.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
-# Minimum variance between the words of a text. If the training texts were repetitive, a smaller variance would make
-# every other text seem unlike them.
+# Minimum variance between the words of a text. Without this minimum, the variance of repetitive training texts could be
+# so small that every other text would seem unlike them.
 _MIN_WITHIN = 1.0
 # Minimum threshold: the 99 % quantile of the normal distribution. Without this minimum, a threshold measured on only a
 # few texts could be too low.
@@ -47,8 +49,8 @@ class TypicalSurprise:
         mean: m, in nats.
         between: variance a between texts, in square nats.
         within: variance b between the words of a text, in square nats.
-        threshold: number of standard deviations by which the mean of s over a text may exceed m; only 0.5 % of the
-            texts exceed the threshold.
+        threshold: surprise, in standard deviations, above which a text counts as unlike the training texts; only 0.5 %
+            of the training texts exceed it.
     """
 
     mean: float
@@ -58,7 +60,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Return the distribution among texts that are part of the counts; None if there are no counts or no tokens.
+        """Measure the distribution on texts whose words were counted; None if there are no counts or no tokens.
 
         Args:
             vocabulary: words and their counts.
@@ -80,8 +82,8 @@ class TypicalSurprise:
         rest = counts[words] - inside
         corrected = known[words] + np.log(np.maximum(counts[words], 1) / np.maximum(rest, 1))
         values = np.where(rest >= surprise.rarest, corrected, unknown[words])[index]
-        # From the middle of each text, take a passage of every length in _PASSAGES that is less than the length of the
-        # text, and a passage of _LONGEST tokens (the entire text if it is not longer).
+        # Measure the middle _LONGEST tokens of each text (the entire text if it is not longer). In addition, measure a
+        # passage from the middle of each text for every length in _PASSAGES that is less than the length of the text.
         passages = [(length, np.flatnonzero(sizes > length)) for length in _PASSAGES]
         passages.append((_LONGEST, np.flatnonzero(sizes)))
         limits, texts = zip(*passages, strict=True)

@@ -104,7 +104,7 @@ def note_ignored(context: click.Context, reporter: Reporter, section: str, used:
         context: context of the command.
         reporter: prints the note.
         section: name of the section.
-        used: Python names of the options that the command uses, or that need no note.
+        used: Python names of the options not to report, because the command uses them or they cannot change the result.
     """
     given = context.meta.get(CONFIGURED, {}).get(section, {})
     if ignored := ", ".join(name.replace("_", "-") for name in given if name not in used):

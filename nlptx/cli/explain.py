@@ -154,8 +154,8 @@ def _explain_text(
 ) -> ExplainedText:
     """Explain one text.
 
-    For a text without a known word, the result has no label if the text comes from a file (``where`` is not empty);
-    otherwise, DataError is raised.
+    If no word of the text is known, a text from a file (``where`` is not empty) gets a result without a label; for any
+    other text, DataError is raised.
     """
     from nlptx.classifier.explain import explain
     from nlptx.classifier.word_pairs import strongest_pairs

@@ -57,8 +57,8 @@ def _different_formats(
     """Return a conflict that applies if two options ask for different formats.
 
     Args:
-        format_of: function that returns the format that a value of one option requests, or None.
-        format_of_other: the same for the other option.
+        format_of: function that takes the value of the first option, and returns the format that it asks for, or None.
+        format_of_other: the same for the second option.
     """
 
     def applies(value: Any, other: Any) -> bool:

@@ -24,7 +24,7 @@ class ScoredTexts:
         texts: number of texts.
         answered: number of texts that got a label.
         renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
-        left_out: numbers and positions of the rows that were left out.
+        left_out: the rows that were left out: how many, why, and where.
     """
 
     known_words: KnownWords = field(default_factory=KnownWords)

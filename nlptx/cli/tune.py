@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Maximum number of rows in the table of tested settings.
 _MAX_ROWS = 20
-# Options, apart from the settings, that determine what is trained; the settings file contains them too.
+# Options that determine the data and the starting point of training; the settings file contains them too.
 _DATA_OPTIONS = (
     *("text_column", "label_column", "input_format", "delimiter", "split", "encoding_errors", "skip_bad", "exclude"),
     *("map", "weight_column", "label_separator", "unlabelled", "embeddings", "start", "lexicon"),
@@ -155,7 +155,7 @@ def tune(
 
 
 def _data_options() -> dict[str, Any]:
-    """Return the options, other than settings, that are set and that determine what is trained."""
+    """Return the values of those options in _DATA_OPTIONS that were set."""
     context = click.get_current_context()
     given = (name for name in _DATA_OPTIONS if context.get_parameter_source(name) is not ParameterSource.DEFAULT)
     return {f"train.{name}": context.params[name] for name in given}
@@ -211,7 +211,7 @@ def _as_json(result: Tuning) -> dict[str, Any]:
 
 
 def _draw(result: Tuning, output: str, reporter: Reporter) -> None:
-    """Print the best of the tested settings, those tested on more folds first. Always include the starting settings."""
+    """Print the best settings, starting with those tested on the most folds. Always include the starting settings."""
     from nlptx.experiments.halving import MEASURES
 
     sign = -1 if MEASURES[result.measure] else 1

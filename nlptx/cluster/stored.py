@@ -1,8 +1,8 @@
 """Objects that the tasks of a cluster exchange through files, so that they do not pass through the scheduler.
 
-A file contains the pickled list of the sizes of its parts, then the pickled object, then the arrays of the object. The
-arrays are separate, so that they can be memory-mapped instead of copied. Unpickling can run code, so other users must
-not have access to the folder of the exchanged files, nor to the cluster itself.
+A file contains a pickled list of sizes, then the parts with these sizes: the pickled object without its arrays, and
+each of its arrays. The arrays are separate, so that they can be memory-mapped instead of copied. Unpickling can run
+code, so other users must not have access to the folder of the exchanged files, nor to the cluster itself.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _unpickle(content: memoryview) -> Any:
 
 
 def _copied(file: BufferedReader) -> bytearray:
-    """Return a copy of the content of a file. While a removed file is still mapped, NFS does not free its space."""
+    """Return a copy of a file's content. If the file were mapped, NFS would not free its space when it is removed."""
     content = bytearray(os.fstat(file.fileno()).st_size)
     file.readinto(content)
     return content

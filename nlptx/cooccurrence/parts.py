@@ -1,10 +1,10 @@
 """Parts: ``nlptx cooccur --shard`` makes a part from each shard of a corpus, and ``nlptx merge`` combines the parts.
 
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
-the counts of pairs of words from a given vocabulary. The counts of pairs are integer numbers of units (see
-:func:`.unit_weights`), so the order in which parts are added does not matter. Apart from the units, a part with pairs
-has the same form as the counts of an entire corpus. The vocabulary comes from a word list, which is made from the
-counts of all words in all shards.
+the counts of pairs of words from a given vocabulary. This vocabulary comes from a word list, which is made from the
+counts of all words in all shards. Each count of a pair is a whole number of units (see :func:`.unit_weights`), so the
+order in which parts are added does not matter. Otherwise, a part with pairs has the same form as the counts of an
+entire corpus.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class WordList:
 def check_complete(stream: TokenStream) -> None:
     """Raise DataError if words were dropped for lack of memory.
 
-    A count of the whole corpus at once might have dropped different words.
+    If the whole corpus were counted at once, different words might be dropped, so the result would depend on the
+    shards.
     """
     if stream.max_dropped_count:
         raise DataError(

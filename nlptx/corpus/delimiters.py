@@ -35,7 +35,7 @@ def named_delimiter(line: str) -> str | None:
 
 
 def looks_unsplit(name: str) -> bool:
-    """Return whether a column name contains a delimiter, and so is probably a whole header that was not split."""
+    """Return whether a column name contains a delimiter. It is then probably an entire header that was not split."""
     return any(character in name for character in ("," + _OTHERS))
 
 

@@ -102,8 +102,8 @@ class _Skipped:
         self._files: list[str] = []
         self._links: list[str] = []
         self._in_other_splits = 0
-        # Files that were not read because they are in a folder such as val/, which is treated as the split "valid". The
-        # user may not know that val/ is treated as a split.
+        # Files that were not read because a folder above them, such as val/, is treated as a split with another name
+        # ("valid"), which the user may not know.
         self._in_renamed_splits: list[str] = []
 
     def add(self, path: str) -> None:
@@ -174,7 +174,7 @@ def _locate(path: str, root: str, options: ReadOptions) -> _Location | None:
 
     Args:
         path: path of the file, with slashes, relative to the input.
-        root: name of the folder to which ``path`` is relative, or an empty string.
+        root: name of the folder to which ``path`` is relative; an empty string for an archive.
         options: reading options.
     """
     folders, _, name = path.rpartition("/")

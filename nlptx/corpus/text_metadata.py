@@ -1,4 +1,4 @@
-"""Makes the metadata of training texts passed to a Python function, in the same form as those of a table of texts."""
+"""Makes metadata for training texts that are passed to a Python function, in the same form as for a table of texts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def describe_texts(
 
     Args:
         texts: training texts.
-        names: label name of each text, or its label names joined by the separator; None if it has no label.
+        names: label name of each text, or its label names joined by the separator; None if the text has no label.
         weights: weight of each text, or None. Weights are recorded as if they came from a column ``weight``.
         unlabelled: texts without labels.
         valid: held-out texts and the names of their labels, or None.
-        separator: string between the labels of a text, if texts may have any number of labels.
+        separator: string between the labels of a text in multi-label data; None in other data.
 
     Returns:
         The attributes ``source`` and ``corpus`` of :class:`nlptx.corpus.training_data.TrainingTexts` for these texts.

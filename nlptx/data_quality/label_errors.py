@@ -29,7 +29,7 @@ def likely_wrong(
 
     Args:
         targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
-        probabilities: (N, C) probabilities from a model that was not trained on the text.
+        probabilities: (N, C) predicted probability of each class, by a model that was not trained on the text.
         label_names: names of the C labels.
         rows: (N,) row index of each text.
     """
@@ -52,7 +52,7 @@ def confident_class(targets: NDArray[np.int64], probabilities: NDArray[np.float6
 
     Args:
         targets: (N,) given class of each text.
-        probabilities: (N, C) probabilities from a model that was not trained on the text.
+        probabilities: (N, C) predicted probability of each class, by a model that was not trained on the text.
     """
     count, classes = probabilities.shape
     sizes = np.bincount(targets, minlength=classes)

@@ -33,8 +33,8 @@ _PATTERNS = {
 }
 # Patterns that can match an ASCII text; every match of the other patterns contains a non-ASCII character.
 _ASCII_MAY_MATCH = ("control-characters", "markup", "long-words")
-# A text is unusual if it has at least _MIN_WORDS words, and if a large fraction of its words occurs in no other text:
-# at least _MIN_FRACTION, and at least _TIMES times the fraction of all words in the corpus that occur in only one text.
+# A text is unusual if it has at least _MIN_WORDS words, and if the fraction of its words that occur in no other text is
+# at least _MIN_FRACTION and at least _TIMES times as large as in the entire corpus.
 _MIN_WORDS, _MIN_FRACTION, _TIMES = 5, 0.6, 4
 
 
@@ -65,7 +65,7 @@ def _unusual(words: TextWords) -> Finding:
     lengths = words.lengths
     text = np.repeat(np.arange(len(words)), lengths)
     first, last = np.zeros((2, words.size), np.int64)
-    # If an index occurs more than once in this assignment, NumPy keeps the last value.
+    # The last and the first text with each word: if an index occurs more than once, NumPy keeps the last value.
     last[words.ids] = text
     first[words.ids[::-1]] = text[::-1]
     alone = (first == last)[words.ids]

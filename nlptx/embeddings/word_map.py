@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from nlptx.embeddings.embeddings import Embeddings
 
 # Groups are chosen from the most frequent quarter of the vocabulary, but from at least 4 * STOP_WORDS and at most
-# MAX_WORDS words, because the vectors of rare words are noisy. The STOP_WORDS most frequent words (but at most a tenth
-# of the words to choose from) are left out, because they carry little meaning.
+# MAX_WORDS words, because the vectors of rare words are noisy. Of these, the STOP_WORDS most frequent words (but at
+# most a tenth) are left out, because they carry little meaning.
 MAX_WORDS, STOP_WORDS = 3000, 100
 # English function words, which occur in all contexts. A group of function words would say nothing about the corpus.
 # Function words are always left out, because in a small corpus the STOP_WORDS most frequent words do not include all of
@@ -30,7 +30,7 @@ _FUNCTION_WORDS = """
 """
 
 # In a small corpus, only the leading principal components are more than noise. Therefore the number of components used
-# is the number of candidate words divided by _WORDS_PER_COMPONENT, but at least _MIN_COMPONENTS.
+# is the number of candidate words (see _content_words) divided by _WORDS_PER_COMPONENT, but at least _MIN_COMPONENTS.
 _WORDS_PER_COMPONENT, _MIN_COMPONENTS = 16, 8
 # By default, the number of words in a group is the number of candidate words divided by _WORDS_PER_MEMBER, but at least
 # _MIN_SIZE and at most _MAX_SIZE.
@@ -109,7 +109,7 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return (n, 2) positions of the n words ``ids`` in the plane. Distances approximate 1 - cosine of the vectors.
+    r"""Place the n words ``ids`` in a plane, (n, 2), so that distances approximate 1 - cosine of the word vectors.
 
     The method is multidimensional scaling by majorisation, starting from the first two principal components. Each step
     decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the

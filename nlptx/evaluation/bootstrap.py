@@ -26,14 +26,14 @@ def resample(
 ) -> NDArray[np.float64]:
     """Return S statistics of each resample, (resamples, S).
 
-    A resample contains as many texts as the data, drawn with replacement. If there are groups, a resample contains as
-    many groups as the data, also drawn with replacement, each with all its texts. The seed is fixed, so the result is
-    the same each time.
+    A resample contains as many texts as the data, drawn with replacement. If there are groups, entire groups are drawn
+    instead of texts: as many as in the data, also with replacement. The seed is fixed, so the result is the same each
+    time.
 
     Args:
         values: (texts, F) float64, F values per text.
-        statistic: function that returns S statistics of each resample (B, S), given the sums of the values over the
-            texts of each resample (B, F), for a block of B resamples.
+        statistic: function that computes the statistics (B, S) of B resamples from the sums (B, F) of the F values over
+            the texts of each resample.
         groups: (texts,) group of each text, from 0; None if the texts are independent.
         resamples: number of resamples.
     """

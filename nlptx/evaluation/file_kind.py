@@ -49,8 +49,8 @@ def has_predictions(path: str, reading: ReadOptions, *, after_models: bool = Fal
         path: path of the file.
         reading: options for reading the table.
         after_models: whether the file follows two or more models on the command line, and may therefore contain only
-            the labelled texts. If True, and if the table has a column with the true labels, a column ``label`` beside a
-            column ``confidence`` is not assumed to contain predictions.
+            the labelled texts. If True, a column ``label`` beside a column ``confidence`` is not assumed to contain
+            predictions if the table has a column with the true labels.
     """
     rows = _first_rows(path, reading) if is_table(path) else []
     if probability_columns(rows) or named_predictions(rows, reading.label_column):
@@ -76,7 +76,7 @@ def with_format(path: str, reading: ReadOptions) -> ReadOptions:
 
 
 def _first_rows(path: str, reading: ReadOptions) -> list[Document]:
-    """Return the first rows of a table: more than one, because in JSON lines, rows may have different columns."""
+    """Return the first rows of a table. One is not enough, because in JSON lines, rows may have different columns."""
     return list(islice(Corpus([path], with_format(path, reading)), _ROWS))
 
 

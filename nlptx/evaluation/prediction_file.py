@@ -50,14 +50,14 @@ def read_predictions(
 
     Args:
         path: path of the table.
-        reading: names of the columns, replacements for labels, and the label separator for multi-label data; the
-            defaults if None. Predicted labels are replaced too, unless they seem to have been replaced already, as
-            in tables that nlptx writes.
+        reading: names of the columns, replacements for labels, and the label separator for multi-label data; None for
+            the defaults. Predicted labels are replaced too, unless they seem to have been replaced already, as in
+            tables that nlptx writes.
         on_note: called with notes, such as how labels are read and how many texts have no answer.
         data: the texts and their true labels; None if the table contains the true labels. The rows of the table are
-            matched to ``data`` by text and need no true label. If the table then has no column ``predicted``, its label
-            column is read as the prediction, and a note says so; but if there are columns ``prob_LABEL`` and no column
-            ``confidence``, the prediction is the most probable label.
+            matched to ``data`` by text and need no true label. If ``data`` is given and the table has no column
+            ``predicted``, its label column is read as the prediction, and a note says so. However, if the table has
+            columns ``prob_LABEL`` but no column ``confidence``, the prediction is the most probable label.
         complete: whether the table must have a row for each text of ``data``; if False, texts without a row are left
             out, and a note gives the number of these texts.
         needs_labels: whether multi-label data needs a column with the predicted labels; if False, and if there is no
@@ -186,7 +186,7 @@ def _true_and_predicted(
         _split(cell, reading) if cell or multi_label else None for cell in cells.predicted or [None] * len(documents)
     ]
     predicted_labels = {*chain(*filter(None, predicted)), *cells.probability_columns}
-    label_map = {old: new for old, new in reading.label_map.items() if new}  # a predicted label cannot be removed
+    label_map = {old: new for old, new in reading.label_map.items() if new}  # only a true label can be removed
     if predicted_labels <= {*chain(*true), *label_map.values()}:
         if predicted_labels & label_map.keys():
             on_note(

@@ -63,8 +63,8 @@ def cross_validate(
 ) -> CrossValidation:
     """For each fold, train a model on all other folds, and test it on that fold.
 
-    Word vectors and n-gram features are computed from the texts on which the model is trained, except those that the
-    recipe provides (word vectors in ``vectors``, or a model in ``start``).
+    The word vectors and n-gram features of a model are computed from its own training texts, unless the recipe provides
+    them (word vectors in ``vectors``, or a model in ``start``).
 
     Args:
         experiment: texts and number of folds.

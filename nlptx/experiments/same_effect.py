@@ -21,13 +21,13 @@ from nlptx.training.automatic import EPOCHS, FEW_WORDS, epochs_for_large_corpus,
 from nlptx.training.embedding_builder import EmbeddingBuilder
 from nlptx.training.ngram_features import MAX_LABELS, automatic_min_texts
 
-# Name of a setting, as stage.setting -> function of its value. Values for which the function has the same result
-# are equivalent in all folds.
+# Name of a setting, such as "train.epochs" -> function of the value of the setting. Values for which the function has
+# the same result are equivalent in all folds.
 Effects = dict[str, Callable[[Any], Any]]
 
 
 def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
-    """Return functions that tell which values of a setting are equivalent for the texts of an experiment.
+    """Return a function for each setting, which maps values that are equivalent in an experiment to the same result.
 
     Settings without equivalent values are left out.
     """
@@ -58,7 +58,7 @@ def _automatic_min_texts(experiment: Experiment, recipe: Recipe, tokenizer: Toke
     if len(experiment.texts) + len(experiment.unlabelled) >= MANY_TEXTS:
         return None  # the automatic setting also drops rare n-grams if they need too much memory
     labels = len(experiment.label_names)
-    # The training texts of a fold have at most as many words as all texts, so larger numbers need not be checked.
+    # The training texts of a fold have at most as many words as all texts, so larger numbers of words are not checked.
     words = accumulate(len(tokenizer(text)) for text in experiment.texts)
     for_few_words = automatic_min_texts(0, recipe.train, labels)
     is_same = all(automatic_min_texts(number, recipe.train, labels) == for_few_words for number in words)
@@ -77,7 +77,7 @@ def _has_many_words(parts: Iterable[Iterable[str]], tokenizer: Tokenizer) -> boo
 
 
 def _components(parts: Iterable[Iterable[str]], tokenizer: Tokenizer, settings: CountSettings, components: int) -> int:
-    """Return the number of components that word vectors can have: at most the number of words that are counted."""
+    """Return how many of the requested ``components`` word vectors get: at most one per counted word."""
     counts = Counter[str]()
     frequent = 0
     for text in chain.from_iterable(parts):

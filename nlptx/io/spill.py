@@ -44,7 +44,7 @@ def read_exactly(file: BinaryIO, view: memoryview, offset: int) -> None:
 
 
 class MemoryBudget:
-    """The memory limit of a stage, and the folder for temporary files with the data that exceeds the limit.
+    """The memory limit of a stage, and the temporary files for data that exceeds this limit.
 
     A budget is used in a ``with`` block. The files are closed at the end of the block.
 

@@ -55,7 +55,8 @@ class NgramFeatures(PickledWithoutCache):
         latent: (G, E) float32 weights of the n-grams in the second model. The sum of the weights over the distinct
             n-grams of a text is divided by the norm of the importances of these n-grams. None if there is no second
             model.
-        importance: (G,) float32 importance of each n-gram in the second model; None if there is no second model.
+        importance: (G,) float32 importance of each n-gram in the LSA (:mod:`nlptx.ngrams.lsa`); None if there is no
+            second model.
     """
 
     order: int
@@ -132,7 +133,7 @@ class NgramFeatures(PickledWithoutCache):
     def distinct(
         self, ngram_indices: NDArray[np.integer], lengths: Lengths
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the index of the text, and the index in ``keys``, of each distinct known n-gram of each text.
+        """For each distinct known n-gram of each text, return the index of the text and that of the n-gram in ``keys``.
 
         The arguments are those of :meth:`text_features_of`.
         """

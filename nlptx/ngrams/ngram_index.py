@@ -23,7 +23,7 @@ class NgramIndex:
         words: vocabulary size V.
 
     Attributes:
-        single: number of known n-grams of one word. Their keys come before all others.
+        single: number of known n-grams that consist of a single word. Their keys come before all others.
     """
 
     def __init__(self, keys: NDArray[np.int64], order: int, words: int) -> None:

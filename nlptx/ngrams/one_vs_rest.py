@@ -4,10 +4,10 @@ If there are many labels, the n-gram features are the outputs of one model per l
 regression on log-count ratios, as in :mod:`nlptx.ngrams.logistic_regression`. The ratios compare the label with all
 other labels. However, the model uses only the n-grams that occur with the label more often than expected. The number of
 n-grams in the model of a label grows at most in proportion to the number of texts with the label, so the memory for all
-weights grows at most in proportion to the total number of labels of all texts. The output for every text without any
-n-gram of the model is the bias. The total loss of all texts without any n-gram of the model is therefore computed from
-only two numbers: the number of such texts, and the number of them that have the label. The time grows at most in
-proportion to the number of texts times the number of labels. Axis letters: see :mod:`nlptx.ngrams`.
+weights grows at most in proportion to the total number of labels of all texts. For a text without any n-gram of the
+model, the output is just the bias. The total loss of all such texts is therefore computed from only two numbers: how
+many there are, and how many of them have the label. The time grows at most in proportion to the number of texts times
+the number of labels. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -116,8 +116,7 @@ def _indicative(
         grams: (g,) n-grams that occur with the label.
         with_label: (g,) number of texts with the label that contain each of these n-grams.
         text_counts: (g,) number of texts that contain each of these n-grams.
-        total_text_count: sum of the text counts of all frequent n-grams, including those that do not occur with the
-            label.
+        total_text_count: sum of the text counts of all n-grams that occur in enough texts, with or without the label.
     """
     share = with_label.sum() / (total_text_count or 1)
     if not 0 < share < 1:

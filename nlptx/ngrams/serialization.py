@@ -35,7 +35,7 @@ def feature_arrays(features: NgramFeatures, compact: bool) -> dict[str, NDArray]
 
 
 def rounded_features(features: NgramFeatures) -> NgramFeatures:
-    """Return n-gram features with the rounded numbers that they would have after being stored with ``compact``."""
+    """Return n-gram features with numbers rounded as if they had been stored with ``compact``."""
     names = ["ratios", "slopes"] + (["latent", "importance"] if features.latent is not None else [])
     changes: dict[str, Any] = {name: rounded(getattr(features, name)) for name in names}
     return replace(features, **changes)

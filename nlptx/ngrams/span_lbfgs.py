@@ -59,8 +59,8 @@ def minimise_in_span(
         return gradient.reshape(2, -1)
 
     # The second derivative is at least 1 / C in the directions of the weights, and can be smaller only in the direction
-    # of the bias. The scale factor of :func:`.minimise_in_basis` is limited to C. Without this limit, the component of
-    # the array a that K maps to 0 would grow, although it affects no weight.
+    # of the bias. Therefore the scale factor of :func:`.minimise_in_basis` is limited to C. Without this limit, the
+    # component of the array a that K maps to 0 would grow, although it affects no weight.
     start = np.zeros((2, (texts + 1) * width))
     point = minimise_in_basis(value_at, gradient_at, start, tolerance, max_iterations, max_scale=inverse_penalty)
     a = point[0].reshape(texts + 1, width)

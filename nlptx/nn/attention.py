@@ -88,7 +88,7 @@ class PlainAttention(Layer):
         return dx
 
     def _stacks(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """Return views of x (N, D), not copies: one view (n, 1, T, D), with one head, for each stack of windows."""
+        """Return x (N, D) as views, one for each stack of n windows with T tokens: (n, 1, T, D), with a single head."""
         return [stack[:, None] for stack in layout.stacks(x)]
 
     @staticmethod
@@ -124,7 +124,7 @@ class MultiHeadAttention(Layer):
         return (("qkv", self.qkv), ("out", self.out))
 
     def _split(self, qkv: NDArray, layout: Layout) -> list[NDArray]:
-        """Return views of an array (N, 3 H K), not copies: one view (3, n, H, T, K) for each stack of windows.
+        """Return an array (N, 3 H K) as views, one for each stack of n windows with T tokens: (3, n, H, T, K).
 
         Each view contains the Q, K and V of its windows.
         """
@@ -132,7 +132,7 @@ class MultiHeadAttention(Layer):
         return [stack.reshape(*stack.shape[:2], *shape).transpose(2, 0, 3, 1, 4) for stack in layout.stacks(qkv)]
 
     def _split_heads(self, x: NDArray, layout: Layout) -> list[NDArray]:
-        """Return views of an array (N, H K), not copies: one view (n, H, T, K) for each stack of windows."""
+        """Return an array (N, H K) as views, one for each stack of n windows with T tokens: (n, H, T, K)."""
         shape = (self.heads, self.head_width)
         return [stack.reshape(*stack.shape[:2], *shape).swapaxes(1, 2) for stack in layout.stacks(x)]
 

@@ -5,11 +5,12 @@ direction no longer changes; the vector is then the leading eigenvector. This ei
 and the next eigenvector is found in the same way.
 
 Two refinements make power iteration fast without changing the result. First, a *block* Q of k vectors is iterated at
-once, and a small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, all ``degree``
-iterates A Q, A^2 Q, ... of a round are kept: Rayleigh-Ritz within the span of all iterates finds the best polynomial
-filter of degree ``degree`` (block Lanczos). The span also contains the eigenvectors found in earlier rounds, so that
-their remaining errors do not limit the accuracy of later eigenvectors. The iteration ends when all requested eigenpairs
-are found. With the default degree, a single round nearly always finds all requested eigenpairs.
+once, and a small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, the block is
+multiplied by A ``degree`` times per round, and all iterates A Q, A^2 Q, ... are kept: Rayleigh-Ritz within the span of
+all iterates finds the best polynomial filter of degree ``degree`` (block Lanczos). The span also contains the
+eigenvectors found in earlier rounds, so that their remaining errors do not limit the accuracy of later eigenvectors.
+The iteration ends when all requested eigenpairs are found. With the default degree, a single round nearly always finds
+all requested eigenpairs.
 
 Source: Golub & Van Loan, Matrix Computations, ch. 8 and 10.
 """
@@ -106,7 +107,7 @@ def power_iteration(
         return product(b)
 
     def deflated(image: NDArray, b: NDArray) -> NDArray:
-        """Return A' b, given A b; A' is A after the subtraction of l v v^T for the eigenvectors found so far."""
+        """Return A' b, given A b. With "subtraction", A' is A minus l v v^T for each v found; otherwise, A' is A."""
         return image - vectors @ (values[:, None] * (vectors.T @ b)) if deflation == "subtraction" else image
 
     start = rng.standard_normal((size, block)).astype(dtype)
@@ -143,8 +144,8 @@ def power_iteration(
         found = reached
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
-        # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check. An
-        # eigenvector that fails the check stays in the block.
+        # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
+        # Such an eigenvector stays in the block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
@@ -157,7 +158,7 @@ def power_iteration(
 
 
 def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]:
-    """Return the number of vectors in a block and of iterates in a round, with 0 replaced by the automatic choice."""
+    """Return the block size and the degree; a value of 0 is replaced by the automatic choice."""
     block = min(block or _BLOCK, size)
     return block, degree or max(_MIN_DEGREE, -(-_BASIS_PER_PAIR * count // block))
 
@@ -169,9 +170,9 @@ def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> i
 
 
 def _check_residuals(values: NDArray, residuals: NDArray, tolerance: float) -> tuple[NDArray[np.bool_], NDArray]:
-    """Return which eigenpairs have converged, (k,), and their relative residuals, (k,).
+    """Return whether each eigenpair has converged, (k,), and its relative residual, (k,).
 
-    An eigenpair also counts as converged if its absolute residual is within rounding error. The relative
+    An eigenpair also counts as converged if its absolute residual is within rounding error, because the relative
     residual is not meaningful for an eigenvalue that is 0 up to rounding.
 
     Args:

@@ -24,7 +24,7 @@ _WORDS_PER_GROUP = 1 << 14
 
 
 class StoredRegions:
-    """The regions of texts; the sums of their n-gram vectors are stored in float16.
+    """The regions of texts; for each region, the sum of its n-gram vectors is stored in float16.
 
     Args:
         ngrams: known n-grams.

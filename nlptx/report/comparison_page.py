@@ -17,14 +17,14 @@ from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 from nlptx.version import __version__
 
-# For each model of a pair, list at most this number of texts that only this model predicts correctly.
+# Maximum number of texts to list for each model of a pair: texts that only this one of the two predicts correctly.
 MAX_EXAMPLES = 25
 # Maximum number of models whose reliability curves are drawn.
 _MAX_DIAGRAMS = 6
 
 
 class DrawnDifference(NamedTuple):
-    """A difference and its interval, as text and as positions from 0 to 100, where 50 means no difference."""
+    """A difference and its interval, as text and as positions on an axis from 0 to 100, where 50 is no difference."""
 
     name: str
     value: str

@@ -1,4 +1,4 @@
-"""Draws passages from long texts to train on, so that a model trained on reviews also handles single sentences."""
+"""Draws training passages from long texts, so that a model trained on reviews also handles single sentences."""
 
 from __future__ import annotations
 

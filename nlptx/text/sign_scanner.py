@@ -1,6 +1,7 @@
 """A faster version of :mod:`nlptx.text.signs` for large blocks of text.
 
-NumPy finds the few positions where a sign may start, and the patterns are matched only at these positions.
+NumPy finds the few positions where a sign, such as an emoticon or a link, may start, and the patterns are matched only
+at these positions.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def _shout_starts(block: bytes, codes: NDArray[np.uint8]) -> set[int]:
 
 
 def _word_starts(block: bytes, positions: list[int]) -> Iterator[int]:
-    """For each of the sorted ``positions``, yield the start of the word that contains the position or ends at it."""
+    """For each of the sorted ``positions``, yield the start of the word that contains it or ends just before it."""
     before = start = 0
     for position in positions:
         at = position

@@ -107,7 +107,7 @@ def soft_labels(
     workers: Workers,
     on_count: Callable[[int], None] = lambda texts: None,
 ) -> NDArray[np.float32]:
-    """Return the probabilities (texts, C) that the linear models predict, before the network is trained.
+    """Return the probabilities (texts, C) that the linear models predict. Call this before the network is trained.
 
     Args:
         model: untrained model.

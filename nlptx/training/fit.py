@@ -90,7 +90,7 @@ def fit(
             ``start``.
         sample_weight: weight of each training text, from 0 to 1e9. A text with a weight of 2 counts as two identical
             texts in the loss, the n-gram features, the class weights and the calibration; a text with a weight of 0 is
-            left out. A boolean mask keeps the texts whose entry is True.
+            left out. A boolean mask is accepted too: texts whose entry is False are left out.
         lexicon: word or phrase -> value, such as the strength of the opinion that it expresses. The values are used as
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         label_separator: for multi-label classification, the string between two labels of a text in the tables that the
@@ -100,8 +100,8 @@ def fit(
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
             same batch. The number of workers does not change the result. The workers are processes on Linux if the
             program has no other threads when training starts, and threads otherwise, for example in a notebook.
-        on_progress: callback for the progress of each step; after every optimiser step and every validation, the
-            callback receives an :class:`EpochProgress`.
+        on_progress: callback for the progress of each part of training; after every optimiser step and every
+            validation, the callback receives an :class:`EpochProgress`.
         on_note: callback for notes, for example that part of the data cannot be used.
         stop: function called before every optimiser step and before the subword model is fitted; if it returns True,
             training ends with the best weights so far.

@@ -44,5 +44,5 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
 
 
 def with_slower_network(settings: TrainSettings, texts: float) -> TrainSettings:
-    """Return settings with lr multiplied by n / (n + 1000) for n texts, so that few texts change the network little."""
+    """Return settings with lr multiplied by n / (n + 1000) for n texts: with fewer texts, the network changes less."""
     return replace(settings, lr=settings.lr * texts / (texts + _TEXTS_FOR_HALF_RATE))

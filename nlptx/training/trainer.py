@@ -114,7 +114,7 @@ class Trainer:
         """Record an epoch, which may be incomplete, given its mean loss and accuracy."""
 
     def should_stop(self) -> bool:
-        """Return whether to stop before the last epoch."""
+        """Return whether to end training now, although epochs remain."""
         return False
 
     def parts(self) -> dict[str, Stateful]:
