@@ -1,10 +1,10 @@
 """The file format of artifacts: named arrays and a JSON header in one NumPy ``.npz`` file.
 
 The header contains the format version, the kind of artifact, the nlptx version, all settings and the names of the
-arrays. The header also contains the header of the artifact from the previous stage, which in turn contains the
-header of the stage before. The innermost header contains the digest of the corpus. The file contains no time, host
-name, user name or path, so the same command always writes the same bytes. Nothing is pickled or compressed, so reading
-a file never takes more memory than its size on disk. The CRC-32 of every entry is checked before the entry is used.
+arrays. The header also contains the header of the artifact from which this artifact was made. The headers are therefore
+nested, and the innermost one contains the digest of the corpus. The file contains no time, host name, user name or
+path, so the same command always writes the same bytes. Nothing is pickled or compressed, so reading a file never takes
+more memory than its size on disk. The CRC-32 of every entry is checked before the entry is used.
 :mod:`nlptx.artifacts.validation` checks the values of the arrays and of the header.
 """
 
@@ -56,7 +56,7 @@ class Artifact:
         arrays: arrays by name. Arrays that were read from a file are read-only. An array may also be a
             :class:`SpilledArray` or a :class:`StoredArray`.
         made_from: header of the artifact from which this artifact was made, or None.
-        details: further JSON values, which depend on the kind (digests, labels, history).
+        details: further JSON values, such as digests, labels or history, depending on ``kind``.
         seed: random seed of the stage.
         version: nlptx version that wrote the artifact.
     """
@@ -121,9 +121,10 @@ def read(path: FilePath, *kinds: str, large: Collection[str] = (), budget: Memor
     Args:
         path: file of the artifact.
         kinds: kinds of artifacts that are accepted.
-        large: names of one-dimensional arrays that stay in the file, each as a :class:`StoredArray`.
+        large: names of one-dimensional arrays that are not read into memory; each becomes a :class:`StoredArray`.
         budget: memory budget, required if ``large`` is given. With a budget, the content of a pipe is copied to a
-            temporary file. The temporary file and the artifact file are closed when the budget's ``with`` block ends.
+            temporary file instead of memory. The artifact file or the temporary file is closed when the budget's
+            ``with`` block ends.
 
     Raises:
         SettingsError: the file does not exist, or standard input is closed.
@@ -196,12 +197,12 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
             raise CorruptError("duplicate entry")
         if _HEADER + ".npy" not in entries:
             raise CorruptError("not an nlptx artifact: it has no header")
-        # Entries must not overlap; otherwise a small file could contain many large arrays.
+        # If entries were allowed to overlap, a small file could contain many large arrays.
         if sum(entry.file_size for entry in container.infolist()) > size:
             raise CorruptError("its entries are larger than the file")
         header = parse_header(read_array(container, _HEADER))
         check_kind(header["kind"], kinds)
-        # The contents of entries have checksums, but the list of entries has none.
+        # The list of entries has no checksum (only their contents have), so it is compared with the header.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
         arrays = {

@@ -54,7 +54,7 @@ class Model(ModelContents, PickledWithoutCache):
         return self.flat.size + self.table.size + (0 if self.regions is None else self.regions.classifier.parameters)
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Return the ids of the known words of a text, up to the maximum number that the network reads."""
+        """Return the ids of the known words of a text; if ``settings.max_tokens`` is set, only of the first ones."""
         return self.vocabulary.encode(text)[: self.settings.max_tokens]
 
     def as_float64(self) -> Self:
@@ -72,7 +72,7 @@ class Model(ModelContents, PickledWithoutCache):
         return can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
 
     def probabilities(self, encoded: Sequence[NDArray[np.int32]]) -> NDArray[np.float64]:
-        """Return (B, C) probabilities for B encoded texts. For a text without word ids, these are the priors.
+        """Return (B, C) probabilities for B encoded texts. A text without word ids gets the priors of the classes.
 
         Raises:
             ArtifactError: the weights are so large that the outputs are not finite.
@@ -95,9 +95,9 @@ class Model(ModelContents, PickledWithoutCache):
     def as_probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (B, C), given network outputs (B, outputs) that were divided by the temperature.
 
-        If every class c had the same total weight in the loss, the network has learned probabilities q_c proportional
-        to p_c / pi_c, where p_c is the probability of the class and pi_c is its prior. Therefore p_c is q_c pi_c,
-        divided by the sum of q_k pi_k over all classes k.
+        If all classes had the same total weight in the loss, the network has learned probabilities q_c proportional to
+        p_c / pi_c, where p_c is the probability of class c, and pi_c is the prior of class c. Therefore p_c is q_c
+        pi_c, divided by the sum of q_k pi_k over all classes k.
         """
         p = self.network.loss.probabilities(outputs)
         return self.decision.normalized(p * self.priors if self.is_balanced else p)
@@ -142,8 +142,8 @@ class Model(ModelContents, PickledWithoutCache):
             jobs: as in :meth:`predict_proba`.
             abstain: minimum confidence, which is the probability of the predicted label or, for a multi-label model, of
                 the predicted set of labels. A text with a lower confidence, or without a known word, gets None instead
-                of a label. By default, every text gets a label, even a text without a known word, for which
-                ``nlptx predict`` prints ``?`` instead.
+                of a label. By default, every text gets a label, even a text without a known word. (``nlptx predict``
+                prints ``?`` for such a text.)
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.

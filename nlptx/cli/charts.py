@@ -8,7 +8,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # Bit mask of each dot of a braille character, by row and column. A character has 4 rows and 2 columns of dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
-# Width of a curve, in characters, without the labels.
+# Maximum width of a curve, in characters; the labels on the y axis are not included.
 _WIDTH = 60
 
 

@@ -82,7 +82,7 @@ class ClusterOptions:
         """Print the plan of a command: what it would do on the cluster.
 
         Args:
-            plan: values to print, by name; the estimated times are added to it.
+            plan: values to print, by name; this method adds the estimated times.
             tasks: number of tasks that can run at the same time.
             seconds: estimated time with one worker.
             common: options shared by all commands.
@@ -119,7 +119,10 @@ class ClusterOptions:
 
 
 def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Callable[..., Any]:
-    """Add ``--cluster`` and ``--dry-run`` to a section of the help; the command receives both values as ``cluster``."""
+    """Add ``--cluster`` and ``--dry-run`` to a command, which receives both values in the argument ``cluster``.
+
+    The help lists the options in the section ``group``.
+    """
 
     @option(
         "--cluster",

@@ -35,7 +35,7 @@ def _is_default(option: str) -> bool:
 
 
 def _has_numeric_order(predictions: LabelledPredictions) -> bool:
-    """Return whether the labels are three or more ordered numbers, so that the size of an error can be measured."""
+    """Return whether there are three or more labels that are ordered numbers, so that errors can differ in size."""
     from nlptx.classifier.label_types import as_number
 
     names = predictions.label_names
@@ -61,7 +61,7 @@ def evaluate_table(
         min_accuracy: minimum accuracy, or None.
         plot: file for a plot of calibration and coverage, or None. The plot needs confidences.
         by: columns whose values divide the texts into groups.
-        label_order: "none" if numeric labels are only names, otherwise "auto".
+        label_order: "none" if numeric labels are names without an order, otherwise "auto".
         page: name of the HTML page to write, or None.
         reading: options for reading the table and the data.
         common: options shared by all commands.

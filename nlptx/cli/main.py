@@ -123,7 +123,7 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         drop_stdout()
-        # If the exit code is not 0, an error was already printed, and the failure to flush may have the same cause.
+        # If the exit code is not 0, the command has already printed an error, and this one may have the same cause.
         if code == 0:
             where = name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
@@ -134,9 +134,9 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, os._exit() is always used, because a normal exit might change the exit code, which must be 130. If
-    Ctrl-C arrived inside the built-in exec(), which the dataclasses module calls, CPython kills itself with SIGINT when
-    it exits, even though KeyboardInterrupt was caught.
+    After Ctrl-C, the exit code must be 130. A normal exit might change it: if Ctrl-C arrived inside the built-in
+    exec(), which the dataclasses module calls, CPython kills itself with SIGINT when it exits, even though
+    KeyboardInterrupt was caught. Therefore os._exit() is always used after Ctrl-C.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
@@ -184,7 +184,7 @@ def run_command(arguments: list[str], stop: StopSignal | None = None) -> int:
         if isinstance(error.__cause__, KeyboardInterrupt | Terminated):
             return _report_stop(error.__cause__)
         shortage = describe_shortage(error, context.invoked_subcommand if context else None)
-        # main() handles other system errors, for example a closed pipe.
+        # System errors that are not a shortage, for example a closed pipe, are handled by main().
         if os.environ.get("NLPTX_DEBUG") or (isinstance(error, OSError) and not shortage):
             raise
         unexpected = f"unexpected {type(error).__name__}: {error}\n  Set NLPTX_DEBUG=1 to see the traceback."

@@ -24,8 +24,8 @@ def seen_in(model: Model, data: LabelledData) -> str | None:
     """Return "training" or "validation" if the model was trained or validated on the data.
 
     Otherwise, return None. If the training started from another model, the training texts of that model count too. A
-    table with a column ``seed`` can contain every text once per seed; the rows of a single seed are then compared with
-    the training texts too.
+    table with a column ``seed`` can contain every text once per seed. For such a table, the training texts are compared
+    with all rows, and also with the rows of a single seed.
     """
     from nlptx.corpus.corpus import digest
     from nlptx.evaluation.groups import rows_of_one_seed
@@ -51,7 +51,7 @@ def warn_if_start_is_trained_on(training: TrainingTexts, start: Model | None, re
 
 
 def _training_digests(model: Model) -> Iterator[str]:
-    """Yield the digests of the training texts of a model, and of each earlier model from which training started."""
+    """Yield the digests of the training texts of a model, of the model from which its training started, and so on."""
     yield from _digests_of(model.source)
     before = model.made_from
     while before is not None and before["kind"] == "model":
@@ -60,6 +60,6 @@ def _training_digests(model: Model) -> Iterator[str]:
 
 
 def _digests_of(source: Any) -> list[str]:
-    """Return the digests of labelled texts in a record of training data; none if the record is damaged."""
+    """Return the digests that a record of training data contains for labelled texts; none if the record is damaged."""
     names = ("sha256", "labelled_sha256")
     return [str(source[name]) for name in names if name in source] if isinstance(source, dict) else []

@@ -133,7 +133,7 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
     """Perform a task on a worker. Errors of the task are passed on.
 
     Raises:
-        UnsuitableWorkerError: the worker is unsuitable.
+        UnsuitableWorkerError: the worker does not meet the requirements.
     """
     from nlptx.runtime.allocator import keep_freed_memory, return_freed_memory
     from nlptx.runtime.workers import Workers
@@ -150,7 +150,7 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
 
 
 def inspect_worker(requirements: Requirements) -> tuple[UnsuitableWorkerError | None, str]:
-    """Return the reason why this worker is unsuitable (None if it is suitable), and its BLAS library."""
+    """Return None and the BLAS libraries of this worker; if it is unsuitable, return the reason and an empty string."""
     try:
         _checked(requirements)
     except UnsuitableWorkerError as error:

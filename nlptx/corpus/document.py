@@ -26,13 +26,13 @@ class Document(NamedTuple):
         text: the text, without its line end.
         label: the label, or the contents of a cell with several labels; None if there is no label.
         source: path of the file, as the user gave it; ``archive:member`` inside an archive.
-        line: number of the first line of the document in this file, from 1; 0 if the file is one document.
+        line: line of the file on which the document begins, counted from 1; 0 if the whole file is one document.
         fields: all cells of the table row, by column name; None for plain text.
         format: input format (text, document, csv, tsv, jsonl or parquet).
         split: ``train``, ``test``, ``unsup`` or ``valid`` if the document is in a folder of this split, otherwise None.
         delimiter: character between the columns of a CSV table.
         weight: weight in training; a text with a weight of 2 counts as two identical texts.
-        has_bom: whether the file begins with a byte order mark; False if the file is one document.
+        has_bom: whether the file begins with a byte order mark; always False if the whole file is one document.
     """
 
     text: str
@@ -56,14 +56,15 @@ class Document(NamedTuple):
 class ReadOptions:
     """Options for reading inputs.
 
-    If no column has exactly the given name, a column whose name differs only in case or surrounding spaces is used.
+    If a table has no column with the exact name that an option gives, a column whose name differs only in case or in
+    surrounding spaces is used.
 
     Args:
         text_column: name of the table column that contains the text.
         label_column: name of the column that contains the label; a table without labels need not have this column.
         format: one of FORMATS; with ``auto``, the file name determines the format, and standard input is plain text.
         splits: which of the folders ``train``, ``test`` and ``unsup`` of a corpus are read; if empty, all of them.
-        encoding_errors: treatment of bytes that are not UTF-8, ``strict`` or ``replace``.
+        encoding_errors: what to do with bytes that are not UTF-8: ``strict`` (raise an error) or ``replace``.
         skip_bad: whether to leave out rows that cannot be read, and rows that lack a text or a label.
         delimiter: character between the columns of CSV tables; if None, it is detected from the header.
         label_map: old label -> new label; labels that are not in the map are kept. If the new label is empty, rows with
@@ -72,10 +73,10 @@ class ReadOptions:
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
         exclude: path of a table that lists the rows to leave out of labelled data, or None; see
             :class:`nlptx.corpus.exclusion.Exclusion`.
-        guess_text: whether the only column of a table is read as the text if ``text_column`` is the default and there
-            is no column with this name.
-        use_labels: whether the labels are used. If labels are not used, a cell in the label column that is not a label,
-            such as a list, is treated as empty instead of causing an error.
+        guess_text: whether the only column of a table is read as the text even if its name is not ``text_column``. This
+            applies only if ``text_column`` is the default.
+        use_labels: whether the labels are used. If not, a cell of the label column that cannot be a label, such as a
+            list, is treated as empty; otherwise, it is an error.
     """
 
     text_column: str = "text"
@@ -135,8 +136,8 @@ def non_default_options(reading: ReadOptions, splits: tuple[str, ...]) -> dict[s
     """Return the reading options to record in an artifact: those that differ from the defaults of a command.
 
     The options ``exclude``, ``guess_text`` and ``use_labels`` are not recorded. The format and the delimiter are not
-    recorded either, because they do not change the texts. Therefore, the result is the same for a file whose name
-    implies the format and for a pipe whose format must be set.
+    recorded either, because they do not change the texts. Therefore, the same options are recorded for a file, whose
+    name implies the format, and for a pipe, whose format must be set.
 
     Args:
         reading: the reading options that were used.

@@ -28,7 +28,11 @@ class StoredTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str], budget: MemoryBudget) -> Self:
-        """Store texts until ``budget`` is closed, in memory or on disk. Raises OutputError if writing fails."""
+        """Store texts, in memory or on disk. They can be used until ``budget`` is closed.
+
+        Raises:
+            OutputError: writing fails.
+        """
         writer = TextWriter(budget)
         for text in texts:
             writer.append(text)

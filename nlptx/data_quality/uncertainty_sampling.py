@@ -35,10 +35,11 @@ class SuggestedTexts:
     """The texts that should be labelled next, the most informative first.
 
     Args:
-        rows: (N,) indices of the texts in ``rows.followed_by(unlabelled)``; see :func:`suggest_texts`.
+        rows: (N,) indices of the texts among the rows that :func:`suggest_texts` receives: first ``rows``, then
+            ``unlabelled``.
         labels: predicted labels of each text; exactly one for single-label data.
-        probabilities: (N,) probability of the predicted label; for multi-label data, the probability that the least
-            certain yes-or-no decision about a label is correct.
+        probabilities: (N,) probability of the predicted label; for multi-label data, which needs one decision per
+            label, the probability that the least certain decision is correct.
         obstacle: reason why no texts are suggested, or an empty string.
     """
 
@@ -54,7 +55,7 @@ Predict = Callable[[list[str]], tuple[list[str], NDArray[np.float64], Decision]]
 
 
 def check_possible(rows: DataRows, unlabelled: DataRows | None, *, has_model: bool) -> None:
-    """Raise DataError if no texts can be chosen, because every text has a label or no model can be fitted.
+    """Raise DataError if every text has a label, or if no model is supplied and none can be fitted.
 
     Args:
         rows: labelled data.
@@ -77,9 +78,9 @@ def suggest_texts(
         unlabelled: additional candidates, or None. Any labels of these texts are ignored.
         count: maximum number of texts.
         workers: pool of threads; the number of threads does not change the result.
-        predict: function that computes the probabilities. If None, they come from the n-gram model of
-            :mod:`.out_of_fold`, fitted on the labelled rows; texts that have no n-gram in common with these rows are
-            then not candidates, because the n-gram model knows nothing about them.
+        predict: function that computes the probabilities. If None, the n-gram model of :mod:`.out_of_fold` is fitted on
+            the labelled rows and computes the probabilities. This model knows nothing about texts that have no n-gram
+            in common with these rows, so such texts are not candidates.
 
     Raises:
         DataError: every text has a label, or no model can be fitted.
@@ -121,7 +122,7 @@ def _none(obstacle: str) -> SuggestedTexts:
 def _fitted(
     ngrams: sp.csr_matrix, labelled: LabelledRows, candidates: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.float64], Decision]:
-    """Fit a model on the labelled rows, and return its predictions for the candidates, as :data:`Predict` does."""
+    """Fit a model on the labelled rows, and return what a :data:`Predict` function would return for the candidates."""
     names, targets = labelled.label_names, labelled.targets
     p = fit_probabilities(ngrams[labelled.indices], targets, len(names), ngrams[candidates])
     if targets.ndim == 2:

@@ -63,7 +63,8 @@ class Pair:
         both, only_first, only_second, neither: numbers of texts that are predicted correctly by both models, only by
             the first, only by the second, and by neither.
         p_value: two-sided p-value for the hypothesis that both accuracies are equal: from McNemar's exact test or, if
-            the texts are in groups, from a sign-flip test, which swaps the two models' predictions in random groups.
+            the texts are in groups, from a sign-flip test, which swaps the two models' predictions in randomly chosen
+            groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs of models (Holm 1979).
         texts_needed: number of texts needed to show a difference of this size with a probability of 80 %; None if the
             difference is 0, or if the texts are in groups.
@@ -116,8 +117,8 @@ def compare_predictions(
 
     Args:
         predictions: predictions of M models, aligned by :func:`nlptx.evaluation.alignment.align`.
-        groups: (texts,) group number of each text, from 0, for example with one group per author; None if the texts are
-            independent.
+        groups: (texts,) number of the group to which each text belongs, for example one group per author; the numbers
+            begin at 0. None if the texts are independent.
         resamples: number of bootstrap resamples.
 
     Raises:
@@ -158,7 +159,7 @@ def compare_predictions(
 
 
 def group_numbers(names: Sequence[object]) -> NDArray[np.int64]:
-    """Return the group number of each text, (texts,) int64, from 0, given the name of its group."""
+    """Number the groups from 0, and return the group number of each text, (texts,) int64, given its group's name."""
     return np.unique([str(name) for name in names], return_inverse=True)[1].astype(np.int64)
 
 

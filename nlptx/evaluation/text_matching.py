@@ -29,7 +29,7 @@ def match_rows(
 
     Args:
         candidates: documents to choose from.
-        expected: documents that determine the order.
+        expected: documents to find in ``candidates``; they determine the order of the result.
         labels: true labels of ``candidates`` and of ``expected``; None if the labels cannot be compared.
         names: names of the inputs from which ``candidates`` and ``expected`` come, for messages; by default, the
             sources of the documents.
@@ -111,7 +111,11 @@ def without_left_out(documents: list[Document], data: LabelledData) -> list[Docu
 
 
 def repeated_for_seeds(data: LabelledData, rows: int) -> LabelledData:
-    """Return the data, repeated for each seed if the number of table rows is a multiple of the number of texts."""
+    """Return the data, repeated once per seed.
+
+    The number of seeds is the number of table rows, divided by the number of texts. If the division leaves a remainder,
+    the data is not repeated.
+    """
     times, rest = divmod(rows, max(len(data.documents), 1))
     if rest or times < 2:
         return data
@@ -121,7 +125,7 @@ def repeated_for_seeds(data: LabelledData, rows: int) -> LabelledData:
 def without_missing(data: LabelledData, documents: Sequence[Document], on_note: Callable[[str], None]) -> LabelledData:
     """Return the texts of the data that have a row in a table, or all texts if none of them has a row.
 
-    If a text occurs more often in the data than in the table, its first occurrences are kept.
+    If a text occurs more often in the data than in the table, only its first occurrences are kept.
 
     Args:
         data: the labelled texts.
@@ -130,7 +134,7 @@ def without_missing(data: LabelledData, documents: Sequence[Document], on_note: 
     """
     keys = [_key(document) for document in data.documents]
     texts, rows = Counter(keys), Counter(map(_key, documents))
-    # The largest number of rows per occurrence of a text is taken as the number of seeds.
+    # The number of seeds is assumed to be the largest number of rows per occurrence of a text.
     seeds = max((-(-rows[key] // count) for key, count in texts.items()), default=1) or 1
     if any(count % seeds for count in rows.values()):
         seeds = 1

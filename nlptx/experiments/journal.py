@@ -21,8 +21,8 @@ class Journal:
     Use a journal in a ``with`` statement, which locks the file, and call :meth:`remove` once the result is saved.
 
     Args:
-        output: path of the result; the file is written beside it, with the suffix ``.checkpoint``. If None, no file is
-            written.
+        output: path of the result, or None to write no records. The records are written to a file beside the result,
+            with the suffix ``.checkpoint``.
         resume: whether to continue from the file if it exists.
         on_note: callback for notes.
 
@@ -54,8 +54,8 @@ class Journal:
         """Read the records to continue from.
 
         Args:
-            fingerprint: fingerprint of everything that determines the records, except what their names contain, such as
-                the fold.
+            fingerprint: fingerprint of everything that determines the records and is the same for all of them. What
+                differs between the records, such as the fold, is in their names.
 
         Raises:
             ArtifactError: the file belongs to another experiment, or is damaged.
@@ -95,7 +95,8 @@ class Journal:
     def remove(self) -> None:
         """Remove the file.
 
-        If the file cannot be removed, only a note says so, because the experiment itself has succeeded.
+        If the file cannot be removed, this is reported in a note instead of an error, because the experiment has
+        succeeded.
         """
         if self.path is not None:
             try:

@@ -1,13 +1,13 @@
-"""Atomic writing: a program that reads the file finds the old content or the new content, never a partial file.
+"""Atomic writing: a program that reads the target finds its old content or its new content, never a partial file.
 
 The bytes are written to a temporary file in the same folder. The temporary file is flushed to disk, and then replaces
 the target. Then the folder is flushed, so that the file survives a power cut.
 
-The temporary file has a random name and is locked (flock) while the process that writes it is running. However the
-process ends, the system releases the lock. The next process that writes the same target therefore recognises leftover
-temporary files: they are not locked. Process ids could not be used instead of locks, because process ids are
-meaningless on a volume that several hosts share. NFS, Lustre, CephFS and other shared file systems propagate locks
-between hosts, unless the volume is mounted with host-local locks.
+The temporary file has a random name and is locked (flock) while the process that writes it is running. When that
+process ends, even if it is killed, the system releases the lock. The next process that writes the same target therefore
+recognises leftover temporary files: they are not locked. Process ids could not be used instead of locks, because
+process ids are meaningless on a volume that several hosts share. NFS, Lustre, CephFS and other shared file systems
+propagate locks between hosts, unless the volume is mounted with host-local locks.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
 
 class _OutputFile(io.FileIO):
-    """An open file that raises OutputError if a write fails, because OSError could be mistaken for a failed read."""
+    """An open file that raises OutputError if a write fails; an OSError could be mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -112,7 +112,7 @@ def _via_rename(target: Path, mode: int | None, path: str, durable: bool) -> Ite
     """
     with reporting_failures(path):
         remove_leftovers(target)
-        # The temporary file is readable only by its owner until it receives the mode of the old file.
+        # If there is an old file, only the owner can read the temporary file until it receives the old file's mode.
         temporary, descriptor = _create(target, 0o666 if mode is None else 0o600)
     try:
         with io.BufferedRandom(_OutputFile(descriptor, path)) as file:
@@ -125,7 +125,7 @@ def _via_rename(target: Path, mode: int | None, path: str, durable: bool) -> Ite
                     os.fsync(descriptor)
                 os.replace(temporary, target)  # before the file is closed, because closing releases the lock
     finally:
-        with suppress(OSError):  # the file was renamed, or an earlier error is being raised
+        with suppress(OSError):  # fails after the rename; must not hide an earlier error
             temporary.unlink()
     if not durable:
         return

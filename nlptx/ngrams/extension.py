@@ -57,7 +57,7 @@ def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 
 
 def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Return the features with the given numbers added to the weights of n-grams in the first linear model.
+    """Add numbers to the weights that the first linear model gives to n-grams, and return the new features.
 
     N-grams that are not yet among the features get the ratio 0, and the second linear model ignores them.
 

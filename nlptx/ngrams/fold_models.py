@@ -29,7 +29,7 @@ class ModelData:
             elsewhere.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         settings: settings of the n-gram features.
-        parts: for each part, the indices of its texts.
+        parts: for each part of the training set, the indices of its texts.
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         text_weights: (texts,) weight of each text, or None.
         components: LSA components of the texts with enough n-grams (see
@@ -51,12 +51,12 @@ class ModelData:
 
 
 def fit_part(data: ModelData, part: int) -> bytes:
-    """Fit both linear models, the one on the ratios and the one on the components, on one part of the texts.
+    """Fit both linear models on one part of the texts. The first model uses the ratios, the second the components.
 
     Returns:
-        The arrays of the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`), then those of the second one:
-        weights (G, E), bias (E,) and the contribution of each text to its own output, (texts, E). All arrays are
-        converted to bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`.
+        The arrays of both models, converted to bytes by :func:`nlptx.ngrams.array_bytes.arrays_to_bytes`. The arrays of
+        the first model (see :class:`nlptx.ngrams.ratio_model.RatioModel`) are followed by those of the second: weights
+        (G, E), bias (E,) and the contribution of each text to its own output, (texts, E).
     """
     rows = data.parts[part]
     model = fit_ratio_model(

@@ -7,8 +7,8 @@ n-gram, and otherwise the importance of the n-gram. The importance of n-gram g i
 
 where n_g is the number of texts, out of N, that contain n-gram g. The row of each text is then scaled to unit norm. Let
 X be the matrix of the scaled rows, and X = U S V' its truncated singular value decomposition. Then F = X V = U S
-contains the components of the texts. A function that is linear in the components, with the weights b, is also linear in
-the n-grams:
+contains the components of the texts. A linear function of the components, with the weights b, is also a linear function
+of the entries of X:
 
     F b = X (V b) = X (X' U S^-1 b).
 
@@ -38,8 +38,8 @@ _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 _FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# An eigenvalue below this fraction of the largest one may consist only of float32 rounding errors, and so may the
-# deviations of the components from their mean, if they are below this fraction of the components.
+# An eigenvalue below this fraction of the largest one may consist only of float32 rounding errors. The same is true of
+# the deviations of the components from their mean, if their norm is below this fraction of the norm of the components.
 ROUNDING = 1e-5
 # With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These
 # are the most frequent n-grams. They account for a quarter of the entries of X, but leaving them out hardly changes the
@@ -106,7 +106,7 @@ def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return the function ``values`` that lets :func:`.occurrences.presence_matrix` compute rows of unit norm.
+    """Return a function for the argument ``values`` of :func:`.occurrences.presence_matrix` that gives rows unit norm.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.
@@ -189,7 +189,7 @@ def leading_eigenpairs(
     """Find eigenpairs by :func:`.power_iteration` in float32, and report the progress.
 
     Args:
-        product: function that multiplies a block by the matrix.
+        product: function that returns the product of the matrix and a block of vectors.
         size: number of rows and columns of the matrix.
         count: number of eigenpairs to find.
         tolerance: maximum relative residual of the eigenpairs.

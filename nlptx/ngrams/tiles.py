@@ -1,10 +1,10 @@
 """Computes products with X X', where X is a sparse matrix of texts by n-grams that is cut into tiles for the workers.
 
-The product X' b reads the rows of b in an irregular order, and X (X' b) changes the rows of the result in an irregular
-order, so both products are fast only if these rows of b and of the result are in the processor cache. Therefore X is
-cut into slices of so few texts that the rows of b or of the result for a slice fit in the cache, and each slice is
-stored column by column. Each slice is also cut into ranges of n-grams, so that each worker computes complete rows of a
-product.
+X' b is computed first, then X (X' b). The first product reads the rows of b in an irregular order, and the second one
+changes the rows of its result in an irregular order. Both are fast only if these rows are in the processor cache.
+Therefore X is cut into slices of texts, each stored column by column. A slice has so few texts that its rows of b, or
+of the result, fit in the cache. Each slice is also cut into ranges of n-grams, so that each worker computes complete
+rows of a product.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 _STEPS_PER_REPORT = 50
 # Special value of ``until``, for which ``_GroupTrainers.take_steps`` returns the parameters instead of taking steps.
 _RESULT = -1
-# Fraction of the filters, and fraction of the words in the bags, that are left out of a training step.
+# Fraction of the filters, and fraction of the words in the bags, that each training step leaves out at random.
 _DROPOUT, _WORD_DROPOUT = 0.5, 0.2
 # Approximate maximum number of regions of a text that are used in a training step, to save time. The regions are
 # chosen at random, so that different regions are used in each epoch.
@@ -65,7 +65,7 @@ def fit_region_classifier(
         table: (G, K) vectors of the n-grams.
         word_vectors: (W, D) vectors of the words.
         filters: number of filters in each group.
-        rngs: source of randomness for each group. The groups differ only in their random numbers.
+        rngs: random generators, one per group of filters. The groups differ only in their random numbers.
         workers: pool of threads or processes. All workers compute regions, but at most one worker per group trains
             filters. The size of the pool does not change the result.
         should_continue: callback that receives the completed fraction, before the first step and between steps;
@@ -238,7 +238,7 @@ class _GroupTrainer:
         self._update_words(words, rate)
 
     def _update_words(self, words: WordGradient, rate: float) -> None:
-        """Update the word weights. If an index occurs several times, the same numbers are assigned each time."""
+        """Update the word weights. If an index occurs several times, the sum of its gradients is used each time."""
         np.add.at(self._gradient, words.indices, words.values)
         gradient = self._gradient[words.indices]
         self._gradient[words.indices] = 0

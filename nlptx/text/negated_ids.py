@@ -40,7 +40,7 @@ _KINDS = np.array([KINDS.get(word, WORD) for word in _SPECIAL], np.uint8)
 
 
 def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
-    """Return encoded documents with a mark before each negated word, if the tokenizer marks negated words.
+    """Return the documents, with a mark before each negated word if the tokenizer marks negated words.
 
     The same words are marked as in :func:`.negation.mark_negated`. Marking takes little time, because only the tokens
     after negations are examined.
@@ -53,8 +53,8 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
     ids, counts, words = chunk.ids.copy(), chunk.counts.copy(), list(chunk.words)
     plain_ids = ids[negated]
     marked_counts = np.bincount(plain_ids, minlength=len(words))
-    # If all occurrences of a word are negated, the marked word takes over the id of the word; otherwise it gets a new
-    # id.
+    # If all occurrences of a word are negated, the marked word takes over the id of the plain word; otherwise, the
+    # marked word gets a new id.
     plain = np.flatnonzero(marked_counts)
     partly = plain[marked_counts[plain] < counts[plain]]
     marked_id = np.arange(len(words))
@@ -69,7 +69,7 @@ def marked(chunk: EncodedChunk, tokenizer: Tokenizer) -> EncodedChunk:
 
 
 def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
-    """Return the positions of the negated words among all tokens. No position is returned twice."""
+    """Return the position of each negated word in the array of all tokens. No position is returned twice."""
     document_ends = np.cumsum(chunk.lengths)
     special = np.fromiter(map(_INDEX.get, map(bytes.lower, chunk.words), repeat(0)), np.uint8, len(chunk.words))
     negations, seconds = _negations(special, chunk.ids, document_ends)

@@ -29,12 +29,13 @@ class TokenStream:
     """A corpus as word ids, with the number of occurrences of each word.
 
     If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as in
-    word2vec. A dropped word has occurred at most ``max_dropped_count`` times. If it occurs again, it is counted
+    word2vec. A word had a count of at most ``max_dropped_count`` when it was dropped. If it occurs again, it is counted
     from zero.
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.
-        word_memory: maximum number of bytes for the distinct words and their counts; by default half of the limit.
+        word_memory: maximum number of bytes for the distinct words and their counts; by default half of the memory
+            limit.
 
     Attributes:
         word_ids: mapping from the UTF-8 bytes of each word to its id.

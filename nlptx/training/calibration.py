@@ -113,7 +113,7 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
-    """Count, for each confidence threshold, the held-out texts that reach it, and those among them labelled wrongly.
+    """For each confidence threshold, count the held-out texts that reach it, and the wrong predictions among them.
 
     Text weights are ignored, because the guarantee of ``--max-error`` requires counts of independent texts.
 

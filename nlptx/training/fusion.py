@@ -30,9 +30,9 @@ def fuse(
     """Fit the weights of the classifiers, and measure each classifier and their combination on the held-out texts.
 
     Args:
-        model: model whose loss is minimised, with class weights if it is balanced.
-        outputs_by_loss: for each classifier, name of its loss in the record -> its outputs (texts, outputs) for the
-            held-out texts; empty if no texts are held out.
+        model: model whose loss is minimised. If the model is balanced, the loss has class weights.
+        outputs_by_loss: outputs (texts, outputs) of each classifier for the held-out texts, by the name that the loss
+            of the classifier has in the record; empty if no texts are held out.
         valid: the held-out texts.
         prior: (M,) the constants W.
         deviation: the constant S.

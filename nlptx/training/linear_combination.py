@@ -34,9 +34,10 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import class_weights_of
 from nlptx.training.without_epochs import history_without_epochs
 
-# Number of folds in which the n-gram features of a large and of a small training set are fitted, and maximum number of
-# texts in a small one. For a large training set, two folds are fast, and accurate enough to fit one weight per linear
-# model and one bias per output. For a small one, models fitted on half of the texts are too weak.
+# Number of folds for computing the n-gram features out of fold, for a large and for a small training set, and maximum
+# number of texts in a small one. With a large training set, two folds take little time, and the features are accurate
+# enough for fitting one weight per linear model and one bias per output. With a small one, models fitted on half of the
+# texts would be too weak.
 _FOLDS, _FOLDS_FOR_FEW, _FEW_TEXTS = 2, 5, 10_000
 # With fewer texts than this number, the training of a network starts from the fitted weights instead of random ones.
 _MIN_TEXTS_FOR_RANDOM_START = 2000
@@ -124,7 +125,7 @@ def _fit(model: Model, train: Examples, class_weights: NDArray[np.float32] | Non
         losses, _ = network.loss.value_and_gradient(z, train.targets[rows])
         loss += float(losses @ weights[rows] / total_weight)
         accuracy += float(network.loss.correct(z, train.targets[rows]) @ of_text[rows] / total_weight)
-    # Before training, each linear model has a weight of 1 / models.
+    # The untrained projection gives each of the linear models a weight of 1 / models, hence the last factor.
     projection.weight.value.reshape(models, -1)[...] *= fitted[:models, None] * models
     bias.value[...] = fitted[models:]
     return loss, accuracy

@@ -52,8 +52,8 @@ from nlptx.training.scores import to_scores
 from nlptx.training.start_settings import with_slower_network
 
 # The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
-# n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text. Single
-# words are always used.
+# n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text. The
+# option does not apply to single words, which are always used.
 _FEW_TEXTS = 10_000
 # Maximum number of labels of the new texts in multi-label classification, and maximum number of labels of the old model
 # if its n-gram features are sparse.
@@ -85,7 +85,7 @@ def start_from(
         labels: label of each class of the new model.
         settings: settings from :func:`.settings_from`.
         context: seed, workers and callbacks.
-        label_sets: rule that chooses the labels of a text that may have several; None if every text has one label.
+        label_sets: for multi-label data, the rule that chooses the labels of a text; None for single-label data.
 
     Raises:
         SettingsError: there are too many words or labels for n-grams.
@@ -204,8 +204,8 @@ def _check_number_of_labels(
 ) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
-    The change is impossible if the loss of the model is defined only for two labels, or if the weights of the
-    correction, one per n-gram and label, would need too much memory.
+    The change is impossible if there are not exactly two labels but the loss of the model is defined only for two, or
+    if the weights of the correction, one per n-gram and label, would need too much memory.
     """
     if loss == "squared-error" and len(labels) != 2:
         raise SettingsError(
