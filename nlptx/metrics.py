@@ -222,8 +222,8 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
     The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. If a bin
-    has n predictions with mean confidence c, the number of correct ones is binomial with parameters n and c. The error
-    is estimated from samples drawn with a fixed seed. If each text has r = ``repeats`` predictions, n is divided by r.
+    has n predictions with mean confidence c, the number of correct ones is binomial with parameters n and c, or n / r
+    and c if each text has r = ``repeats`` predictions. The error is estimated from samples drawn with a fixed seed.
     """
     bin_of = confidence_bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)

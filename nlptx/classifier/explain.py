@@ -56,15 +56,15 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     """Explain the probability of a label for a text.
 
     The effect of a word is measured by scoring the text again without this word (leave-one-out). If a negation such as
-    "not" is left out, the words after it are no longer marked as negated. They stay marked only in very long texts, in
-    which the number of negations multiplied by the number of words exceeds 262,144. The attention weights are returned
-    as well, but they show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
+    "not" is left out, the words after it are no longer marked as negated, except in very long texts, in which the
+    number of negations multiplied by the number of words exceeds 262,144. The attention weights are returned as well,
+    but they show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
 
-    If a text is longer than the attention window, leaving out a word changes only the window of this word, and no words
-    move between windows. An explanation therefore takes time proportional to the number of words. The linear models on
-    n-grams (:mod:`nlptx.ngrams`) use only whether an n-gram occurs, and ignore how often. If an n-gram occurs m times,
-    each occurrence therefore counts for 1/m of the n-gram's weight; otherwise, a repeated word would seem to have
-    hardly any effect.
+    In a text longer than the attention window, leaving out a word moves no other words between windows, so only the
+    window of the left-out word is computed again. The time for an explanation is therefore proportional to the number
+    of words. The linear models on n-grams (:mod:`nlptx.ngrams`) use only whether an n-gram occurs, so leaving out one
+    of its m occurrences would hardly change their outputs. Each occurrence therefore counts for 1/m of the n-gram's
+    weight.
 
     Args:
         model: the classifier.
@@ -132,10 +132,10 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 
 
 def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[np.float64]:
-    """Return how much the probabilities change if leaving out a negation also removes the marks that it caused.
+    """Return how the probabilities change when the words after a left-out negation are no longer marked as negated.
 
-    Row t of the result (T, C) belongs to the text without word t, for its first T = ``count`` known words. The row is 0
-    if word t is not a negation, or if there are too many negations.
+    Row t of the result (T, C) is the change for the text without word t, for its first T = ``count`` known words. The
+    row is 0 if word t is not a negation, or if there are too many negations.
     """
     change = np.zeros((count, len(model.labels)))
     rows = sorted(row for row in words.negations if row < count)
@@ -167,8 +167,8 @@ def _attention(model: Model, ids: NDArray[np.int32], complete: bool) -> tuple[li
             if span.start == 0:
                 received.append([])
                 matrices += [np.zeros((len(weights), len(ids), len(ids)), weights.dtype)] if complete else []
-            # The words of other windows do not attend to the words of this window, so their attention counts as 0 in
-            # the mean over all query words.
+            # The mean is over all query words of the text; those of other windows do not attend to this window, so they
+            # add 0.
             received[block].append(weights.sum(axis=1).T / len(ids))
             if complete:
                 matrices[block][:, span, span] = weights

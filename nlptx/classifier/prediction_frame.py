@@ -33,10 +33,9 @@ def predict_frame(
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
     label. If the table already has a column with the name of a new column, the new column gets the prefix
-    ``predicted_``. If the column names of the table have several levels, the new names are at the first level. Labels
-    have the same type as in training; for a multi-label model, ``label`` contains lists. If a text is missing or has no
-    known word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ? in this
-    case).
+    ``predicted_``. If the columns of the table are a MultiIndex, the new names are at its first level. Labels have the
+    same type as in training; for a multi-label model, ``label`` contains lists. If a text is missing or has no known
+    word, or if the confidence is less than ``abstain``, the label is missing (``nlptx predict`` prints ? in this case).
 
     Args:
         model: the classifier.
@@ -45,9 +44,9 @@ def predict_frame(
         jobs: number of threads, or a :class:`Workers` object; by default, one thread per core. The number of threads
             does not change the result.
         abstain: minimum confidence of a label.
-        prior: whether missing texts and texts without a known word get a label if their confidence is at least
-            ``abstain``. They get the most frequent label of the training data or, from a multi-label model, every label
-            whose frequency in the training texts is at least its threshold.
+        prior: whether to label missing texts and texts without a known word, if the confidence is at least ``abstain``.
+            The prediction is then the most frequent label of the training data or, from a multi-label model, every
+            label whose frequency in the training texts is at least the threshold of the label.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.

@@ -29,8 +29,9 @@ class Option(click.Option):
 
     Args:
         group: section of the help text, one of :data:`nlptx.settings.GROUPS`.
-        excludes: Python name of another option or argument -> its conflict with this option or, if the two can never be
-            combined, the error message. A conflict is declared in only one of the two options.
+        excludes: maps the Python names of other options and arguments to their conflicts with this option. If two
+            options can never be combined, the error message can be given instead of a :class:`Conflict`. A conflict is
+            declared in only one of the two options.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class Command(click.Command):
     """A command whose options are instances of :class:`Option`.
 
     Args:
-        stage: stage whose settings the command takes, if the command is not itself a stage.
+        stage: name of the stage whose settings the command takes; None if the command has the name of its stage, or has
+            no stage.
     """
 
     def __init__(self, *names: Any, stage: str | None = None, **details: Any) -> None:
@@ -118,7 +120,9 @@ class Command(click.Command):
         return parser
 
     def invoke(self, ctx: click.Context) -> Any:
-        refuse_conflicts(ctx)  # not during parsing: `train` also parses the options of commands that it does not run
+        # Conflicts are not refused during parsing, because `train` parses the options of `cooccur` and `pca` without
+        # running these commands.
+        refuse_conflicts(ctx)
         if not ctx.params.get("quiet"):
             note_unknown_variables(ctx)
         return super().invoke(ctx)

@@ -26,8 +26,8 @@ _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 class EarlierStages:
     """Counting and PCA within ``nlptx train``, ``crossvalidate`` and ``tune``.
 
-    Both stages use the option values that their commands would use, which come from the ``--config`` file, from
-    environment variables, and from the preset of ``train``.
+    The options of the two stages have the same values as in ``nlptx cooccur`` and ``nlptx pca``: the values come from
+    the ``--config`` file, from environment variables, and from the preset of ``train``.
 
     Args:
         context: context of the command.
@@ -68,8 +68,9 @@ class EarlierStages:
             self.reporter.note("no word vectors are given (-e), so they are made from these texts by counting and PCA")
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
-        # If --memory or --tmp-dir is not set for cooccur, the value of train applies. The memory for distinct words is
-        # an exception: it is then WORD_MEMORY, because --memory of train must not determine which words are counted.
+        # If --memory or --tmp-dir is not set for cooccur, the value of train applies. However, if --memory is not set
+        # for cooccur, the limit for distinct words is WORD_MEMORY, because --memory of train must not determine which
+        # words are counted.
         sources = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._train_values[name]
@@ -107,7 +108,7 @@ class EarlierStages:
 
 
 def _context_of(stage: str, context: click.Context) -> click.Context:
-    """Return the context that the command of a stage would have, with the preset of ``train``."""
+    """Parse the options of the command of a stage, with the preset of ``train``, and return the resulting context."""
     command, program = stage_command(stage, context)
     preset = preset_and_effort(context).get("preset")
     words = ["-"]

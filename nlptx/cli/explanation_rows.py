@@ -14,10 +14,11 @@ _EFFECT_DIGITS, _ATTENTION_DIGITS = 6, 4
 
 
 class Word(NamedTuple):
-    """A token of a text. ``known`` says whether the model knows the token in the form that occurs here, negated or not.
+    """A token of a text.
 
-    ``effect`` is the effect of the token, and ``attention`` is the attention that it gets, by block and head. Both are
-    None if the model did not read the token.
+    ``known`` says whether the model knows the token or, if the token is negated here, the form with the negation mark.
+    ``effect`` is the decrease in the label's probability when the token is left out, and ``attention`` is the attention
+    that the token receives in each block and head. Both are None if the model did not read the token.
     """
 
     word: str

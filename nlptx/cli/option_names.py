@@ -20,7 +20,8 @@ _ARGUMENTS = {
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text", "use_labels"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")
-# Matches a setting of cooccur or pca in a message from train. No option of train sets it, but --config can.
+# Matches a setting of cooccur or pca in a message from train. The command train has no option for such a setting, but
+# --config can set it.
 _OF_STAGE = re.compile(r"`(cooccur|pca)\.([a-z_0-9]+)`")
 
 

@@ -22,14 +22,14 @@ _CHOSEN = "nlptx.chosen"
 _STAGE_ONLY = ("output", "resume")
 # Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
 _IGNORED = "nlptx.ignored"
-# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the values of the --config
-# file, and of presets and efforts. Its rank is that of the file; values from presets and efforts need no rank, because
-# they never contradict another option.
+# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the values from the --config
+# file, and those from presets and efforts. Its position in this list is that of the file; values from presets and
+# efforts need no position, because they never contradict another option.
 PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 
 def stage_of(ctx: click.Context) -> str:
-    """Return the stage whose settings a command takes, which is also a section of ``--config`` files and presets."""
+    """Return the stage whose settings a command takes; its name is a section name in ``--config`` files and presets."""
     return getattr(ctx.command, "stage", None) or ctx.info_name or ""
 
 
@@ -47,7 +47,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:
-    """Make the next parsing of the command ignore the file and the environment variables for the named options."""
+    """When the command is parsed next, ignore what the file and environment variables set for the named options."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
     preset_and_effort(ctx).clear()
 
@@ -58,10 +58,10 @@ def ignored(ctx: click.Context) -> set[str]:
 
 
 def preset_and_effort(ctx: click.Context) -> dict[str, str]:
-    """Return the values of the options that change the defaults of other options, ``preset`` and ``effort``, by name.
+    """Return the values of ``preset`` and ``effort``, the options that change the defaults of other options.
 
-    Callers may change the dictionary, which is stored in the context. Click does not pass ``preset`` and ``effort`` to
-    commands, because they only change the values of other options.
+    The dictionary (option name -> value) is stored in the context, and callers may change it. Click does not pass
+    ``preset`` and ``effort`` to commands, because they only change the values of other options.
     """
     return ctx.meta.setdefault(f"{_CHOSEN}.{ctx.info_name}", {})
 
@@ -74,7 +74,7 @@ def with_origin(ctx: click.Context, name: str, value: str = "") -> str:
     Args:
         ctx: context of a command.
         name: Python name of the option.
-        value: text after the name of the option, such as a space and the option's value.
+        value: text to add directly after the name of the option, such as a space followed by the option's value.
     """
     parameter = next(parameter for parameter in ctx.command.params if parameter.name == name)
     option = min(parameter.opts, key=len)

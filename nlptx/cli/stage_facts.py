@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from nlptx.artifacts.container import Artifact
     from nlptx.embeddings.embeddings import Embeddings
 
-# Details of counts that summaries leave out.
+# Keys of ``details`` that the summary of counts leaves out.
 _HIDDEN = ("sha256", "reading", "memory")
 
 
 def count_facts(details: dict[str, Any], words: int, entries: int | None) -> dict[str, Any]:
-    """Return the summary of counts: their details, the number of words and, if known, the number of matrix entries."""
+    """Return the summary of counts: ``details``, the number of words and, if known, the number of matrix entries."""
     shown = {name: value for name, value in details.items() if name not in _HIDDEN}
     return {**shown, "words": words} | ({} if entries is None else {"entries": entries})
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
 
-# Measures of an epoch. The measure valid_loss determines the best epoch.
+# Measures of the best epoch that the summary shows. The measure valid_loss determines which epoch is the best.
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 
@@ -25,7 +25,7 @@ def save_model(
     checkpoint: Checkpoint,
     earlier: dict[str, dict[str, Any]],
 ) -> None:
-    """Save the model if it has a best epoch, and report the outcome.
+    """Save the model, unless training was interrupted before there was a best epoch, and report the outcome.
 
     ``earlier`` contains the summaries of the preceding stages, by command name.
     """

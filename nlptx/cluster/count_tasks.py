@@ -29,9 +29,9 @@ from nlptx.settings import CountSettings
 from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import rank_words
 
-# There is one range of words per _RANGE_BYTES bytes of input. A block of rows has at most _BLOCK_ENTRIES entries, not
-# counting its first row. The two numbers determine how much memory a summing task needs, and how many summing tasks can
-# run at the same time.
+# The words are divided into ranges by hash value, one range per _RANGE_BYTES bytes of input. The rows of the matrix are
+# divided into blocks of at most _BLOCK_ENTRIES entries each, not counting the first row of a block. The two numbers
+# determine how much memory a summing task needs, and how many summing tasks can run at the same time.
 _RANGE_BYTES, _BLOCK_ENTRIES = 1 << 30, 24_000_000
 
 
@@ -184,7 +184,7 @@ def sum_words(job: CountJob, number: int) -> tuple[int, int]:
 
 
 def count_partition(job: CountJob, task: EncodeTask) -> None:
-    """Count the word pairs in a partition, and write their counts in blocks of rows."""
+    """Count the word pairs in a partition, and write the counts, one file per block of rows."""
     path = job.path("tokens", task.number)
     vocabulary = job.vocabulary().vocabulary
     with MemoryBudget(job.memory) as budget, Workers(1) as workers:

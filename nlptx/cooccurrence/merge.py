@@ -24,8 +24,8 @@ def merge(
         parts: (V, V) matrices.
         budget: memory limit, and folder for temporary files.
         workers: threads that sum the rows.
-        units_per_count: divisor of the sums: the number of units in a weight of 1 (see :func:`.unit_weights`); or 1, to
-            return the sums in units.
+        units_per_count: number of units in a weight of 1 (see :func:`.unit_weights`), by which the sums are divided; 1
+            returns the sums in units.
     """
     bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)

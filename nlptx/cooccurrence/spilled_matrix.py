@@ -18,8 +18,8 @@ class SpilledMatrix:
     Args:
         words: V, the number of words.
         budget: memory limit, and folder for temporary files. The matrix may use a quarter of the memory limit.
-        units_per_count: divisor of appended sums: the number of units in a weight of 1 (see :func:`.unit_weights`); or
-            1, to store the sums in units.
+        units_per_count: number of units in a weight of 1 (see :func:`.unit_weights`), by which appended sums are
+            divided; 1 stores the sums in units.
     """
 
     def __init__(self, words: int, budget: MemoryBudget, units_per_count: int = 1) -> None:

@@ -45,7 +45,8 @@ def _natural_key(name: str) -> list[tuple[int, str]]:
     """Return a key that sorts names by the numbers in them."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     numbers = [part.lstrip("0") if part[0].isdecimal() else None for part in parts]
-    # Numbers are compared by length, then as text: a longer one is larger. int() would reject very long numbers.
+    # Numbers are compared first by length, because a longer number is larger, and then as text. int() would reject very
+    # long numbers.
     return [
         (0, part) if number is None else (1 + len(number), number) for part, number in zip(parts, numbers, strict=True)
     ]

@@ -14,9 +14,9 @@ from nlptx.corpus.source import input_format, is_archive
 from nlptx.errors import SettingsError
 
 # Maximum and minimum partition size, in bytes. A partition of the maximum size is counted in half a minute, and fits
-# into the memory of any worker. A smaller maximum would give a large corpus more partitions than a scheduler can
-# handle. Within the minimum and the maximum size, the inputs are cut into about _PARTITIONS partitions of equal size,
-# so that the workers finish at about the same time, and one step can add the counts of all partitions.
+# into the memory of any worker. With a smaller maximum, a large corpus would have more partitions than a scheduler can
+# handle. If the minimum and the maximum allow it, the inputs are cut into about _PARTITIONS partitions of equal size:
+# the workers then finish at about the same time, and the counts of all partitions can be added in one step.
 _MAX_PARTITION, _MIN_PARTITION = 256 << 20, 32 << 20
 _PARTITIONS = 8
 # Formats of files that can be cut into partitions. In CSV, a row may span several lines; in the other formats, each

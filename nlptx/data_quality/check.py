@@ -69,7 +69,7 @@ def check(
     Args:
         rows: the data.
         workers: pool of threads or processes; the number of workers does not change the result.
-        against: test data, which should have no text in common with the data; None if there is none.
+        against: test data, which should have no text in common with ``rows``; None if there is no test data.
         similarity: minimum Jaccard similarity of texts that are nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label, or for
             some of them. The predictions must come from a model that was not trained on these rows. If there are

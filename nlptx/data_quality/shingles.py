@@ -1,4 +1,4 @@
-"""Shingles are pairs of consecutive words in a text. A special word marks the start and the end of each text."""
+"""Shingles are pairs of consecutive words in a text. The start and the end of each text count as a special word."""
 
 from __future__ import annotations
 

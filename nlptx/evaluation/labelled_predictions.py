@@ -33,7 +33,7 @@ class LabelledPredictions:
     """True and predicted labels of N texts.
 
     Args:
-        source: path of the model or of the table with its predictions, for messages and tables.
+        source: path of the model, or of the table that contains the predictions; used in messages and printed tables.
         label_names: names of the C labels.
         is_ordered: whether the labels are ordered, such as star ratings.
         documents: the N texts, with their positions in the input and the other columns of their table.
@@ -42,7 +42,7 @@ class LabelledPredictions:
         probabilities: (N, C) float64 probabilities of the labels; None if they are unknown.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
         answered: (N,) bool, False for a text without a prediction; None if every text has one.
-        left_out: texts in the table rows that were left out because of the reading options.
+        left_out: texts of the table rows that reading options such as ``exclude`` left out.
     """
 
     source: str
@@ -118,7 +118,7 @@ class ModelPredictions(LabelledPredictions):
 def evaluate_predictions(predictions: LabelledPredictions) -> Report | LabelSetReport:
     """Return measures of the predictions for one or more texts.
 
-    In a multi-label report, the thresholds are NaN, because they are unknown.
+    In a multi-label report, the thresholds of the labels are NaN, because ``predictions`` does not contain them.
     """
     given, names = predictions, predictions.label_names
     if given.targets.ndim == 2:
@@ -133,10 +133,10 @@ class LabelledData:
     """A labelled corpus.
 
     Args:
-        documents: the documents that are used.
+        documents: the documents, without those in ``left_out``.
         labels: their labels.
         sha256: SHA-256 of the corpus.
-        left_out: texts of the documents that were left out because of the reading options.
+        left_out: texts of the documents that reading options such as ``exclude`` left out.
         label_map: label map that was applied to the labels.
         replaced: labels that the label map replaced.
     """
@@ -150,7 +150,7 @@ class LabelledData:
 
     @property
     def label_tuples(self) -> list[tuple[str, ...]]:
-        """The labels of each document as a tuple, even if each document has one label."""
+        """For each document, the tuple of its labels; in single-label data, a tuple of one label."""
         return [(label,) if isinstance(label, str) else label for label in self.labels]
 
 

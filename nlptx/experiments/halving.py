@@ -26,9 +26,9 @@ _CANDIDATES = 6
 # Measures that can be optimised -> whether larger values are better.
 MEASURES = {"log_loss": False, "accuracy": True}
 # Function that performs runs, each of which trains and tests one model. The arguments of the function are an iterator
-# over the runs and the maximum number of runs. The function must take the runs from the iterator one at a time,
-# because the iterator ends when there is too little time for the next run. For each run, in order, the function
-# yields a record, or None if there was no time for the run.
+# over the runs and the maximum number of runs. The function must take the runs from the iterator one at a time, because
+# the iterator ends when there is too little time for the next run. For each run, in order, the function yields a record
+# of the results, or None if there was no time for the run.
 PerformRuns = Callable[[Iterator[Run], int], Generator[dict[str, Any] | None]]
 
 
@@ -218,7 +218,10 @@ class Search:
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:
-        """Return how much worse ``trial`` is than ``other`` in the mean measure over the tested folds of ``trial``."""
+        """Return how much worse ``trial`` is than ``other``, in the mean measure.
+
+        The means are over the folds on which ``trial`` was tested. The result is negative if ``trial`` is better.
+        """
         difference = trial.mean(self.measure) - other.mean(self.measure, trial.folds)
         return -difference if MEASURES[self.measure] else difference
 

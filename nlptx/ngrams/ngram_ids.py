@@ -124,7 +124,7 @@ def _frequent(sets: Sequence[NgramIdSets], min_texts: int, workers: Workers) -> 
 def _histogram(
     values: Callable[[NgramIdSets], NDArray[np.integer]], sets: Sequence[NgramIdSets], size: int, workers: Workers
 ) -> NDArray[np.int64]:
-    """Return how often each number below ``size`` occurs in the arrays that ``values`` returns for all groups."""
+    """Return how often each number below ``size`` occurs in the arrays ``values(group)`` of all groups in ``sets``."""
     total = np.zeros(size, np.int64)
     parts = np.array_split(np.arange(len(sets)), _PARTS)
     for part in workers.map(

@@ -29,8 +29,8 @@ class Fitted(NamedTuple):
 
     Args:
         features: the fitted ratios and linear models, which compute the features of any text.
-        self_outputs: (texts, M E) contribution of each text to its own outputs, which arises because the LSA components
-            are computed from all texts.
+        self_outputs: (texts, M E) part of each text's outputs that comes from the text itself, because it is one of the
+            texts from which the LSA components are computed.
     """
 
     features: NgramFeatures
@@ -42,7 +42,8 @@ class FoldModelData:
     """The data on which the linear models are fitted.
 
     Args:
-        blocks: matrix N of labelled texts and known n-grams, (texts, G).
+        blocks: matrix N (texts, G), which shows which labelled texts contain which known n-grams; see
+            :mod:`.occurrence_blocks`.
         inverse_roots: (texts,) float32 1 / sqrt(T) for each text of T words.
         targets: (texts,) class of each text, or a (texts, C) bool array, True for each class that a text has.
         weights: (texts,) weight of each text.
@@ -53,8 +54,8 @@ class FoldModelData:
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
         lexicon: prior of the first linear model, or None.
         components: LSA components, or None.
-        rows: matrix X of the labelled texts, from which their components can be computed; None if there are no
-            components.
+        rows: matrix X (texts, G), from which the components of the labelled texts are computed; see
+            :class:`.WeightedRows`. None if there are no components.
         importance: (G,) float32 importance of each n-gram (see :mod:`nlptx.ngrams.lsa`); 0 for n-grams that the
             components do not use.
     """
@@ -80,7 +81,7 @@ class FoldModelData:
 
 
 def fit_fold_models(data: FoldModelData, part: int) -> Fitted:
-    """Fit both linear models on the texts outside the fold ``part`` or, if there is no such fold, on all texts."""
+    """Fit both linear models on all texts except those in fold ``part``; on all texts if no fold has this number."""
     inside, class_totals = np.ones(len(data.fold), bool), data.counts.sum(axis=0)
     if part < len(data.counts):
         inside, class_totals = data.fold != part, class_totals - data.counts[part]
@@ -111,7 +112,8 @@ def _with_components(
     """Fit the model on the components, and add it to the features.
 
     Returns:
-        The features with both models, and the contribution of each text to its own output in the new model, (texts, E).
+        The features with both models, and the part (texts, E) of each text's outputs of the new model that comes from
+        the text itself.
     """
     slopes, bias = fit_on_components(
         components, rows, replace(loss, weights=np.where(rows.inverse_norms, loss.weights, 0))

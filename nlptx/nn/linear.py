@@ -23,7 +23,7 @@ class Linear(Layer):
         rng: random generator for the initial weights.
         bias: whether the layer has a bias b.
         fan_out: fan-out that determines the scale of the initial weights; None means O. If W consists of several
-            matrices side by side, the fan-out is smaller than O.
+            matrices side by side, the fan-out is the number of columns of one of them.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """Computes the vectors of regions, which are an input of the filters in :mod:`nlptx.regions.classifier`.
 
 The vector of a region is the concatenation of four vectors: the sum of the vectors of the n-grams in the region, scaled
-to unit norm, and the word vectors of the three words of its bag, in the order of the text. The n-grams show what the
-region is about. The word vectors are concatenated instead of summed, so they also show the order of the words.
+to unit norm, and the word vectors of the three words that start at the position of the region (its bag), in the order
+of the text. The n-grams show what the region is about. The word vectors are concatenated instead of summed, so they
+also show the order of the words.
 
 Axis letters: N regions, G known n-grams, W known words. The vector of an n-gram has K components, that of a word D
 components, and that of a region R = K + BAG D components.
@@ -18,13 +19,13 @@ from numpy.typing import NDArray
 
 from nlptx.regions.ngrams import RegionNgrams, rows_of
 
-# Number added to the squared norm of the sum of the n-gram vectors, because the sum is 0 in a region without a known
-# n-gram.
+# Number added to the squared norm of the sum of the n-gram vectors, to avoid a division by 0 in a region without a
+# known n-gram.
 _EPSILON = 1e-6
 
 
 class Regions(NamedTuple):
-    """The regions at all positions of texts, or at some of them.
+    """The regions at all positions of B texts, or at some of the positions.
 
     Args:
         bags: (N, BAG) indices of the words in the bag of each region; an unknown word, or a word that is left out, has

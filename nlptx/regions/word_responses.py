@@ -1,12 +1,12 @@
-"""The part of the responses that depends on single words: their word weights and word vectors.
+"""The part of the responses of filters that comes from single words, through their word weights and word vectors.
 
 If word w is word number i of a bag, its contribution to the responses is
 
     r_wi = (weights of w) + (vector of w) Q_i,
 
-where Q_i are the rows of the vector weights for word number i. Most words of a text also occur in other texts, so r_wi
-is computed when w first occurs, and then kept. Each word is multiplied separately, so that r_wi does not depend on the
-other words that are computed at the same time, not even in the last bit.
+where the matrix Q_i consists of the rows of the vector weights that apply to word number i. Most words of a text also
+occur in other texts, so r_wi is computed when w first occurs, and then kept. The product is computed for each word
+separately, so that r_wi has the same bits, whichever other words are computed at the same time.
 
 Axis letters: N positions, F filters, W known words, D components of the word vectors.
 """

@@ -21,7 +21,8 @@ from nlptx.report.page import write_page
 from nlptx.training.labels import order_labels
 
 _KIND = "nlptx cross-validation report"
-# Measures whose mean over all folds is shown. The keys are the names that the page of a single evaluation shows.
+# Measures whose mean over all folds is shown. The keys are the names of the measures on the page of a single
+# evaluation.
 _MEANS = {"accuracy": "accuracy", "all labels right": "accuracy", "macro-F1": "macro_f1", "log-loss": "log_loss"}
 # Measures that are computed from the predictions of all seeds together, as in ``nlptx compare``.
 _POOLED = ("micro-F1", "calibration error")

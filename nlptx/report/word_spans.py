@@ -16,7 +16,7 @@ _PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'"))
 class Span(NamedTuple):
     """A part of a text.
 
-    ``effect`` is the effect of the part on the prediction, or None unless the part is a word with a known effect.
+    ``effect`` is the effect on the prediction if the part is a word with a known effect, and None otherwise.
     """
 
     text: str

@@ -23,7 +23,10 @@ def _of_machine() -> int | None:
 
 
 def _of_control_group() -> int | None:
-    """Return the free bytes within the container's memory limit. A container sees its own control group as the root."""
+    """Return the free bytes within the container's memory limit.
+
+    Inside a container, the files directly in _CONTROL_GROUP belong to the container's own control group.
+    """
     try:
         limit = (_CONTROL_GROUP / "memory.max").read_text().strip()
         used = (_CONTROL_GROUP / "memory.current").read_text().strip()

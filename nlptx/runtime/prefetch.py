@@ -53,7 +53,10 @@ class _TextQueue:
             self._changed.notify()
 
     def take(self, size: int) -> tuple[list[Any], list[str], _End | None]:
-        """Wait for a pair, then take up to ``size`` available pairs. The third result is the end marker or None."""
+        """Wait for a pair, then take up to ``size`` available pairs.
+
+        Return the first elements of the pairs, their texts, and the end marker if it was reached, otherwise None.
+        """
         kept: list[Any] = []
         texts: list[str] = []
         characters = 0

@@ -36,8 +36,9 @@ def setting(
 ) -> T:
     """Declare an option: a dataclass field with its help text, its section of the help and its range (inclusive).
 
-    A ``metavar`` replaces a long list of choices in the help; the help text must then list them. ``legacy_value`` is
-    the value that applies to artifacts made before the option existed; by default, it equals ``default``.
+    The help shows ``metavar``, if it is given, in place of a long list of choices; ``help`` must then list the choices.
+    ``legacy_value`` is the value that applies to artifacts made before the option existed; by default, it equals
+    ``default``.
     """
     metadata = {
         "help": help,

@@ -145,8 +145,8 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
 
     Key 0 means "no key"; its id is -1. All keys are written to a hash table, where later keys overwrite earlier ones in
     the same slot. The keys that remain in their slots receive ids; they account for nearly all occurrences, because a
-    frequent key is rarely overwritten by a rare one. The other keys are written to another table with a different hash
-    function.
+    frequent key is rarely overwritten by a rare one. The other keys are written to another table, with a different hash
+    function, and so on until every key has an id.
     """
     ids = np.full(len(keys), -1, np.int32)
     pending = np.flatnonzero(keys)
@@ -167,5 +167,5 @@ def _encode(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.uin
         words += len(taken)
         overwritten = np.flatnonzero(table.take(slots) != keys)
         pending, keys, multiplier = pending[overwritten], keys[overwritten], multiplier * _GOLDEN
-        capacity = len(pending)  # the remaining keys may all be distinct
+        capacity = len(pending)  # one key per slot, because all remaining keys may be distinct
     return ids, np.concatenate(distinct), np.bincount(ids + 1, minlength=words + 1)[1:]

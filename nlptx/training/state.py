@@ -70,7 +70,7 @@ def restore_state(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -
                 f"array {name!r} is {stored.dtype}{list(stored.shape)}; expected {array.dtype}{list(array.shape)}"
             )
     for name, array in current.items():
-        np.copyto(array, saved[name])  # has no effect on numbers, which the next loop restores
+        np.copyto(array, saved[name])  # changes arrays; the next loop restores numbers
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, int | float):
