@@ -83,7 +83,7 @@ class LabelledPredictions:
     def unanswered_note(self) -> str:
         """How many texts have no prediction, as a note for the user; empty if every text has one."""
         missing = self.unanswered
-        return f"texts without an answer, which counts as wrong: {missing:,} of {len(self):,}" if missing else ""
+        return f"texts without an answer (counted as wrong): {missing:,} of {len(self):,}" if missing else ""
 
     def take(self, rows: NDArray) -> Self:
         """Return the predictions for some texts; ``rows`` contains their indices, or a bool for each text."""

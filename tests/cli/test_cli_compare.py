@@ -59,7 +59,7 @@ def test_a_table_that_is_named_twice_is_read_once(tmp_path):
     table = tmp_path / "a.csv"
     table.write_text("text,label,predicted\ngood,pos,?\nbad,neg,neg\n")
     result = run("compare", table, table)
-    assert result.stderr.count("texts without an answer, which counts as wrong: 1 of 2") == 1
+    assert result.stderr.count("texts without an answer (counted as wrong): 1 of 2") == 1
 
 
 def test_three_models_are_compared_with_the_first(folder, tmp_path):

@@ -273,7 +273,7 @@ def test_the_output_of_predict_can_be_evaluated(model, table, tmp_path):
     call("predict", table, "-m", model, "-q", "-o", tmp_path / "p.csv")
     result = call("evaluate", "-m", tmp_path / "p.csv", "--label-separator", ";", "--json")
     assert result.json["texts"] == 61
-    assert "texts without an answer, which counts as wrong: 1 of 61" in result.stderr
+    assert "texts without an answer (counted as wrong): 1 of 61" in result.stderr
 
 
 def test_training_from_a_multi_label_model_needs_no_separator(model, table, tmp_path):

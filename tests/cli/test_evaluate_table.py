@@ -22,7 +22,7 @@ def test_without_probabilities(table):
     assert [row["texts"] for row in report["classes"]] == [2, 2]
     assert [report[name] for name in ("auc", "log_loss", "ece", "aurc", "seed")] == [None] * 5
     assert report["unanswered_texts"] == 1
-    assert "texts without an answer, which counts as wrong: 1 of 4" in result.stderr
+    assert "texts without an answer (counted as wrong): 1 of 4" in result.stderr
     text = run("evaluate", "-m", table).text
     assert "50.00%" in text
     assert not {"nan", "log-loss", "ROC-AUC", "calibration"} & set(text.replace("  ", "\n").split("\n"))

@@ -81,7 +81,7 @@ def test_no_answer_counts_as_wrong(tmp_path):
     found = read_predictions(path, on_note=notes.append)
     assert found.predicted.tolist() == [NO_ANSWER, NO_ANSWER, 0]
     assert found.correct.tolist() == [False, False, True]
-    assert notes == [f"{path}: texts without an answer, which counts as wrong: 2 of 3"]
+    assert notes == [f"{path}: texts without an answer (counted as wrong): 2 of 3"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_column_label_contains_predictions_if_the_true_labels_are_in_another
         assert found.correct.tolist() == correct
         assert np.count_nonzero(found.predicted == NO_ANSWER) == 1
         assert notes[0].endswith("so column 'label' is read as the prediction")
-        assert notes[1].endswith("texts without an answer, which counts as wrong: 1 of 3")
+        assert notes[1].endswith("texts without an answer (counted as wrong): 1 of 3")
     path = written(tmp_path, "text,truth,label,confidence\nx,a,b,0.9\ny,b,b,0.8\nx,b,a,0.6\n")
     assert read_predictions(path, reading).correct.tolist() == [False, True, False]
     # A column with the name "predicted" takes precedence, unless it contains the true labels.
@@ -442,7 +442,7 @@ def test_no_answer_is_never_correct_even_if_a_text_has_no_labels(tmp_path):
     notes = []
     found = read_predictions(path, ReadOptions(label_separator=";"), notes.append)
     assert found.correct.tolist() == [False, False, False]
-    assert notes == [f"{path}: texts without an answer, which counts as wrong: 2 of 3"]
+    assert notes == [f"{path}: texts without an answer (counted as wrong): 2 of 3"]
     assert evaluate_predictions(found).accuracy == 0
     assert [predicted_text(found, row) for row in range(3)] == ["a", "?", "?"]
     path = written(tmp_path, "text,label,predicted,confidence\nx,a;b,a,0.9\ny,, ? ,0.8\nz,,,0.7\n")

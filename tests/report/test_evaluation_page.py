@@ -166,7 +166,7 @@ def test_a_page_counts_texts_without_an_answer(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["text,label,predicted,confidence", *rows]) + "\n")
     call("evaluate", "-m", tmp_path / "t.csv", "-q", "--report", tmp_path / "r.html")
     page = page_of(tmp_path / "r.html")
-    assert page.find("ul", class_="notes")[0][1].strip() == "texts without an answer, which counts as wrong: 2 of 5"
+    assert page.find("ul", class_="notes")[0][1].strip() == "texts without an answer (counted as wrong): 2 of 5"
     cells = [text for found, text in page.find("a") if "data-true" in found]
     shares = [text.split("\n")[0].replace("\u00a0", " ") for text in cells]
     assert shares == ["125.0 %", "125.0 %", "00.0 %", "1100.0 %"]
@@ -176,7 +176,7 @@ def test_a_page_counts_texts_without_an_answer(tmp_path):
     assert (len(listed), len(unanswered)) == (5, 2)
     assert not any("predicted" in text or "%" in text for text in unanswered)
     call("compare", tmp_path / "t.csv", tmp_path / "t.csv", "-q", "--report", tmp_path / "c.html")
-    assert page_of(tmp_path / "c.html").text().count("texts without an answer, which counts as wrong: 2 of 5") == 2
+    assert page_of(tmp_path / "c.html").text().count("texts without an answer (counted as wrong): 2 of 5") == 2
 
 
 def test_with_abstain_the_page_says_how_many_texts_are_evaluated(report, work, tmp_path):
