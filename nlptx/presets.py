@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 # The word vectors of ``goldstraw`` are 50 components of plain PCA on standardised raw counts. The network of
-# ``goldstraw`` reads the first 12 words of a text, has 2 blocks with 3 heads (each as wide as the model), and is
+# ``goldstraw`` reads the first 12 words of a text, has 2 blocks with 3 heads, each head as wide as the model, and is
 # trained by plain SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},

@@ -5,15 +5,16 @@ held-out texts are answered, and how many of these answers are wrong. From these
 finds the threshold for a maximum error rate E:
 
     for each threshold that is not skipped, from high to low, with n answered texts and w wrong answers:
-        stop unless P(X <= w) <= 5 %, where X has the binomial distribution with parameters n and E
+        test whether P(X <= w) <= 5 %, where X is binomial with parameters n and E; stop at the first failure
 
 The last threshold that passes the test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
 first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
 is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv 2017, "Selective
-Classification for Deep Neural Networks", describe the problem.) Thresholds reached by too few texts are skipped,
-because one or two wrong answers among so few texts would end the tests early. Because thresholds are skipped, the bound
-of 5 % needs one more assumption: the error rate does not decrease when the threshold is lowered.
+Classification for Deep Neural Networks", describe the problem of choosing a threshold for a maximum error rate.)
+Thresholds reached by too few texts are skipped, because one or two wrong answers among so few texts would end the tests
+early. Because thresholds are skipped, the bound of 5 % needs one more assumption: the error rate does not decrease when
+the threshold is lowered.
 
 The bound of 5 % holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
@@ -49,7 +50,7 @@ _STEP = 0.005
 
 
 class Threshold(NamedTuple):
-    """A confidence threshold, and the fraction of texts that get a label because their confidence reaches it.
+    """A confidence threshold, and the fraction of the held-out texts whose confidence reaches it.
 
     Args:
         confidence: the threshold, in [0, 1].
@@ -62,7 +63,7 @@ class Threshold(NamedTuple):
 
 @dataclass(frozen=True)
 class ErrorCurve:
-    """Numbers of answers and errors on held-out texts for several confidence thresholds.
+    """Numbers of answered texts and of wrong answers among the held-out texts, for several confidence thresholds.
 
     Args:
         texts: number of held-out texts, including texts without a known word, which are never answered.
@@ -87,8 +88,8 @@ class ErrorCurve:
         """
         answered = (len(confidence) - np.searchsorted(np.sort(confidence), GRID)).tolist()
         wrong = ((~correct).sum() - np.searchsorted(np.sort(confidence[~correct]), GRID)).tolist()
-        # Thresholds that all texts reach select the same texts, so only the highest of them is kept. Thresholds that no
-        # text reaches select nothing, so they are left out.
+        # If all texts reach several thresholds, only the highest of these is kept, because all of them select the same
+        # texts. A threshold that no text reaches selects nothing, so it is left out.
         used = range(max(answered.count(len(confidence)) - 1, 0), len(GRID) - answered.count(0))
         return cls(texts, [GRID[i] for i in used], [answered[i] for i in used], [wrong[i] for i in used])
 
@@ -111,7 +112,7 @@ class ErrorCurve:
         return chosen
 
     def smallest_error(self) -> float | None:
-        """Return the smallest multiple of 0.5 % for which :meth:`choose` finds a threshold; None if there is none."""
+        """Return the smallest ``max_error``, in steps of 0.5 %, for which :meth:`choose` finds a threshold, or None."""
         errors = (round(number * _STEP, 3) for number in range(1, round(1 / _STEP)))
         return next((error for error in errors if self.choose(error) is not None), None)
 

@@ -21,7 +21,7 @@ from nlptx.text.vocabulary import Vocabulary
 
 K = TypeVar("K")
 # The predictions for several texts, in the form in which processes exchange them: one list per field of
-# :class:`Scored`. Exchanging a named tuple for each text would take four times as long.
+# :class:`Scored`. Sending one named tuple per text would take four times as long.
 _Columns = tuple[list[Any], ...]
 
 # Maximum number of texts that are scored together. The number is large, because scoring a short text takes little time.
@@ -44,8 +44,8 @@ class Scored(NamedTuple):
         surprise: how rare the words of the text are, compared with the words of the training texts, in standard
             deviations among texts of the same length. The surprise is None if it was not measured, if the text has no
             tokens, or if the model stores no word counts.
-        unusual: whether the text is unlike the training texts: its surprise exceeds that of 99.5 % of them, or it has
-            no known word. None if ``surprise`` is None.
+        unusual: whether the text is unlike the training texts, because its surprise exceeds that of 99.5 % of them, or
+            because it has no known word. None if ``surprise`` is None.
     """
 
     probabilities: list[float]
@@ -61,7 +61,7 @@ class Scored(NamedTuple):
     def is_answered(self, abstain: float, *, prior: bool = False) -> bool:
         """Return whether the text gets a prediction: it has a known word, and its confidence is at least ``abstain``.
 
-        If ``prior`` is true, only the confidence counts, and the prediction for a text without a known word comes from
+        If ``prior`` is true, only the confidence counts: a text without a known word can also get a prediction, from
         the priors.
         """
         return (prior or self.known_words > 0) and self.confidence >= abstain
@@ -139,7 +139,7 @@ def score_texts(
 
 
 def _in_groups(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[K], list[str]]]:
-    """Yield pairs in groups of at most ``size``, fewer if the texts are long: ``([key, ...], [text, ...])``."""
+    """Yield groups of at most ``size`` pairs, fewer if the texts are long, each as ``([key, ...], [text, ...])``."""
     keys, texts, characters = list[K](), list[str](), 0
     for key, text in pairs:
         keys.append(key)

@@ -140,10 +140,10 @@ def compare(
 def _predictions(
     inputs: tuple[str, ...], reading: ReadOptions, common: CommonOptions
 ) -> tuple[list[LabelledPredictions], dict[str, str | None], ReadOptions]:
-    """Return the predictions of each model, whether each nlptx model has used the data, and the reading options.
+    """Return the predictions of each model, how each nlptx model has used the data, and the reading options.
 
-    A model has used the data for "training", for "validation", or not at all (None). The reading options include the
-    label separator of a multi-label model.
+    The use of the data is "training", "validation", or None if the model has not used the data. The reading options
+    include the label separator of a multi-label model.
     """
     from nlptx.classifier.model import Model
     from nlptx.corpus.label_map import label_map_notes
@@ -241,7 +241,7 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:
-    """Return the text of each row if the table contains predictions for several seeds, otherwise None."""
+    """Return the group of each row (its text) if the table has predictions for several seeds, and None otherwise."""
     from nlptx.evaluation.groups import seeds_note, texts_of_seeds
 
     texts = texts_of_seeds(predictions.documents)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 # Maximum number of texts that a note lists.
 _NAMED = 3
 # A note is printed if the fraction of known words is below this number. A large vocabulary covers at least 80 % of the
-# words in texts of its own language, and 40 to 60 % of the words in texts of another Western language, mainly names,
-# punctuation and short words that the two languages share.
+# words in texts of the same language. In texts of another Western language, it covers 40 to 60 % of the words: mainly
+# names, punctuation and short words that the two languages share.
 _MIN_KNOWN_SHARE = 0.6
-# A note is printed if at least _MIN_UNUSUAL texts, and a fraction of more than _MIN_UNUSUAL_SHARE of all texts, are
-# unlike the training texts.
+# A note is printed if at least _MIN_UNUSUAL texts are unlike the training texts, and their fraction of all texts
+# exceeds _MIN_UNUSUAL_SHARE.
 _MIN_UNUSUAL, _MIN_UNUSUAL_SHARE = 3, 0.1
 
 

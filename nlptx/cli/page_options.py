@@ -13,7 +13,7 @@ from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.precedence import CONFIG_FILE, preset_and_effort
 
-# Options that do not change the contents of the page; the command line that the page shows omits them.
+# Options that are left out of the command line that the page shows, because they do not change the page.
 _NOT_SHOWN = {
     *("json", "jobs", "quiet", "verbose", "no_color", "help"),
     *("plot", "min_accuracy", "show", "disagreements", "predictions", "resume"),
@@ -42,7 +42,7 @@ by_option = option(
 
 
 def check_page(report: str | None, inputs: Iterable[str | None]) -> None:
-    """Check that a page can be written and overwrites no input. Call this function before any long computation.
+    """Check that the page can be written without overwriting an input. Call this function before any long computation.
 
     Raises:
         click.UsageError: ``report``, the file name of the page, is empty or is the name of an input.
@@ -73,7 +73,8 @@ def this_command(report: str) -> str:
             words += value if isinstance(value, tuple) else [str(value)]
     left_out = [ParameterSource.DEFAULT, None]
     if not _file_precedes_effort(context):
-        left_out.append(ParameterSource.DEFAULT_MAP)  # --config, --preset or --effort is shown instead
+        # These values come from --config, --preset or --effort, which the command line contains instead.
+        left_out.append(ParameterSource.DEFAULT_MAP)
     for parameter in context.command.params:
         name = str(parameter.name)
         given = context.get_parameter_source(name) not in left_out

@@ -1,4 +1,4 @@
-"""Notes about options that would change how inputs are read, but apply to none of the given inputs."""
+"""Notes about reading options that apply to none of the given inputs."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ class Terminated(BaseException):
 
 
 class StopNote(str):
-    """A note that is added to the exception of a signal, and printed when the command ends.
+    """A note on the exception that a stop signal raised; the note is printed when the command ends.
 
-    Notes of other types are not printed, because Python itself adds notes to exceptions.
+    Other notes on the exception are not printed, because they may come from Python itself.
     """
 
 
@@ -70,12 +70,12 @@ class StopSignal:
         return SIGNALLED + (self.number or 0)
 
     def requested(self) -> bool:
-        """Return whether a signal was received. After this call, the first signal is only recorded."""
+        """Return whether a signal was received. After this call, the first signal no longer raises an exception."""
         self.is_polled = True
         return self.number is not None
 
     def check(self) -> None:
-        """Raise the exception for a received signal again, in case Python ignored it.
+        """If a signal was received, raise its exception again, in case Python ignored the exception.
 
         Python ignores exceptions in destructors, for example while an object of dask.distributed is being deleted.
         """

@@ -67,14 +67,14 @@ def runs_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, see
 
 
 def _portable(recipe: Recipe) -> Recipe:
-    """Return a recipe that can be pickled and used on other machines."""
+    """Return the recipe in a form that can be pickled and used on other machines."""
     if not isinstance(recipe.vectors, EmbeddingBuilder):
         return recipe
     return replace(recipe, vectors=replace(recipe.vectors, on_result=_ignore, tmp_dir=None))
 
 
 def _ignore(result: StoredCooccurrence | Embeddings) -> None:
-    """Do nothing with the counts or the word vectors of a fold; this is a callback that can be pickled."""
+    """Ignore the counts or the word vectors of a fold. Unlike a lambda, this callback can be pickled."""
 
 
 def _fold(shared: tuple[Experiment, Recipe], task: FoldTask) -> tuple[dict[str, Any], list[str]]:

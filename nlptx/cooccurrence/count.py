@@ -23,10 +23,10 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 # Assumed memory for counting a block, in bytes per token and per padding position between documents. These numbers are
 # twice the measured ones, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
-# A block is divided into segments. The positions of a segment are grouped by word, in a single thread. A segment has
-# about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each segment stores
-# one start index per word. However, the number of tokens in a segment is at most the memory limit divided by
-# _MEMORY_PER_TOKEN, because grouping takes about 40 bytes per token.
+# A block is divided into segments. In each segment, a single thread groups the positions of the tokens by word. A
+# segment has about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each
+# segment stores one start index per word. However, the number of tokens in a segment is at most the memory limit
+# divided by _MEMORY_PER_TOKEN, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
 # Maximum number of partial matrices that are summed in one pass; there is a limit because each has two open files.
 _FAN_IN = 16
@@ -46,7 +46,7 @@ def count_corpus(
     of a small unit, and the sums are converted from units to counts only at the end.
 
     The corpus is counted in blocks that fit in memory. If there are several blocks, the counts of each block go to
-    temporary files. The counts are summed at the end, a few rows at a time.
+    temporary files. At the end, the counts of the blocks are added up, a few rows at a time.
 
     Args:
         blocks: blocks of lines, with one document per line; see :mod:`nlptx.text.blocks`.
@@ -111,8 +111,8 @@ def count_vocabulary_pairs(
         settings: settings for counting.
         budget: memory limit and folder for temporary files.
         workers: pool of threads or processes; the number of workers does not change the counts.
-        in_units: whether the entries of the result are integer numbers of units instead of counts. Units can be added
-            to the units of other texts.
+        in_units: whether the entries of the result are integer numbers of units instead of counts. Such a result can be
+            added to the result for other texts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count
@@ -143,7 +143,7 @@ def count_vocabulary_pairs(
 def add_partial(
     partials: list[SpilledMatrix], partial: SpilledMatrix, budget: MemoryBudget, workers: Workers
 ) -> list[SpilledMatrix]:
-    """Return ``[*partials, partial]``, or, if that list is long, a list with only the sum of its matrices."""
+    """Return ``[*partials, partial]`` or, if this list has _FAN_IN matrices, a list that contains only their sum."""
     partials = [*partials, partial]
     return [sum_partials(partials, budget, workers)] if len(partials) == _FAN_IN else partials
 
@@ -151,7 +151,7 @@ def add_partial(
 def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
-    """Return the sum of partial matrices, divided by ``units_per_count``, the number of units in a weight of 1."""
+    """Return the sum of partial matrices divided by ``units_per_count`` (the number of units in a weight of 1)."""
     # `merge` is imported only here, because it imports SciPy, which takes as long as counting a small corpus.
     from nlptx.cooccurrence.merge import merge
 
@@ -159,7 +159,7 @@ def sum_partials(
 
 
 def stream_details(stream: TokenStream, vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the number of tokens in a stream, of tokens in the vocabulary, and of distinct words."""
+    """Return three numbers for a stream: tokens, tokens whose word is in the vocabulary, and distinct words."""
     return {
         "tokens": int(stream.word_counts.sum()),
         "known_tokens": int(vocabulary.counts.sum()),

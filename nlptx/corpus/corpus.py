@@ -35,8 +35,8 @@ class Corpus:
         inputs: paths of files, folders and archives; ``-`` for standard input; or partitions of such inputs.
         options: reading options.
         on_note: called with each note about an input, for example that a text file looks like a table.
-        noted: set of the guesses that have already been reported, such as which column contains the text. They are not
-            reported again. If several corpora share the set ``noted``, each guess is reported only once.
+        noted: guesses that have already been reported, for example which column contains the text. A guess in this set
+            is not reported again. If several corpora share the set, each guess is reported only once.
     """
 
     inputs: Iterable[str | Partition]
@@ -158,7 +158,7 @@ class Corpus:
         return self._digest.hexdigest()
 
     def copy_hash(self) -> hashlib._Hash:
-        """Return a copy of the hash of the documents read so far, to which other documents can be added."""
+        """Return a copy of the hash object of the documents read so far. Other documents can be added to the copy."""
         return self._digest.copy()
 
 

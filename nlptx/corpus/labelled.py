@@ -19,10 +19,10 @@ class LabelledDocuments:
     """The documents of a corpus, each with a label. The documents can be iterated over only once.
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
-    without a text are left out instead, and a note at the end gives their number. Documents with a label that the label
-    map replaces with nothing are always left out. Documents in the split ``unlabelled`` are not checked. Rows listed in
-    the table ``exclude`` of the reading options are left out too, and a note gives their number. With a
-    ``label_separator``, an empty label cell is valid: the text has none of the labels.
+    without a text are left out instead, and a note at the end gives their number. If the label map replaces a label
+    with nothing, documents with this label are always left out. Documents in the split ``unlabelled`` are not checked.
+    Rows listed in the table that the reading option ``exclude`` names are left out too, and a note gives their number.
+    With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:
         corpus: the documents.
@@ -30,7 +30,8 @@ class LabelledDocuments:
 
     Attributes:
         left_out: texts of the documents that were left out.
-        removed_labels: labels that the label map replaces with nothing, if documents with these labels were left out.
+        removed_labels: labels of the documents that were left out because the label map replaces their label with
+            nothing.
     """
 
     def __init__(self, corpus: Corpus, unlabelled: str | None = None) -> None:

@@ -37,20 +37,23 @@ def find_copies(rows: DataRows, first: NDArray[np.int64], count: int) -> Iterato
 def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each row, the index of the row of which it is a copy; a row that is not a copy has its own index.
 
-    All rows with the same text are treated as copies of the first of them that has no conflicting label, or of the
-    first of them if all have conflicting labels. If the copies and the rows with conflicting labels are left out, one
-    row of each text remains. However, if the two most frequent labels of a text are equally frequent, no row with this
-    text remains, because the right label is unknown.
+    Of the rows with the same text, the original is the first one without a conflicting label, or the first one if all
+    have conflicting labels; the other rows are its copies. If the copies and the rows with conflicting labels are left
+    out, one row of each text remains. However, if the two most frequent labels of a text are equally frequent, no row
+    with this text remains, because the right label is unknown.
     """
     kept = np.arange(len(first))
-    # The indices are in descending order, so the first of several rows with the same text is assigned last.
+    # The indices are in descending order, so the first of several rows with the same text is assigned last and remains.
     sound = np.setdiff1d(kept, conflicts.rows)[::-1]
     kept[first[sound]] = sound
     return kept[first]
 
 
 def _conflicts(rows: DataRows, first: NDArray[np.int64]) -> Finding:
-    """Return the rows whose text also occurs with other labels, except rows with the text's most frequent label."""
+    """Return the rows whose text also occurs with another label.
+
+    Rows with the most frequent label of their text are left out, unless two labels are equally frequent.
+    """
     repeated = np.bincount(first, minlength=len(first))[first] > 1
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for row in np.flatnonzero(repeated).tolist():

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from nlptx.errors import InputTypeError
 
-# Arguments of each method, other than texts and labels.
+# Arguments of each method that can be requested: all except texts and labels.
 _ARGUMENTS = {"fit": ("sample_weight", "unlabelled", "valid"), "score": ("sample_weight",)}
 
 

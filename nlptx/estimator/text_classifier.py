@@ -51,7 +51,8 @@ class TextClassifier(MetadataRequests, Parameters):
             parameters.
 
     Attributes:
-        classes_: (C,) distinct labels, sorted, with the dtype of ``y``; 0 to C - 1 for an indicator matrix.
+        classes_: (C,) distinct labels, sorted, with the dtype of ``y``; if ``y`` is an indicator matrix, its column
+            numbers 0 to C - 1.
         model_: the trained :class:`nlptx.Model`.
 
     >>> texts, labels = ["a good film", "a bad film", "so good", "so bad"] * 5, [1, 0, 1, 0] * 5
@@ -130,8 +131,8 @@ class TextClassifier(MetadataRequests, Parameters):
     def predict(self, X: Iterable[str]) -> NDArray | list[list[str]]:
         """Return the predicted label of each text, as an array (texts,) with the dtype of ``classes_``.
 
-        For a multi-label model, the result has the same form as in training: a list of labels for each text, or an
-        indicator matrix (texts, C), int64.
+        For a multi-label model, the form of the result depends on the ``y`` used for training: a list of labels for
+        each text or, if ``y`` was an indicator matrix, an indicator matrix (texts, C), int64.
 
         Raises:
             InputTypeError: ``X`` is not a collection of str.
@@ -158,8 +159,8 @@ class TextClassifier(MetadataRequests, Parameters):
         With ``class_weight="balanced"``, each probability is first divided by the label's fraction of the training
         texts, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.
 
-        For a multi-label model, return the log-odds of each label minus the log-odds of its threshold, (texts, C),
-        which is at least 0 for the predicted labels. Raises the same errors as :meth:`predict`.
+        For a multi-label model, return the log-odds of each label minus the log-odds of its threshold, (texts, C). The
+        values of the predicted labels are at least 0. Raises the same errors as :meth:`predict`.
         """
         probabilities = self._probabilities(X)
         if self.model_.label_sets is not None:
@@ -181,8 +182,8 @@ class TextClassifier(MetadataRequests, Parameters):
         Raises:
             DataError: there are no texts, or the numbers of texts, labels and weights differ.
             InputTypeError, LabelError, NotFittedError: as for :meth:`predict` and :meth:`fit`. LabelError is also
-                raised if only one of ``y`` and the model has labels of type str, or if an indicator matrix does not
-                have one column for each of ``classes_``.
+                raised if the labels in ``y`` are str and those of the model are not, or vice versa, or if an indicator
+                matrix does not have one column for each of ``classes_``.
         """
         texts = list_texts(X, "X")
         labels = list_true_labels(y, self._fitted(), self.classes_)
@@ -210,7 +211,7 @@ class TextClassifier(MetadataRequests, Parameters):
     def _sort_columns(self, values: NDArray[np.float64], fill: float = 0.0) -> NDArray[np.float64]:
         """Reorder columns from the order of the model's labels to the order of ``classes_``.
 
-        For a multi-label model, the column of a label that the model does not have contains ``fill``.
+        A multi-label model may lack some labels of ``classes_``; their columns are filled with ``fill``.
         """
         if self.model_.label_sets is not None:
             return reorder_columns(values, self.model_.labels, self.classes_.tolist(), fill)

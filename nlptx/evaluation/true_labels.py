@@ -38,8 +38,8 @@ def find_targets(
 
     Raises:
         LabelError: a label of the data is not a label of the model; the label map replaces one label of the model with
-            another one that is spelled differently than in the model; or a text has several labels or none, although
-            the model is not multi-label.
+            another one in a different spelling; or a text has several labels or none, although the model is not
+            multi-label.
     """
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names

@@ -10,9 +10,9 @@ the differences between folds cancel out. Each round begins with a different fol
 A run trains and tests one model. Several runs of a round take place at the same time. N-gram features are computed once
 for all candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
 
-In each later round, the changes of the first candidate are random. The changes of each other candidate are selected
-from many random changes by an additive model of the results so far; see
-:class:`nlptx.experiments.search_space.AdditiveModel`. How a candidate is tested does not depend on the additive model.
+The first candidate of each later round has random changes. The changes of each other candidate are selected from many
+random changes by an additive model of the results so far; see :class:`nlptx.experiments.search_space.AdditiveModel`.
+The additive model only selects candidates; it does not affect how they are tested.
 
 Source for successive halving: Li et al., "Hyperband: a novel bandit-based approach to hyperparameter optimization",
 JMLR 18, 2018.
@@ -47,7 +47,7 @@ class Tuning:
         best: settings with the best mean over all folds; the starting settings if no others are better.
         trials: all candidates that were tested, in order, beginning with the starting settings.
         rounds: number of completed rounds.
-        seconds: time used. If the search was resumed, this includes the time before the interruption.
+        seconds: time used, including the time before the interruption if the search was resumed.
     """
 
     measure: str
@@ -98,11 +98,12 @@ def tune(
         fixed: names of settings that must not change, as ``stage.setting``.
         seed: seed for the folds, for training and for the candidates.
         workers: pool of threads or processes that performs the runs. Several runs take place at the same time, each
-            on some of the workers. The number of workers changes only how many runs the time allows.
+            on some of the workers. The number of workers affects only how many runs can be done within the time limit.
         perform_runs: function that performs the runs elsewhere, such as on a cluster; None to use ``workers``.
-        journal: an open journal (see :class:`.Journal`), from which finished runs are read; none by default.
-        on_run: called before and during each run, with its description and the fraction of the time or of the rounds
-            used so far, whichever is larger.
+        journal: an open journal (see :class:`.Journal`) of finished runs, which are not repeated; new runs are added to
+            it. None for no journal.
+        on_run: called before and during each run, with the description of the run and the completed fraction of the
+            search: that of the time limit or that of the rounds, whichever is larger.
         on_best: called with the starting settings, and then with each candidate that becomes the best.
         clock: function that returns the time in seconds.
 

@@ -75,9 +75,9 @@ def fit_ngram_features(
             texts can be read until the ``with`` block of the budget ends.
 
     Returns:
-        The n-gram features to use for other texts; and a sequence with the features of each training text, followed by
-        those of each passage. The features of a text or passage were computed by models that were fitted without its
-        fold. (A passage is in the fold of the text that contains the passage.)
+        The n-gram features for texts that are not training texts; and a sequence with the features of each training
+        text, followed by those of each passage. The features of a text or passage were computed by models that were
+        fitted without its fold. (A passage is in the fold of the text that contains the passage.)
 
     Raises:
         OutputError: the temporary files cannot be written.
@@ -95,7 +95,7 @@ def fit_ngram_features(
     parts = training_parts(fold, folds)
 
     def built(arrays: bytes, held_out: NDArray[np.bool_]) -> _Fitted:
-        """Return the models that were fitted on the texts for which the mask ``held_out``, (texts,), is False."""
+        """Return the models that were fitted on the texts that are not held out; ``held_out`` is a mask (texts,)."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, component_outputs = bytes_to_arrays(arrays)
         features = NgramFeatures(settings.order, settings.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
@@ -113,7 +113,7 @@ def fit_ngram_features(
         return _Fitted(features, self_outputs, outputs + bias - self_outputs[held_out])
 
     def overlaps() -> NDArray[np.float32]:
-        """Return the dot product of the matrix row of each passage and the row of its text, (passages,).
+        """Return the dot product of the LSA row of each passage and the LSA row of its text, (passages,).
 
         The contribution of a text to the outputs for its passage is this product times the contribution of the text to
         its own outputs.

@@ -26,9 +26,9 @@ from nlptx.nn.losses import BinaryCrossEntropy, CrossEntropy
 # constants are the values of C for the model on the ratios and for the model on the LSA components.
 INVERSE_PENALTY = 10.0
 COMPONENT_INVERSE_PENALTY = 0.03
-# L-BFGS stops after MAX_ITERATIONS, or when the next step is expected to decrease the loss by at most the fraction
-# TOLERANCE of its value. For the model on the ratios, the tolerance is larger if there are at least _MANY_TEXTS texts.
-# The larger tolerance saves 40 % of the iterations and hardly changes the model.
+# L-BFGS stops after MAX_ITERATIONS, or when it expects the next step to decrease the loss by at most TOLERANCE times
+# the loss. For the model on the ratios, the tolerance is larger if there are at least _MANY_TEXTS texts. The larger
+# tolerance saves 40 % of the iterations and hardly changes the model.
 MAX_ITERATIONS, TOLERANCE = 100, 1e-7
 _MANY_TEXTS, _TOLERANCE_OF_MANY = 7_000, 1e-5
 
@@ -43,9 +43,10 @@ def fit_linear(
 
     Args:
         rows: (texts, G) float32 matrix that is 1 / sqrt(T) where a text of T words contains an n-gram, and 0 elsewhere.
-        ratios: (G, E) ratios. E = 1 means two classes and the logistic loss; E > 1 means a softmax over E classes.
-        targets: (texts,) class of each text; or (texts, E), True where a text has a class, for a sum of E logistic
-            losses.
+        ratios: (G, E) ratios. With one-dimensional ``targets``, E = 1 means the logistic loss for two classes; E > 1
+            means a softmax over E classes.
+        targets: (texts,) class of each text; or (texts, E), True where a text has a class: the loss is then the sum of
+            E logistic losses.
         text_weights: (texts,) weight of the loss of each text, or None.
 
     Returns:

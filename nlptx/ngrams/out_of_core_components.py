@@ -3,7 +3,8 @@
 The components are those of :mod:`nlptx.ngrams.lsa`, where the power iteration finds the eigenvectors U of X X'. The
 length of these vectors is the number of texts. With many texts, there are fewer frequent n-grams than texts, so this
 module finds the eigenvectors V of X' X instead. Only products with X are needed, so X may be in a file. The components
-F = X V are never stored, because a linear model F b + c on the components has the n-gram weights V b.
+F = X V are never stored, because a linear model F b + c on the components is also a linear model on the n-grams, with
+the weights V b.
 
 Let D be the diagonal matrix of the text weights, and let X' D X V = V L, where the diagonal matrix L contains the
 eigenvalues. Then the weights V b are equal to X' D (X V L^-1 b). The row x_t of text t has unit norm, so text t
@@ -117,7 +118,7 @@ def find_components_out_of_core(
     """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
     Args:
-        parts: matrices X of the texts with labels and of the texts without labels.
+        parts: one matrix X for the texts with labels, and one for the texts without labels.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads, or a cluster, that compute the products; they do not change the result.

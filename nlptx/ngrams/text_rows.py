@@ -140,7 +140,7 @@ def text_rows(
 def unit_rows(
     sets: Sequence[NgramSets], known: NDArray[np.int64], weights: NDArray[np.float32], workers: Workers
 ) -> sp.csr_matrix:
-    """Return a matrix with one row per text, which contains the importance of each n-gram in this text.
+    """Return a matrix with one row per text; a row contains the importance of each n-gram in its text.
 
     Each row is scaled to unit norm. N-grams with an importance of 0 have no column.
     """

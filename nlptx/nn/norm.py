@@ -23,7 +23,7 @@ class LayerNorm(Layer):
 
     Args:
         width: D, the width of the model.
-        gain: whether the layer has g and b, which are learned; without them, y = z.
+        gain: whether the layer has the learned parameters g and b; without them, y = z.
 
     Source: Ba, Kiros & Hinton (2016), "Layer normalization".
     """

@@ -1,6 +1,6 @@
 """Draws pictures as PNG, SVG or PDF with matplotlib (the ``plot`` extra).
 
-All pictures share the style in :mod:`nlptx.plots.style`. The same data always produces the same bytes.
+All pictures share the style in :mod:`nlptx.plots.style`. The same data always gives a file with the same bytes.
 """
 
 from nlptx.plots.evaluation import plot_evaluation

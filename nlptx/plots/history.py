@@ -59,7 +59,7 @@ def _add_validation(losses: Any, accuracies: Any, epochs: list[dict[str, Any]], 
 
 
 def _smoothed(steps: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:
-    """Return moving averages of the steps and the values, over windows of a tenth of all points."""
+    """Return moving averages of the steps and the values; each average is over a tenth of all points."""
     if not len(steps):
         return steps, values
     width = max(len(steps) // 10, 1)

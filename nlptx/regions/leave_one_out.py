@@ -14,12 +14,12 @@ from nlptx.regions.classifier import RegionClassifier
 from nlptx.regions.ngrams import AROUND, REACH
 from nlptx.runtime.slices import split_by_lengths
 
-# Number of versions of a text, each without one of its words, whose changed regions are computed at a time.
+# Number of left-out words whose changed regions are computed together.
 _WORDS_AT_A_TIME = 256
 
 
 def region_outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
-    """Return the outputs (T, outputs): row t is for the text without word t. The text has T words, at least two."""
+    """Return the outputs (T, outputs) for a text of T >= 2 words; row t is for the text without word t."""
     count = len(ids)
     ngram_indices = classifier.ngrams.find(ids, np.array([count]))
     responses = np.concatenate(list(classifier.responses_in_parts(ngram_indices)))  # (T, F)
@@ -43,9 +43,9 @@ def region_outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.in
 def _around(ids: NDArray[np.integer], left_out: int) -> tuple[NDArray[np.integer], slice]:
     """Return a passage around word ``left_out`` without this word, and the positions of the changed regions in it.
 
-    The passage contains the positions of all changed regions, and AROUND more words on each side. An n-gram that begins
-    before the passage is in none of the changed regions, so it does not matter that the start of the passage is treated
-    like the start of a text.
+    The passage contains the positions of all changed regions, and AROUND more words on each side. The start of the
+    passage may be treated like the start of a text, because none of the changed regions contains an n-gram that begins
+    before the passage.
     """
     start = max(left_out - REACH - AROUND, 0)
     part = np.concatenate([ids[start:left_out], ids[left_out + 1 : left_out + 1 + REACH + AROUND]])

@@ -58,11 +58,11 @@ def response_gradient(dm: NDArray, winners: NDArray[np.int64], regions: int) -> 
 
 
 def word_gradient(dt: sp.csr_matrix, bags: NDArray[np.int32], words: int) -> WordGradient:
-    """Return the derivatives with respect to the word weights: each word of a bag adds dt for the bag's region.
+    """Return the derivatives with respect to the word weights: each word in the bag of a region adds the region's dt.
 
     Args:
         dt: (F, N) result of :func:`response_gradient`.
-        bags: (N, BAG) indices of the words in the bag of each region; the indices of unknown words are not below W.
+        bags: (N, BAG) indices of the words in the bag of each region; unknown words have indices of W or more.
         words: W.
     """
     filters = np.repeat(np.arange(dt.shape[0]), np.diff(dt.indptr))[:, None]

@@ -25,7 +25,7 @@ from nlptx.report.page import quantity, write_page
 from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.version import __version__
 
-# Maximum number of groups in a table of accuracy by the values of a column.
+# Maximum number of rows in the table for a ``--by`` column, which shows the accuracy for each value of the column.
 MAX_GROUPS = 40
 
 _SECTIONS = [

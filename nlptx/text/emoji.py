@@ -16,7 +16,7 @@ _PLAIN = str.maketrans(
     | dict.fromkeys("\u2665\u2763🧡💛💚💙💜🖤🤍🤎🩷🩵🩶💓💕💖💗💘💝💞", "❤")
 )
 _EMOJI = "\u203c-\u2bff\U0001f000-\U0001faff"
-# Characters that modify an emoji: its style (text or picture) and its skin tone.
+# Characters that select the style (text or picture) or the skin tone of an emoji.
 _MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
 _FLAG_LETTERS = "\U0001f1e6-\U0001f1ff"
 # One character for each rating from 0/10 to 10/10.
@@ -40,9 +40,9 @@ def simplify_emoji(text: str) -> str:
     """Rewrite emoji, stars and typographic punctuation.
 
     The skin tone and the style of an emoji are removed, and of several joined emoji only the first is kept. The two
-    letters of a flag become a word. A sequence of five or ten stars, filled or empty, becomes a rating in tenths, and
-    so does a sequence of two to four filled stars, which are counted out of five. Hearts lose their colour. Curly
-    quotes, primes and accents used as apostrophes become straight quotes.
+    letters of a flag become a word. A sequence of five or ten stars, filled or empty, becomes a rating in tenths. A
+    sequence of only two to four filled stars becomes one too, and is read as a rating out of five. Hearts lose their
+    colour. Curly quotes, primes and accents used as apostrophes become straight quotes.
 
     >>> simplify_emoji("👍🏽👩‍💻 it’s ★★☆☆☆ 💙")
     "👍👩 it's  ④  ❤"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# Characters of Chinese and Japanese, and of Thai, Lao, Burmese and Khmer; each group has a limit for the mean length of
-# words. If there are spaces between the words of a text, the mean length of a word is about 1.5 characters in Chinese
-# and 4 in Thai, which is below the limit.
+# Two groups of scripts: Chinese and Japanese; and Thai, Lao, Burmese and Khmer. If the mean length of the words exceeds
+# the limit of their group, the texts probably lack spaces. In texts with spaces, the mean length of a word is below the
+# limit: about 1.5 characters in Chinese and 4 in Thai.
 _SCRIPTS = (
     (re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"), 3.5),
     (re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 6.0),

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nlptx.ngrams import TextFeatures
 from nlptx.settings import TrainSettings
 
-# Number of gradient accumulators; see :mod:`nlptx.training.gradients`. A large batch is cut into a multiple of this
-# number of microbatches, or into one microbatch per text if there are fewer texts.
+# Number of gradient accumulators; see :mod:`nlptx.training.gradients`. The number of microbatches of a large batch is a
+# multiple of this number, or the number of its texts if that is smaller.
 ACCUMULATORS = 4
 # Approximate number of tokens in a microbatch: large enough for efficient matrix products, but small enough for the
 # processor caches.

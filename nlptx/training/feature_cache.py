@@ -37,7 +37,7 @@ class FeatureCache:
         self.max_bytes = max_bytes
 
     def get(self, inputs: Any, make: Callable[[], T]) -> T:
-        """Return the result that was stored for equal inputs or, if there is none, ``make()``.
+        """Return the result that was stored for equal inputs; if there is none, compute it with ``make`` and store it.
 
         Args:
             inputs: everything that determines the result; must be picklable.

@@ -1,4 +1,4 @@
-"""Checks the training data passed by the caller before any work starts, and replaces each label by its name."""
+"""Before any work starts, checks the training data that the caller passed, and replaces each label by its name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LabelledTexts:
             of each text are sorted and joined by the separator.
         valid: validation texts and the names of their labels, or None.
         unlabelled: texts without labels.
-        labels: label name -> label, a string or a number; one entry per distinct label.
+        labels: name of each distinct label -> the label itself, a string or a number.
         weights: (texts,) weight of each text, above 0; None if all weights are 1.
         lexicon: word or phrase -> value; empty without a lexicon.
         separator: string between two labels of a text; None if every text has exactly one label.
@@ -122,7 +122,7 @@ class LabelledTexts:
 
 
 def _list_labels(labels: Iterable[Any], separator: str | None, name: str) -> list[Any]:
-    """Check the labels and return them. Replace each set of labels by its names, joined by the separator."""
+    """Check the labels and return them; a set of labels is returned as its names, joined by the separator."""
     if separator is None:
         return list_labels(labels, name)
     return [separator.join(names) for names in list_label_sets(labels, separator, name)]

@@ -18,7 +18,7 @@ from nlptx.training.context import TrainingContext
 from nlptx.training.dataset import Examples
 from nlptx.training.unsupervised import UnsupervisedTrainer
 
-# Number of positions that are processed at a time. The outputs of all words for these positions are in memory together.
+# Number of positions that are processed at a time, to save memory: each has one output per word of the vocabulary.
 _POSITIONS = 512
 
 
@@ -49,7 +49,7 @@ class LanguageModel(Layer):
         rng: np.random.Generator | None,
         predictions: int = 1,
     ) -> tuple[float, int, int, NDArray]:
-        """Return the summed loss, the number of correct predictions, the number of predictions and the gradient of x.
+        """Return the summed loss, the number of correct predictions, the number of all predictions, and dx.
 
         All gradients are derivatives of the summed loss divided by ``predictions``.
 
@@ -59,7 +59,7 @@ class LanguageModel(Layer):
             layout: layout of the microbatch, with causal attention.
             grads: gradients of the parameters, to which the gradients of the microbatch are added.
             rng: source of randomness for dropout; None for no dropout.
-            predictions: number of predictions in the batch.
+            predictions: number of predictions in all microbatches of the batch.
         """
         h, cache = self.encoder.forward(x, layout, rng)
         last = np.cumsum(layout.windows) - 1

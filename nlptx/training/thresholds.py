@@ -41,7 +41,8 @@ def choose_thresholds(
 def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[np.float64]) -> float:
     """Return the threshold with the highest F1, or 0.5 if no text has the label.
 
-    The threshold lies halfway between the two probabilities that it separates.
+    The threshold is halfway between the nearest probabilities above and below it, unless this is outside the range of
+    the thresholds.
 
     Args:
         p: (texts,) probabilities.
