@@ -7,10 +7,10 @@ shortened to the minimum of a parabola. This parabola has the same slope as the 
 the same values at both ends of the step. If the function still decreases steeply at the end of the step, the step is
 lengthened.
 
-The algorithm needs only linear combinations and inner products of vectors. So it also works with the coordinates a of
-a vector in any basis, if their image M a is stored beside them, where M contains the inner products of the vectors of
-the basis: the inner product of the vectors with coordinates a and c is a^T M c. A vector is therefore stored as an
-array whose first row is a and whose last row is M a. With the usual basis, in which M a is a, one row is enough.
+The algorithm needs only linear combinations and inner products of vectors, so it also works with the coordinates of
+vectors in any basis. Let the matrix M contain the inner products of the vectors of the basis. The inner product of the
+vectors with the coordinates a and c is then a^T M c. The vector with the coordinates a is therefore stored as an array
+whose first row is a and whose last row is M a, the image of a. With the standard basis, M a is a, so one row is enough.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HISTORY_LENGTH = 10
 # A step is accepted if the function decreases by at least this fraction of the decrease that the gradient predicts.
 _SUFFICIENT_DECREASE = 1e-4
 # A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step becomes _MAX_FACTOR times as
-# long if the slope at its end is still more than _STEEP times the slope at its start.
+# long if the function still decreases more than _STEEP times as steeply at the end of the step as at its start.
 _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
 # Maximum number of step lengths to try. If none is accepted, rounding errors hide any further decrease.
 _MAX_ATTEMPTS = 20
@@ -46,8 +46,8 @@ def minimise_in_basis(
 ) -> NDArray[np.float64]:
     """Return the vector at which a convex function is smallest.
 
-    All vectors are arrays (1, P) or (2, P) with the coordinates in the first row and their image in the last row; see
-    the module's docstring.
+    All vectors are arrays (1, P) or (2, P). The first row contains the coordinates a of the vector, and the last row
+    their image M a; see the module's docstring.
 
     Args:
         value_at: function that returns the value at a point, and whatever ``gradient_at`` needs besides the point.
@@ -56,8 +56,8 @@ def minimise_in_basis(
         tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
             its value.
         max_iterations: maximum number of iterations.
-        max_scale: upper limit of the factor c, where c I (a multiple of the identity matrix) is the approximation of H
-            before the last steps are taken into account.
+        max_scale: upper limit of the factor c. Before the last steps are taken into account, H is approximated by c
+            times the identity matrix.
     """
     point = start
     value, state = value_at(point)

@@ -1,1 +1,1 @@
-"""Artifacts, the output files of counting, PCA and training: file format, checks on reading, and provenance."""
+"""Artifacts, the output files of counting, PCA and training: file format, checks when reading, and provenance."""

@@ -57,7 +57,7 @@ def trace(artifact: Artifact) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _part_command(header: dict[str, Any]) -> str:
-    """Return the command that makes an artifact: one shard of the counts, or the word list common to all shards."""
+    """Return the command that makes one shard of the counts, or the word list that all shards share."""
     if header["kind"] == "words":
         return "nlptx merge PARTS --words-only -o words.npz"
     number, count = (header["details"].get(name) for name in ("shard", "shards"))
@@ -67,15 +67,15 @@ def _part_command(header: dict[str, Any]) -> str:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return a file name for a model from which another training run started: start-1.npz for the first such model."""
+    """Return the file name, in commands, of a model that training started from: start-1.npz for the first one."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
 def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
-    Training without a network does not start from a file. In this case, the result is empty or, if the tokenizer is not
-    the default one, the option for the configuration file that set the tokenizer.
+    If no network was trained, there is no such file. The result is then empty or, if the tokenizer is not the default
+    one, the option for the configuration file that set the tokenizer.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -142,7 +142,7 @@ def _source(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reading(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of ReadOptions that differ from the command's defaults."""
+    """Return the fields of ReadOptions in a header: those that differed from the defaults of the command."""
     reading = _source(header).get("reading", {})
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
         raise CorruptError(f"invalid reading options {reading!r}")
@@ -151,7 +151,7 @@ def _reading(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reading_options(header: dict[str, Any]) -> list[str]:
-    """Return the command-line options with which the texts were read, as a list of words."""
+    """Return the command-line options with which the texts were read, as a list of arguments."""
     words: list[str] = []
     for name, value in _reading(header).items():
         values = (value or ["all"]) if name == "splits" else _label_map(value) if name == "label_map" else [value]

@@ -68,7 +68,10 @@ class EncodedText:
 
     @classmethod
     def of(cls, model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> Self:
-        """Look up the n-grams of a text. The arguments are those of :func:`network_outputs_without_each`."""
+        """Look up the n-grams of a text, and return the text as input to the network.
+
+        The arguments are those of :func:`network_outputs_without_each`.
+        """
         features = model.ngram_features
         ngrams = np.empty((len(ids), 0), np.int32) if features is None else features.find(ids, [len(ids)])
         ends = np.cumsum(windows).tolist()
@@ -150,7 +153,10 @@ class _WindowMerger:
         return self._merged([around[0], own, around[1]]).vectors
 
     def _merged(self, sequence: list[Parts | None]) -> Parts:
-        """Merge the vectors of n texts. Each item of ``sequence`` contains one (possibly merged) window per text."""
+        """Merge the windows of each of n texts into one.
+
+        Each item of ``sequence`` contains one window of each text, which can be the result of an earlier merge.
+        """
         parts = [part for part in sequence if part is not None]
         log_weights = np.stack([part.log_weights for part in parts], axis=1)  # (n, parts)
         vectors = np.stack([part.vectors for part in parts], axis=1)  # (n, parts, width)

@@ -1,6 +1,6 @@
 """Finds pairs of words, such as "not good", in which the effect of one word depends on the other word.
 
-For the log-odds L of a label, the text x, and two of its words a and b, the interaction of the pair is
+Let L be the log-odds of a label. The interaction of two words a and b of a text x is
 
     L(x) - L(x without a) - L(x without b) + L(x without both)
 
@@ -44,10 +44,10 @@ class PairEffect(NamedTuple):
     """Interaction of two words in the log-odds of the explained label.
 
     Args:
-        first: index of the first word among the words of the explanation.
-        second: index of the second word.
-        with_first: effect of the second word in the text, in log-odds.
-        without_first: effect of the second word in the text without the first word, in log-odds.
+        first: index of the first word of the pair in ``Explanation.words``.
+        second: index of the second word of the pair.
+        with_first: effect of the second word in the complete text, in log-odds.
+        without_first: effect of the second word if the first word is left out, in log-odds.
     """
 
     first: int
@@ -102,7 +102,7 @@ def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 
 def _log_odds(model: Model, explanation: Explanation, removals: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-    """Return the log-odds (removals,) of the label for the text without each group of words in ``removals`` in turn."""
+    """Return, for each group of words in ``removals``, the log-odds of the label without these words, (removals,)."""
     length, label, limit = len(explanation.words), explanation.label, model.settings.max_tokens
     words = RemainingWords(model.vocabulary, explanation.tokens)
     step = max(_MAX_SCORED // 16 // length, 1)

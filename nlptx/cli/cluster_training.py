@@ -35,7 +35,7 @@ def print_training_plan(
     cluster: ClusterOptions,
     common: CommonOptions,
 ) -> None:
-    """Print the number of texts and models, the memory that a worker needs, and the time without a cluster.
+    """Print the number of texts and models, the memory that a worker needs, and the estimated time on one worker.
 
     Args:
         training_data: the training data that was read.
@@ -66,10 +66,9 @@ def print_training_plan(
 
 
 def _with_epochs(settings: TrainSettings, texts: int) -> TrainSettings:
-    """Return settings in which an automatic number of epochs is replaced with the number that it stands for.
+    """Return the settings, with an automatic number of epochs replaced by the number for a corpus of ``texts`` texts.
 
-    If ``texts``, the number of texts, is small, the number of epochs stays automatic, because it then depends on the
-    word vectors.
+    If ``texts`` is small, the number of epochs stays automatic, because it then also depends on the word vectors.
     """
     if settings.epochs == AUTOMATIC and epochs_for_large_corpus(texts, settings.batch) == EPOCHS:
         return replace(settings, epochs=EPOCHS)

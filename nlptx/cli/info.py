@@ -187,7 +187,7 @@ def _details_as_json(artifact: Artifact) -> dict[str, Any]:
 
 
 def _calibration(artifact: Artifact) -> dict[str, Any]:
-    """Return the results of the calibration. If no network was trained, they do not mention the choice of an epoch."""
+    """Return the results of the calibration. If no network was trained, ``measured_on`` does not mention an epoch."""
     entries = _history_entry(artifact, "calibration")
     if "measured_on" in entries and not has_epochs(artifact.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from nlptx.corpus.source import Source
 
 
-# Text that is printed instead of a label if a multi-label model predicts none; in tables, the cell is left empty.
+# Text that is printed if a multi-label model predicts no label; in tables, the cell is left empty.
 EMPTY_LABEL_SET = "-"
-# Input format -> output format, for the input formats that are not also output formats.
+# The output format for each input format that is not also an output format.
 OUTPUT_FORMATS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
@@ -39,7 +39,8 @@ class WriterOptions:
         details: whether to add ``n_tokens``, ``known_words``, ``truncated``, ``surprise`` and ``unusual``.
         csv_safe: whether to prevent spreadsheets from evaluating text as formulas; see :func:`escape_formula`.
         abstain: minimum confidence; a text with a lower confidence gets no label.
-        prior: whether a text without a known word gets a label, predicted from the training label frequencies.
+        prior: whether a text without a known word gets a label, predicted from the label frequencies of the
+            training data.
     """
 
     details: bool
@@ -51,9 +52,9 @@ class WriterOptions:
 class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
-    CSV output has the same delimiter as the CSV table from which the first text comes or, if the first text does not
-    come from a CSV table, a comma. CSV and TSV output begins with a byte order mark if the file with the first text
-    does; without the mark, Excel would not recognise the encoding.
+    The delimiter of CSV output is that of the CSV table with the first text, or a comma if the first text does not come
+    from a CSV table. CSV and TSV output begins with a byte order mark if the file with the first text does; without the
+    mark, Excel would not recognise the encoding.
 
     Args:
         out: binary output stream.

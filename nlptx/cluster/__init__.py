@@ -1,1 +1,4 @@
-"""Runs work on the machines of a cluster. The results have the same bytes as on a single machine."""
+"""Runs work on the machines of a cluster. The results have the same bytes as on a single machine.
+
+If the machines have different processors or BLAS libraries, the last digits of scores may differ.
+"""

@@ -33,7 +33,7 @@ class Cooccurrence:
     Args:
         matrix: (V, V) float64 counts in CSR format. The matrix is symmetric, and its indices are sorted.
         vocabulary: the V words.
-        settings: settings with which the corpus was counted.
+        settings: settings that were used for counting.
         details: number of tokens, and other information about the corpus, such as its digest.
 
     Raises:
@@ -91,7 +91,7 @@ def count(
     memory: int = DEFAULT_MEMORY,
     tmp_dir: FilePath | None = None,
 ) -> Cooccurrence:
-    """Count which words occur near each other.
+    """Count how often words occur near each other.
 
     Words i and j at distance d <= ``window`` in a text add w(d) to the entries (i, j) and (j, i). By default, w(d) is
     1/d.
@@ -110,7 +110,7 @@ def count(
         The symmetric (V, V) float64 matrix of counts in CSR format, and the V words.
 
     Raises:
-        DataError: no word occurs ``min_count`` times.
+        DataError: no word occurs at least ``min_count`` times.
         InputTypeError: ``texts`` is not a collection of str, or another argument has the wrong type.
         OutputError: the temporary files cannot be written.
 

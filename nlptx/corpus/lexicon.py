@@ -1,4 +1,4 @@
-"""Reads a lexicon: words and phrases, each with a value, such as the strength of the opinion that it expresses."""
+"""Reads a lexicon: words and phrases, each with a value, such as the strength of the opinion that a word expresses."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], None]) -> Iterator[Row]:
-    """Yield the number of each row of a Parquet file, from 1, and a dictionary from column name to cell.
+    """Yield, for each row of a Parquet file, its number (from 1) and a dictionary from column name to cell.
 
     The file is read in parts. If Python cannot represent a cell of a row, such as a date after the year 9999, a
     BadRowError is yielded instead of the dictionary.

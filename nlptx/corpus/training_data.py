@@ -45,8 +45,8 @@ class TrainingTexts:
         source: the number of documents and the digests of the data, to be stored as :attr:`nlptx.Model.source`.
         left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with a weight of 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
-        removed_labels: labels that the label map replaces with nothing, if texts with these labels were left out.
-        first_rows: label, as written in the data -> position of the first text with this label.
+        removed_labels: labels whose texts were left out, because the label map replaces these labels with nothing.
+        first_rows: label, as written in the data -> position (``file:line`` or ``file``) of the first text with it.
         corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
             ``nlptx cooccur`` records the same information when it counts the same inputs.
     """
@@ -157,8 +157,8 @@ def _options_for_counting(options: ReadOptions) -> ReadOptions:
 def _split_options(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    Unlabelled and held-out texts have no weights. The delimiter of the training data is dropped if the file names
-    determine the formats, and none of them is the name of a CSV or TSV table.
+    Unlabelled and held-out texts have no weights. If the format of each file is determined by its name, and none of the
+    files is a CSV or TSV table, the delimiter of the training data is not used for them.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None

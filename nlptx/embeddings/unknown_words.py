@@ -2,10 +2,10 @@
 
 A word is represented by the set of its character n-grams (:mod:`nlptx.text.character_ngrams`). The similarity s of two
 words is the cosine of their sets: the number of common n-grams, divided by the square root of the product of the set
-sizes. The estimate is the weighted mean of the unit vectors of the most similar words. The weight of a word is s^5 n /
-(n + 100), where n is its count. The factor n / (n + 100) is small for rare words, because their vectors are inaccurate.
-A negated word, such as "¬good", is estimated only from negated words, and any other word only from words that are not
-negated.
+sizes. The vectors of the most similar words are scaled to unit norm, and the estimate is their weighted mean. The
+weight of a word is s^5 n / (n + 100), where n is its number of occurrences in the corpus. The factor n / (n + 100) is
+small for rare words, because their vectors are inaccurate. The vector of a negated word, such as "¬good", is estimated
+only from negated words, and that of any other word only from words that are not negated.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from nlptx.text.arguments import check_iterable
 
 # Separators for the labels of a text in tables, in order of preference.
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
-# Smaller probabilities are replaced by this value, so that their logarithms are finite.
+# Probabilities below this value are replaced by it, so that their logarithms are finite.
 MIN_PROBABILITY = np.finfo(np.float64).tiny
 # Decision value for a label that is never predicted.
 MIN_DECISION_VALUE = float(np.log(MIN_PROBABILITY))
@@ -93,7 +93,10 @@ def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any
 
 
 def decision_values(label_sets: MultiLabelDecision, p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log-odds of probabilities (texts, C) minus log-odds of thresholds: at least 0 for a predicted label."""
+    """Return the log-odds of the probabilities (texts, C), minus the log-odds of the thresholds.
+
+    A label is predicted if its value is at least 0.
+    """
     return logit(p) - logit(label_sets.thresholds)
 
 

@@ -1,4 +1,4 @@
-"""Tests whether two models are correct equally often on the same texts, and computes how many texts are needed."""
+"""Tests whether two models are correct equally often on the same texts, and computes how many texts the test needs."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def sign_flip_test(differences: NDArray[np.float64]) -> float:
-    """Return the two-sided p-value of a sign-flip test (randomisation test) for per-group differences.
+    """Return the two-sided p-value of a sign-flip test (randomisation test), given one difference per group of texts.
 
     If both models are equally good, the sign of each difference is random. The test draws random signs for all
-    differences, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws for which the sum of the
-    differences is at least as far from 0 as the observed sum. With m / n instead of (1 + m) / (1 + n), the test would
-    reject too often (Phipson and Smyth 2010). With one text per group, the p-value approximates that of McNemar's test.
+    differences, n times. The p-value is (1 + m) / (1 + n), where m is the number of draws in which the sum of the
+    differences with random signs is at least as far from 0 as the observed sum. With m / n instead of
+    (1 + m) / (1 + n), the test would reject too often (Phipson and Smyth 2010). With one text per group, the p-value
+    approximates that of McNemar's test.
 
     Args:
-        differences: (groups,) number of correct predictions in each group, second model minus first model.
+        differences: (groups,) number of correct predictions of the second model in each group, minus that of the first.
     """
     differences = differences[differences != 0]
     observed = abs(differences.sum())

@@ -148,7 +148,7 @@ def run_fold(
 def _predict(
     model: Model, texts: list[str], experiment: Experiment, workers: Workers
 ) -> tuple[NDArray[np.float64], NDArray, NDArray[np.float64]]:
-    """Return probabilities (n, C), predictions and confidences (n,) for the C labels in the experiment."""
+    """Return the probabilities (n, C) of the C labels in the experiment, the predictions, and the confidences (n,)."""
     scored = [row for batch in score_texts(model, texts, workers) for row in batch]
     known = np.array([row.probabilities for row in scored])
     chosen = model.choose(known)

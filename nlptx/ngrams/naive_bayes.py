@@ -9,7 +9,7 @@ where all sums are over all n-grams, s_c = sum n_c / sum (n_c + n_r) is the shar
 n-grams, and s_r = 1 - s_c. If there are two classes with equal shares, this is the ratio of Wang & Manning 2012,
 "Baselines and Bigrams", which adds 1 to both counts. Call an n-gram neutral if its counts are distributed over the
 classes like the counts of all n-grams together. With the formula above, the ratio of a neutral n-gram is 0, whatever
-the shares are. If the same number were added to n_c and n_r and the class were rare, the ratio of a neutral n-gram
+the shares are. If the same number were instead added to n_c and n_r, the ratio of a neutral n-gram for a rare class
 would not be 0, and it would grow with the number of distinct n-grams. N-grams that occur in no labelled text do not
 affect the ratios of other n-grams.
 """
@@ -47,7 +47,7 @@ def ngram_keys(
     starts = np.cumsum(counts) - counts
     digits = np.insert(ids.astype(np.int64) + 1, starts, words + 1)
     positions = np.arange(len(ids)) + np.repeat(np.arange(len(counts)), counts) + 1  # index of each word in `digits`
-    # Number of entries of `digits` that precede each word in its text.
+    # Number of entries of `digits` that precede each word and belong to the same text.
     before = np.arange(len(ids)) - np.repeat(starts, counts) + 1
     keys = np.empty((len(ids), order), np.int64)
     key = np.zeros(len(ids), np.int64)

@@ -42,8 +42,8 @@ from nlptx.sampling.copies import first_copies
 from nlptx.sampling.passages import Passage
 from nlptx.sampling.splits import assign_folds
 
-# Maximum number of weights, ignored if the user sets ``ngram_min_texts``. There is one weight per n-gram and output,
-# and L-BFGS stores 25 numbers for each weight.
+# Maximum number of weights of a linear model, which has one weight per n-gram and output. L-BFGS stores 25 numbers for
+# each weight. The maximum does not apply if the user sets ``ngram_min_texts``.
 _MAX_WEIGHTS = 1 << 21
 
 
@@ -129,12 +129,15 @@ def fit_out_of_core(
 
 
 def _fit_all(data: FoldModelData, parts: int, workers: Workers) -> Iterator[Fitted]:
-    """Yield the models of each part of the texts. On a cluster, every part is a task."""
+    """Yield the models fitted on each part of the texts: for each fold, all texts outside it, and finally all texts.
+
+    On a cluster, every part is a task.
+    """
     if workers.store is not None:
         yield from workers.map_shared(fit_fold_models, data.stored(workers.store), range(parts))
     else:
-        # The parts are fitted one after another, because each needs a lot of memory. For each part, the texts are
-        # divided among the workers.
+        # The parts are processed one after another, because each needs a lot of memory. The texts of a part are divided
+        # among the workers.
         yield from (fit_fold_models(data, part) for part in range(parts))
 
 
@@ -147,7 +150,10 @@ def _component_rows(
     workers: Workers,
     budget: MemoryBudget,
 ) -> list[WeightedRows]:
-    """Return the matrices X of the labelled and unlabelled texts, with a column per n-gram of importance above 0."""
+    """Return the matrices X of the labelled texts and, if there are any, of the unlabelled texts.
+
+    For X, see :class:`.WeightedRows`. Each column belongs to an n-gram whose importance is above 0.
+    """
     important = ngram_importance > 0
     used, texts = has_enough_ngrams(sizes_of([*sets, *unlabelled_sets])), len(sizes_of(sets))
 
@@ -164,7 +170,7 @@ def _component_rows(
 def _features_of_fold(
     fitted: Fitted, texts: RaggedArray, held_out: NDArray[np.bool_], settings: FeatureSettings, workers: Workers
 ) -> Iterator[FeatureBatch]:
-    """Yield the features of the texts of a fold, given a mask (texts,) that is True for these texts."""
+    """Yield the features of the texts of a fold: those for which the mask ``held_out``, (texts,), is True."""
 
     def features_of(group: NDArray[np.intp]) -> FeatureBatch:
         self_outputs = fitted.self_outputs[group]

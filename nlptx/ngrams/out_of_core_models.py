@@ -1,9 +1,9 @@
 """Logistic regressions on the n-grams of many texts. The texts are stored in blocks, which may be in a file.
 
-The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. There the vectors of L-BFGS have one entry
-per text. With many texts, there are fewer weights than texts, so the vectors have one entry per weight instead. Each
-evaluation of the objective reads every block once, and computes the outputs for its texts, their loss and the gradient
-together.
+The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. In that module, the vectors of L-BFGS have one
+entry per text. With many texts, there are fewer weights than texts, so in this module, the vectors have one entry per
+weight. Each evaluation of the objective reads every block once, and computes the outputs for the texts of the block,
+their loss and the gradient together.
 
 L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. The curvature does differ
 greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each
@@ -166,7 +166,10 @@ def fit_ratios(
 
 
 def _curvature(blocks: OccurrenceBlocks, inverse_roots: NDArray[np.float32], loss: TextLoss) -> NDArray[np.float64]:
-    """Return, for each weight, an upper bound on the second derivative of the loss if all ratios are 1, (G,)."""
+    """Return an upper bound on the second derivative of the loss with respect to the weight of each n-gram, (G,).
+
+    The bound is for ratios of 1.
+    """
     text_curvature = _MAX_CURVATURE * np.square(inverse_roots, dtype=np.float64) * loss.weights
     return blocks.transposed(lambda rows: text_curvature[rows, None].astype(np.float32), 1)[:, 0]
 

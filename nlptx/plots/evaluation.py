@@ -14,7 +14,8 @@ from nlptx.plots.style import BLUE, GREY, ORANGE, percent_axis, picture
 if TYPE_CHECKING:
     from nlptx.classifier.coverage import CoverageCurve
 
-# If the accuracy is the same at every coverage, the axis extends this many percentage points above and below it.
+# If the accuracy is the same at every coverage, the axis extends this many percentage points above and below the
+# accuracy.
 _MARGIN = 10
 
 
@@ -42,7 +43,7 @@ def plot_evaluation(
 def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
     """Draw the accuracy in each confidence bin, with its 95 % interval, and in a lower panel the number of texts.
 
-    The calibration error (ECE) is computed from these bins. A point is drawn at the mean confidence of its bin.
+    The calibration error (ECE) is computed from these bins. Each point is drawn at the mean confidence of its bin.
     """
     bins = confidence_bins(confidence, BINS)
     counts, sums = np.bincount(bins, minlength=BINS), np.bincount(bins, confidence, BINS)

@@ -1,4 +1,4 @@
-"""The region classifier: a second classifier, whose filters look for the strongest regions of a text.
+"""The region classifier: a second classifier, each of whose filters looks for the region with the largest response.
 
 This classifier is trained separately from the network. The training functions are not imported here, because they need
 SciPy, which is slow to import.

@@ -1,4 +1,4 @@
-"""A classifier that finds the strongest region of a text for each of many filters.
+"""A classifier with many filters, each of which finds the region of a text to which it responds most strongly.
 
 The region at position p of a text has two parts: a bag of three words, of which the first is at p, and the n-grams in
 the five words around p. :mod:`nlptx.regions.region_vectors` makes the vector v_p of the region. The response of filter
@@ -6,7 +6,8 @@ f, which has the word weights w and the vector weights q, is
 
     t_pf = sum of w_if over the words i of the bag + sum_r v_pr q_rf.
 
-When texts are scored, the terms of single words are computed once per word (:mod:`nlptx.regions.word_responses`).
+When texts are scored, the terms that depend on a single word are computed only once for each distinct word
+(:mod:`nlptx.regions.word_responses`).
 
 Only the largest response in the whole text affects the outputs:
 
@@ -16,7 +17,7 @@ The outputs z have the same meaning as those of the network. The norm of n is be
 trained classifier consists of several groups of filters, which are trained separately. The vector n is computed for
 each group, and z is the sum of n U over the groups, plus c.
 
-Because of the maximum, the gradient of a filter reaches one region per text, so the backward pass is cheap:
+Because of the maximum, the gradient of a filter reaches only one region per text, so the backward pass is cheap:
 
     dn = dz U^T                              (0 where dropped)
     dh = (dn - n (n . dn)) / sqrt(1 + |h|^2)      because ∂n_f/∂h_g = (1[f = g] - n_f n_g) / sqrt(1 + |h|^2)
@@ -45,10 +46,10 @@ from nlptx.regions.word_responses import WordResponses
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.slices import slices_up_to
 
-# Maximum number of positions of one text whose vectors are computed at a time when texts are scored. If _CHUNK is
+# When texts are scored, the region vectors at up to _CHUNK positions of a text are computed at a time. If _CHUNK is
 # changed, the scores of texts longer than _CHUNK may change in their last bits.
 _CHUNK = 1 << 9
-# Maximum number of positions of several texts whose vectors are computed at a time.
+# If the region vectors of several texts are computed together, maximum number of positions in all of these texts.
 _TOGETHER = 1 << 11
 
 
@@ -58,7 +59,7 @@ class Responses(NamedTuple):
     Args:
         bags: (N, BAG) indices of the words in the bag of each region.
         vectors: (N, R) vectors v of the regions.
-        winners: (B, F) index of the strongest region for each filter and text.
+        winners: (B, F) index of the region with the largest response, for each text and filter.
         maxima: (B, F) largest responses m.
         scale: (B, F) factor 1 / sqrt(1 + |h|^2).
         directions: (B, F) n, which is h times ``scale``.
@@ -149,7 +150,7 @@ class RegionClassifier(PickledWithoutCache):
         return np.concatenate([of_texts.max(axis=1) for of_texts in Layout(lengths).stacks(responses)])
 
     def responses_in_parts(self, ngram_indices: NDArray[np.int32]) -> Iterator[NDArray]:
-        """Yield the responses t (T, F) to one text, given its n-grams (T, ORDER), for _CHUNK positions at a time."""
+        """Given the n-grams (T, ORDER) of one text, yield the responses t (T, F), _CHUNK positions at a time."""
         for first in range(0, len(ngram_indices), _CHUNK):
             start = max(first - REACH, 0)
             near = ngram_indices[start : first + _CHUNK + REACH]

@@ -15,7 +15,10 @@ def split_by_lengths(array: NDArray, lengths: Sequence[int] | NDArray[np.integer
 
 
 def slices_up_to(lengths: NDArray[np.int64], max_sum: int) -> Iterator[slice]:
-    """Divide lengths into consecutive groups with sums of at most ``max_sum``; a larger length is a group by itself."""
+    """Yield slices that divide ``lengths`` into consecutive groups, each with a sum of at most ``max_sum``.
+
+    A length above ``max_sum`` is a group by itself.
+    """
     ends = np.cumsum(lengths)
     first = before = 0
     while first < len(lengths):

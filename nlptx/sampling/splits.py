@@ -17,8 +17,8 @@ from nlptx.sampling.copies import folds_with_copies
 # Maximum length of a stretch, and minimum number of stretches in a part (unless the part has fewer texts).
 _MAX_STRETCH = 100
 _STRETCHES_PER_PART = 10
-# Number of folds for features that are computed out of fold, that is, for each text, by models that were fitted without
-# its fold.
+# Number of folds for out-of-fold features. The features of a text are computed by models that were fitted without the
+# fold of this text.
 FOLDS = 5
 # Each fold should have 1/folds of the texts of a label. If a fold has more than _MAX_EXCESS times as many, the texts of
 # the label are divided evenly among the folds.
@@ -89,7 +89,7 @@ def assign_folds(
 
 
 def _rows_of_labels(targets: NDArray) -> list[NDArray[np.intp]]:
-    """Return the indices of the texts that have each label, for the labels that occur."""
+    """Return, for each label that occurs, the indices of the texts that have this label."""
     row, label = np.nonzero(targets) if targets.ndim == 2 else (np.arange(len(targets)), targets)
     order = np.argsort(label, kind="stable")
     return np.split(row[order], np.flatnonzero(np.diff(label[order])) + 1) if len(row) else []

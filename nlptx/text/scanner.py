@@ -162,7 +162,7 @@ def scanner_of(tokenizer: Tokenizer) -> Scanner:
 
 
 def _contractions(text: NDArray[np.uint8], classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], ...]:
-    """Return the positions of the apostrophes in n't; in 's, 'm and 'd; and in 're, 've and 'll."""
+    """Return three arrays of positions of apostrophes: in n't; in 's, 'm and 'd; and in 're, 've and 'll."""
     positions = np.flatnonzero(text == _APOSTROPHE)
     before, one, two = (text[positions + step] for step in (-1, 1, 2))
     after_one, after_two = (classes[positions + step] != _WORD for step in (2, 3))

@@ -17,7 +17,7 @@ _ROUNDING = 1e-4
 
 
 def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str:
-    """Return a description of the baselines that beat the model on the held-out texts, or an empty string.
+    """Return a description of the baselines that beat the model on the held-out texts; an empty string if none does.
 
     There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
     frequent label, compared by accuracy. In two cases, only the log-loss is compared: for a balanced model, which

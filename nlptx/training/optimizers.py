@@ -105,7 +105,7 @@ class RowOptimizer:
         self.last = np.zeros(len(table), np.int64)
 
     def step(self, rows: NDArray[np.integer], gradient: NDArray, lr: float) -> None:
-        """Update distinct ``rows`` (U,) with their ``gradient`` (U, R)."""
+        """Update the rows of the table with the indices ``rows`` (U,), all different, given their gradient (U, R)."""
         if self.rule == "sgd":
             self.table[rows] -= lr * gradient
             return

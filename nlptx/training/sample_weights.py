@@ -23,7 +23,7 @@ def list_weights(weights: Iterable[float], texts: int, texts_name: str = "texts"
         weights: a list, array, Series or any other iterable of numbers. If all of them are bool, True is a weight of 1,
             and False is a weight of 0.
         texts: number of texts.
-        texts_name: argument name of the texts, for messages.
+        texts_name: name of the argument that contains the texts, for messages.
 
     Raises:
         DataError: a weight is negative, NaN or too large; all weights are 0; or the numbers of weights and texts
