@@ -27,7 +27,7 @@ _HISTORY_LENGTH = 10
 # A step is accepted if the function decreases by at least this fraction of the decrease that the gradient predicts.
 _SUFFICIENT_DECREASE = 1e-4
 # A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step becomes _MAX_FACTOR times as
-# long if the function still decreases more than _STEEP times as steeply at the end of the step as at its start.
+# long if the slope of the function at the end of the step is still more than the fraction _STEEP of that at its start.
 _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
 # Maximum number of step lengths to try. If none is accepted, rounding errors hide any further decrease.
 _MAX_ATTEMPTS = 20

@@ -112,7 +112,7 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
 
 
 def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    """Return (T, C) probabilities for the text with each of its first T = ``count`` known words left out in turn.
+    """Return the probabilities (T, C) of the text without each of its first T known words in turn; T is ``count``.
 
     The model reads at most ``count`` known words. If the text has more than ``count`` known words, the model reads one
     further word when a word is left out.

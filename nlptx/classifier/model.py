@@ -140,10 +140,10 @@ class Model(ModelContents, PickledWithoutCache):
         Args:
             texts: as in :meth:`predict_proba`.
             jobs: as in :meth:`predict_proba`.
-            abstain: minimum confidence, which is the probability of the predicted label or, for a multi-label model, of
-                the predicted set of labels. A text with a lower confidence, or without a known word, gets None instead
-                of a label. By default, every text gets a label, even a text without a known word. (``nlptx predict``
-                prints ``?`` for such a text.)
+            abstain: minimum confidence of a prediction. The confidence is the probability of the predicted label or,
+                for a multi-label model, of the predicted set of labels. A text with a lower confidence, or without a
+                known word, gets None instead of a label. By default, every text gets a label, even a text without a
+                known word. (``nlptx predict`` prints ``?`` for such a text.)
 
         Raises:
             ArtifactError, InputTypeError: as for :meth:`predict_proba`.

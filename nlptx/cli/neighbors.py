@@ -87,7 +87,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
 
 def _standard_input() -> Iterator[tuple[str, str]]:
-    """Yield the words on standard input, which has one word per line, and their positions."""
+    """Yield each word on standard input, one per line, and its position."""
     from nlptx.corpus.corpus import Corpus
 
     try:

@@ -204,8 +204,8 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
 
 def preset_option(function: Function) -> Function:
-    """Add ``--preset``, which replaces the default settings with the settings of an article."""
-    help_text = "Use the settings of an article on transformers (Goldstraw; Bloem)."
+    """Add ``--preset``, which replaces the default settings with those used in a published article."""
+    help_text = "Use the settings from an article on transformers (Goldstraw; Bloem)."
     return _defaults_option("--preset", PRESETS, "Start", help_text)(function)
 
 

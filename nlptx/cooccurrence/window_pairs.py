@@ -34,7 +34,7 @@ Task = tuple[int, int]
 
 
 def unit_weights(weighting: str, window: int) -> tuple[NDArray[np.int64], int]:
-    """Return the weights of distances 1..window as integer numbers of units, and the number of units in a weight of 1.
+    """Return the weights of distances 1..window as multiples of a unit, and the number of units in a weight of 1.
 
     Harmonic weights 1/d are exact if the window is at most 20, and otherwise rounded to multiples of 2^-26.
     Sums of units are exact in float64 up to 2^53 units.

@@ -21,7 +21,7 @@ class LabelledDocuments:
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. If the label map replaces a label
     with nothing, documents with this label are always left out. Documents in the split ``unlabelled`` are not checked.
-    Rows listed in the table that the reading option ``exclude`` names are left out too, and a note gives their number.
+    Rows listed in the table given by the reading option ``exclude`` are left out too, and a note gives their number.
     With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:

@@ -12,8 +12,8 @@ from nlptx.io.spill import MemoryBudget, SpilledArray
 
 # Maximum number of arrays that are read from a file at once.
 _ARRAYS_PER_READ = 1024
-# Arrays are read together, with the gaps between them, unless the gaps have more than _SMALL entries and make up more
-# than the fraction _MAX_GAPS of the entries to read.
+# Arrays are usually read together, with the gaps between them. If the gaps have more than _SMALL entries, and are more
+# than the fraction _MAX_GAPS of all entries that would be read, each array is read separately.
 _MAX_GAPS, _SMALL = 0.95, 1 << 12
 
 

@@ -115,8 +115,7 @@ def fit_ngram_features(
     def overlaps() -> NDArray[np.float32]:
         """Return the dot product of the LSA row of each passage and the LSA row of its text, (passages,).
 
-        The contribution of a text to the outputs for its passage is this product times the contribution of the text to
-        its own outputs.
+        This product is the factor by which a text contributes less to the outputs for its passage than to its own.
         """
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)

@@ -49,7 +49,7 @@ class WeightedRows:
         kept: NDArray[np.bool_],
         text_weights: NDArray[np.float64] | None,
     ) -> WeightedRows:
-        """Return the matrix that leaves out the texts for which the mask ``kept``, (texts,), is False."""
+        """Return the matrix without the texts for which the mask ``kept`` (texts,) is False."""
         squares = blocks.forward((importance * importance)[:, None])[:, 0]
         kept = kept & (squares > 0)
         inverse_norms = np.where(kept, 1 / np.sqrt(np.where(kept, squares, 1)), 0).astype(np.float32)

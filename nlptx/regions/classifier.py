@@ -137,7 +137,7 @@ class RegionClassifier(PickledWithoutCache):
         return self.outputs_of(maxima)
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
-        """Return the outputs (B, outputs), given the largest responses before the bias is added, (B, F)."""
+        """Return the outputs (B, outputs), given the largest response of each filter without its bias, (B, F)."""
         directions, _ = self._directions(maxima + self.bias)
         layout = Layout(np.ones(len(directions), np.int64), separate_windows=True)
         return layout.product(directions, self.output_weights) + self.output_bias

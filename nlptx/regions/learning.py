@@ -224,7 +224,7 @@ class _GroupTrainer:
             gradients: gradient of the sum of the losses with respect to each parameter except the word weights, by name
                 of the parameter.
             words: gradient of the same sum with respect to the word weights.
-            texts: number of texts in the batch. For Adam, the gradients are divided by this number.
+            texts: number of texts in the batch. Adam divides ``gradients`` by this number.
             rate: factor by which all learning rates are multiplied.
         """
         self._steps += 1
