@@ -169,7 +169,7 @@ def uninitialized_network(
         parameters: P, the number of parameters in the file.
 
     Raises:
-        CorruptError: the settings require a number of parameters other than P; checked before memory is allocated.
+        CorruptError: the settings do not require P parameters. This is checked before memory is allocated.
     """
     width = settings.width or components
     # W has one weight per text feature if there is a single output, or if each feature affects only the output of its

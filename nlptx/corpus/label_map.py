@@ -63,8 +63,8 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
     distinct = set(labels)
     missing = [old for old in label_map if old not in distinct]
     named = ", ".join(map(repr, missing))
-    # If the map only removes labels, it is no error that none of them occurs: their rows may have been removed earlier,
-    # as in tables of predictions.
+    # If the map only removes labels, it is not an error if none of them occurs: their rows may have been removed
+    # earlier, as in tables of predictions.
     if missing and len(missing) == len(label_map) and any(label_map.values()):
         present = ", ".join(sorted(distinct)[:_MAX_LISTED]) + (", ..." if len(distinct) > _MAX_LISTED else "")
         raise LabelError(

@@ -52,7 +52,8 @@ def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.i
 def _conflicts(rows: DataRows, first: NDArray[np.int64]) -> Finding:
     """Return the rows whose text also occurs with another label.
 
-    Rows with the most frequent label of their text are left out, unless two labels are equally frequent.
+    Rows with the most frequent label of their text are not returned, unless another label of the text is as frequent;
+    then all rows of the text that have a label are returned.
     """
     repeated = np.bincount(first, minlength=len(first))[first] > 1
     groups: defaultdict[int, list[int]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Shingles are pairs of consecutive words in a text. The same special word marks the start and the end of every text."""
+"""Shingles are pairs of consecutive words in a text. The same special word marks the start and end of every text."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def suggest_texts(
         known[ngrams[labelled.indices].indices] = True
         candidates = candidates[np.asarray(ngrams[candidates] @ known.astype(np.float32)).ravel() > 0]
         if not len(candidates):
-            return _none("no text without a label has a word in common with the labelled texts")
+            return _none("none of the unlabelled texts has a word in common with the labelled texts")
         names, p, decision = _fitted(ngrams, labelled, candidates)
     else:
         names, p, decision = predict([texts[row] for row in candidates.tolist()])

@@ -60,7 +60,7 @@ def find_targets(
         if old in known and new not in known and matches.get(new, old) != old:
             raise LabelError(
                 f"`label_map` replaces {old!r} with {new!r}, but {new!r} is read as the model's label {matches[new]!r}",
-                hint="Map the other labels to those of the model instead.",
+                hint="Map labels of the data to labels of the model, not the other way round.",
             )
     understood = {old: new for old, new in matches.items() if old != new}
     if understood:

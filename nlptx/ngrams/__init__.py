@@ -16,7 +16,7 @@ The features of a text are computed from its word ids (T,) as follows::
 
 ``order`` is the length of the longest n-gram, and ``keys`` contains a key for each known n-gram. Axis letters, in
 addition to those of :mod:`nlptx.nn`: G known n-grams, E numbers per n-gram (1 for two classes, otherwise one per
-class), M linear models.
+class), M linear models. ``order E`` and ``M E`` are products.
 """
 
 from nlptx.ngrams.features import NgramFeatures, TextFeatures

@@ -105,7 +105,8 @@ def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, 
 def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None) -> tuple[NDArray, NDArray]:
     """Return E = exp(S) and z = E 1 for S = Q K^T.
 
-    In the windows and heads for which ``shifted``, (n, H), is True, the maximum of each row of S is subtracted first.
+    ``shifted`` is a mask (n, H) of windows and heads, or None if it contains none. In these windows and heads, the
+    maximum of each row is first subtracted from S.
     """
     e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     tokens = e.shape[-1]

@@ -59,8 +59,9 @@ def choose_automatic(
     """Return the settings, with all automatic values except ``new_word_min_count`` replaced by actual ones.
 
     Region filters are chosen automatically only if the model has a network and n-gram features. (A user who disables
-    the network or the n-gram features wants the other part alone.) Region filters also require held-out texts, on which
-    two weights are fitted: one for the outputs of the network, and one for the outputs of the region filters.
+    the network or the n-gram features wants to use only the other of the two.) Region filters also require held-out
+    texts, on which two weights are fitted: one for the outputs of the network, and one for the outputs of the region
+    filters.
 
     Args:
         settings: training settings.

@@ -71,7 +71,7 @@ def start_from(
     context: TrainingContext,
     label_sets: MultiLabelDecision | None = None,
 ) -> tuple[Model, Dataset]:
-    """Return a new model with the weights of a trained model, corrected for new texts, and the data to train it on.
+    """Return a new model, which has the weights of a trained model after a correction, and the data to train it on.
 
     If the correction improves the out-of-fold predictions, the settings of the new model have a lower learning rate
     (:func:`.with_slower_network`). If the correction does not improve the out-of-fold predictions, the weights are not

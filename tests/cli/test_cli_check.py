@@ -310,7 +310,7 @@ def test_impossible_suggestions(to_label, words, code, says):
 def test_no_text_is_left_to_suggest(to_label):
     (to_label / "other.txt").write_text("zzz qqq\n")
     result = run("check", "data.tsv", "--suggest", "2", "--unlabelled", "other.txt", "--to-label", "next.csv")
-    assert "none: no text without a label has a word in common with the labelled texts" in result.text
+    assert "none: none of the unlabelled texts has a word in common with the labelled texts" in result.text
     assert (to_label / "next.csv").read_text().split() == ["text,label"]
 
 
