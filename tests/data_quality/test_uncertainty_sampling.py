@@ -56,7 +56,8 @@ def test_a_copy_of_a_labelled_text_is_not_a_candidate_even_if_it_comes_first():
 
 
 @pytest.mark.parametrize(
-    ("unlabelled", "says"), [(["A great film", "", "?"], "copy of a labelled text"), (["zzz"], "no text .* in common")]
+    ("unlabelled", "says"),
+    [(["A great film", "", "?"], "copy of a labelled text"), (["zzz"], "none of the unlabelled .* in common")],
 )
 def test_the_reason_why_there_are_no_texts(unlabelled, says):
     texts, found = suggested(unlabelled)
