@@ -238,7 +238,7 @@ class _GroupTrainer:
         self._update_words(words, rate)
 
     def _update_words(self, words: WordGradient, rate: float) -> None:
-        """Update the word weights. If an index occurs several times, the sum of its gradients is used each time."""
+        """Update the word weights. If an index occurs several times, the same result is assigned to it each time."""
         np.add.at(self._gradient, words.indices, words.values)
         gradient = self._gradient[words.indices]
         self._gradient[words.indices] = 0
