@@ -51,9 +51,10 @@ class LabelledRows:
         return "" if enough else f"this needs two labels with at least {MIN_TEXTS} texts each"
 
     def data(self, rows: DataRows) -> LabelledData:
-        """Return the texts and their labels as input for :func:`.labelled_predictions.predict_labelled`."""
+        """Return the texts and their labels. The texts of all other rows are ``left_out``."""
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
+        left_out = [rows.documents[row].text for row in np.delete(np.arange(len(rows)), self.indices).tolist()]
         sets = [rows.labels[row] or () for row in indices]
         names = [name for labels in sets for name in labels]  # in single-label data, each row has one name
-        return LabelledData(documents, names if rows.separator is None else sets, rows.sha256)
+        return LabelledData(documents, names if rows.separator is None else sets, rows.sha256, left_out)

@@ -189,6 +189,17 @@ def test_rows_of_weight_0_have_no_predictions(tmp_path, monkeypatch):
     assert (code, "the text 'another text' is not in data.tsv" in message) == (3, True)
 
 
+@pytest.mark.parametrize("seeds", ["1", "2"])
+def test_predictions_for_empty_texts_are_ignored(tmp_path, monkeypatch, seeds):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data.tsv", [*make_rows(("neg", "pos"), 30, seed=4), ("", "neg"), ("", "pos")])
+    words = ("--epochs", "0", "--folds", "2", "--seeds", seeds, "--predictions", "folds.csv", "-q")
+    call("crossvalidate", "data.tsv", *words)
+    done = call("check", "data.tsv", "--out-of-fold", "folds.csv", "--json")
+    assert len(done.json["faults"]["empty-texts"]["examples"]) == 2
+    assert "no row" not in done.stderr
+
+
 def test_a_model_finds_wrong_labels(work):
     assert "the model was trained on this data" in call("check", work / "train.tsv", "-m", work / "model.npz").stderr
     call("check", work / "test.tsv", "-m", work / "model.npz")
