@@ -1,1 +1,1 @@
-"""Artifacts, the output files of counting, PCA and training: file format, checks when reading, and provenance."""
+"""Artifacts: the files that counting, PCA and training write. This package reads, checks and writes them."""

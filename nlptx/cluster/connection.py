@@ -95,8 +95,8 @@ def reporting_lost_connection(address: str) -> Iterator[None]:
     except TimeoutError:
         raise
     except (CancelledError, OSError) as error:
-        # dask.distributed defines its communication errors as subclasses of OSError. Any other OSError, for example one
-        # that a task raised, is passed on.
+        # The communication errors of dask.distributed are subclasses of OSError. Any other OSError, such as one that a
+        # task raised, is passed on.
         if isinstance(error, OSError) and not type(error).__module__.startswith("distributed"):
             raise
         raise lost_connection(address) from None

@@ -28,7 +28,7 @@ _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # segment stores one start index per word. However, the number of tokens in a segment is at most the memory limit
 # divided by _MEMORY_PER_TOKEN, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices that are summed in one pass; there is a limit because each has two open files.
+# Maximum number of partial matrices that are summed in one pass. Each needs two open files, whose number is limited.
 _FAN_IN = 16
 
 

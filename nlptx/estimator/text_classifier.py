@@ -201,7 +201,7 @@ class TextClassifier(MetadataRequests, Parameters):
     def predict_frame(
         self, frame: pd.DataFrame, text_column: str = "text", *, abstain: float = 0.0, prior: bool = False
     ) -> pd.DataFrame:
-        """Return a copy of ``frame`` with added columns for the predictions; see :meth:`nlptx.Model.predict_frame`."""
+        """Return a copy of ``frame`` with columns of predictions added; see :meth:`nlptx.Model.predict_frame`."""
         return self._fitted().predict_frame(frame, text_column, to_plain(self.jobs), abstain=abstain, prior=prior)
 
     def _probabilities(self, X: Iterable[str]) -> NDArray[np.float64]:

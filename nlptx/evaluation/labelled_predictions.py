@@ -150,7 +150,7 @@ class LabelledData:
 
     @property
     def label_tuples(self) -> list[tuple[str, ...]]:
-        """For each document, the tuple of its labels; in single-label data, a tuple of one label."""
+        """The labels of each document, as a tuple, which has one element if the data is single-label."""
         return [(label,) if isinstance(label, str) else label for label in self.labels]
 
 

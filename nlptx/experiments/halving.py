@@ -15,7 +15,7 @@ from nlptx.experiments.experiment import Experiment, Recipe
 from nlptx.experiments.journal import Journal
 from nlptx.experiments.measures import Measures
 from nlptx.experiments.parallel_runs import parallel_runs
-from nlptx.experiments.run import Run, train_and_test
+from nlptx.experiments.run import Run, run_name, train_and_test
 from nlptx.experiments.search_space import SearchSpace, Values, differences, name_of
 from nlptx.runtime.workers import Workers
 from nlptx.training.feature_cache import FeatureCache
@@ -132,7 +132,7 @@ class Search:
             OutOfTimeError: the remaining time is probably too short for the next run.
         """
         tasks = [(trial, fold) for fold in folds for trial in trials]
-        open_tasks = [task for task in tasks if _name(*task) not in self.journal.records]
+        open_tasks = [each for each in tasks if run_name(each[0].values, each[1]) not in self.journal.records]
         stopped = False
 
         def announced() -> Iterator[Run]:
@@ -145,7 +145,7 @@ class Search:
 
         with closing(self.perform_runs(announced(), len(open_tasks))) as computed:
             for trial, fold in tasks:
-                name = _name(trial, fold)
+                name = run_name(trial.values, fold)
                 if name not in self.journal.records:
                     record = next(computed, None)
                     if record is None:
@@ -182,7 +182,7 @@ class Search:
 
     def _read(self, trial: Trial, fold: int) -> None:
         try:
-            record = self.journal.records[_name(trial, fold)]
+            record = self.journal.records[run_name(trial.values, fold)]
             trial.seconds += float(record["seconds"])
             trial.failure = trial.failure or str(record["failure"])
             if not record["failure"]:
@@ -230,7 +230,3 @@ def rungs(folds: int, first: int = 0) -> list[list[int]]:
     """Return up to three groups of folds, used one after the other: fold ``first``, the next two, and all others."""
     order = [(first + number) % folds for number in range(folds)]
     return [part for part in (order[:1], order[1:3], order[3:]) if part]
-
-
-def _name(trial: Trial, fold: int) -> str:
-    return f"fold {fold + 1}: {name_of(trial.values)}"

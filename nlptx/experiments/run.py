@@ -34,7 +34,12 @@ class Run:
     expected: float
 
     def __str__(self) -> str:
-        return f"fold {self.fold + 1}: {name_of(self.values)}"
+        return run_name(self.values, self.fold)
+
+
+def run_name(values: Values, fold: int) -> str:
+    """Return the name of a run, which identifies its settings and its fold in the journal."""
+    return f"fold {fold + 1}: {name_of(values)}"
 
 
 def train_and_test(

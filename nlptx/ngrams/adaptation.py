@@ -38,8 +38,8 @@ from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 # because character n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 # A correction from N texts is used only if it lowers the log-loss by more than (1 + _FEW_TEXTS / N) standard errors of
-# this decrease. With few texts, this limit is high, because the standard error is itself inaccurate, and a wrong
-# correction does much harm.
+# this decrease. The limit is higher for few texts, because their standard error is an inaccurate estimate, and an
+# unnecessary correction would do much harm.
 _FEW_TEXTS = 50
 # Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20

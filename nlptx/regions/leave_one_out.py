@@ -19,7 +19,7 @@ _WORDS_AT_A_TIME = 256
 
 
 def region_outputs_without_each(classifier: RegionClassifier, ids: NDArray[np.integer]) -> NDArray:
-    """Return the outputs (T, outputs) for a text of T >= 2 words; row t is for the text without word t."""
+    """Leave out each of the T >= 2 words of a text in turn. Return the outputs for each shorter text, (T, outputs)."""
     count = len(ids)
     ngram_indices = classifier.ngrams.find(ids, np.array([count]))
     responses = np.concatenate(list(classifier.responses_in_parts(ngram_indices)))  # (T, F)

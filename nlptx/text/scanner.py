@@ -25,7 +25,7 @@ _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
 # Number of spaces added before and after the text, so that indices a few bytes before its start or after its end are
 # valid.
 _BEFORE, _AFTER = 2, 16
-# HTML line breaks, as in :mod:`nlptx.text.cleaning`, but without line feeds, because a line feed ends a document.
+# HTML line breaks, as in :mod:`nlptx.text.cleaning`. A line feed inside one is not allowed, because it ends a document.
 _LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)
 
 

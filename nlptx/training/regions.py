@@ -38,9 +38,9 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 _GROUPS = 2
 # Limit of B as the number of labelled texts grows, the constant M, and the standard deviation of the prior.
 _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 1500, 0.15
-# With F filters in a group, n-gram vectors have F / 2 components, and there are vectors for 256 F words (at most
-# 30,000) and for 512 F longer n-grams. A compact model has vectors for only 192 F words, because each word needs about
-# 2.5 F bytes.
+# Sizes that depend on the number of filters in a group: the filters per component of the n-gram vectors, the longer
+# n-grams per filter, and the words per filter, with a maximum number of words. A compact model knows fewer words,
+# because each word needs about 2.5 bytes per filter in the file.
 _FILTERS_PER_COMPONENT, _LONGER_PER_FILTER = 2, 512
 _WORDS_PER_FILTER, _WORDS_PER_FILTER_IN_COMPACT, _MAX_NGRAM_WORDS = 256, 192, 30_000
 # Approximate maximum number of words in the texts from which the vectors are made. The time for making the vectors
