@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nlptx.settings import TrainSettings as TrainSettings
     from nlptx.training.fit import fit as fit
 
-# Maps each public name to the module that defines it. The prefix ``nlptx.`` of the module is omitted.
+# Public name -> name of the module that defines it, without the prefix ``nlptx.``.
 _MODULE_OF = {
     "Cooccurrence": "cooccurrence.matrix",
     "CountSettings": "settings",

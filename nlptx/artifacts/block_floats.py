@@ -1,9 +1,9 @@
 """Arrays of 8-bit numbers with a common exponent for each block of 32 numbers (block floating point).
 
 An array of any shape is cut into blocks of consecutive numbers, in C order. A block is stored as one exponent e and,
-for each number, an integer q from -127 to 127; the number is approximately q * 2^e. The exponent is the smallest one
-for which no absolute value exceeds 127 * 2^e. The error of a number is therefore at most 2^(e - 1), which is less than
-a hundredth of the largest absolute value in the block. Converting an array to block floats and back rounds the array;
+for each number, an integer q from -127 to 127; the number is approximately q * 2^e. The exponent e is the smallest one
+for which 127 * 2^e is at least the largest absolute value in the block. The error of a number is therefore at most
+2^(e - 1), which is less than a hundredth of that value. Converting an array to block floats and back rounds the array;
 converting the rounded array again does not change it.
 """
 
@@ -47,7 +47,7 @@ def rounded(array: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def float_arrays(name: str, array: NDArray[np.float32], compact: bool) -> dict[str, NDArray]:
-    """Return the arrays to store, by name: the array itself or, if ``compact``, its block floats in two arrays."""
+    """Return the arrays to store, by name: the array itself or, if ``compact``, two arrays with its block floats."""
     if not compact:
         return {name: array}
     integers, exponents = to_block_floats(array)
@@ -55,7 +55,7 @@ def float_arrays(name: str, array: NDArray[np.float32], compact: bool) -> dict[s
 
 
 def read_floats(artifact: Artifact, name: str, compact: bool, shape: tuple[int | None, ...]) -> NDArray[np.float32]:
-    """Return an array stored by :func:`float_arrays`. Where ``shape`` contains None, the axis may have any length.
+    """Return an array stored by :func:`float_arrays`. An axis for which ``shape`` contains None may have any length.
 
     Raises:
         CorruptError: an array is missing or invalid.

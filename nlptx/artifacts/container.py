@@ -197,12 +197,12 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
             raise CorruptError("duplicate entry")
         if _HEADER + ".npy" not in entries:
             raise CorruptError("not an nlptx artifact: it has no header")
-        # If entries were allowed to overlap, a small file could contain many large arrays.
+        # Check that entries do not overlap. Otherwise, a small file could contain many large arrays.
         if sum(entry.file_size for entry in container.infolist()) > size:
             raise CorruptError("its entries are larger than the file")
         header = parse_header(read_array(container, _HEADER))
         check_kind(header["kind"], kinds)
-        # The list of entries has no checksum (only their contents have), so it is compared with the header.
+        # The list of entry names has no checksum, unlike the content of an entry, so it is compared with the header.
         if sorted(f"{name}.npy" for name in [_HEADER, *header["arrays"]]) != sorted(entries):
             raise CorruptError(f"it holds {', '.join(entries)}; its header lists {', '.join(header['arrays'])}")
         arrays = {
@@ -221,12 +221,12 @@ def _read(file: BinaryIO, kinds: tuple[str, ...], large: Collection[str]) -> Art
 
 
 def load(path: FilePath, kind: str, make: Callable[[Artifact], T]) -> T:
-    """Read an artifact of ``kind``, and build an object from it. An ArtifactError names the file."""
+    """Read an artifact of ``kind``, and return what ``make`` builds from it. An ArtifactError names the file."""
     return build(read(path, kind), make, file_name(path))
 
 
 def build(artifact: Artifact, make: Callable[[Artifact], T], path: str) -> T:
-    """Build an object from an artifact that was read from ``path``.
+    """Return what ``make`` builds from an artifact that was read from ``path``.
 
     Raises:
         ArtifactError: the parts of the artifact are inconsistent, or its settings are invalid.

@@ -1,4 +1,4 @@
-"""Reads the JSON header of an artifact, and checks its form."""
+"""Reads the JSON header of an artifact, and checks its format version and the types of its fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_HEADER_BYTES = 64 << 20
 
 
 def parse_header(blob: NDArray) -> dict[str, Any]:
-    """Read a header, check its form and that of the headers nested in it, and return the header.
+    """Return the header in ``blob``, after checking it and the headers nested in it.
 
     The nested headers are those of the artifacts from which the artifact was made.
 

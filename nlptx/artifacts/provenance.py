@@ -67,7 +67,7 @@ def _part_command(header: dict[str, Any]) -> str:
 
 
 def _start_file(header: dict[str, Any]) -> str:
-    """Return the file name, in commands, of a model that training started from: start-1.npz for the first one."""
+    """Return the file name that commands use for a model from which training started: start-1.npz for the first one."""
     return f"start-{sum(before['kind'] == 'model' for before in chain(header))}.npz"
 
 
@@ -75,7 +75,7 @@ def _start_options(parent: dict[str, Any] | None) -> list[str]:
     """Return the option that names the file from which training started: another model, or word vectors.
 
     If no network was trained, there is no such file. The result is then empty or, if the tokenizer is not the default
-    one, the option for the configuration file that set the tokenizer.
+    one, ``--config CONFIG``, where the placeholder CONFIG stands for the file that set the tokenizer.
     """
     if parent is not None and _is_empty(parent):
         is_default = all(stored_value(item, parent["details"]) == item.default for item in _TOKENS)
@@ -142,7 +142,7 @@ def _source(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reading(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of ReadOptions in a header: those that differed from the defaults of the command."""
+    """Return the fields of ReadOptions that a header contains: those that differed from the defaults of the command."""
     reading = _source(header).get("reading", {})
     if not isinstance(reading, dict) or not set(reading) <= set(_READING):
         raise CorruptError(f"invalid reading options {reading!r}")

@@ -45,7 +45,7 @@ def require_array(artifact: Artifact, name: str, dtype: str, shape: tuple[int | 
 def read_tokenizer(details: dict[str, Any]) -> Tokenizer:
     """Remove the settings of the tokenizer from an artifact's details, and return the tokenizer.
 
-    Raises CorruptError if the tokenizer is unknown or incomplete.
+    Raises CorruptError if the tokenizer is unknown or its settings are incomplete.
     """
     name, lowercase = details.pop("tokenizer", None), details.pop("lowercase", None)
     if name not in list(TOKENIZERS) or not isinstance(lowercase, bool):

@@ -4,17 +4,18 @@ A text counts as answered if it gets a label. For a fixed grid of confidence thr
 held-out texts are answered, and how many of these answers are wrong. From these counts alone, :meth:`ErrorCurve.choose`
 finds the threshold for a maximum error rate E:
 
-    for each threshold that is not skipped, from high to low, with n answered texts and w wrong answers:
+    for each threshold, from high to low, with n answered texts and w wrong answers:
+        skip the threshold if n is too small (see below)
         test whether P(X <= w) <= 5 %, where X is binomial with parameters n and E; stop at the first failure
 
 The last threshold that passes the test is chosen. A threshold passes if and only if the one-sided 95 % Clopper-Pearson
 upper bound on its error rate is at most E. Because the order of the tests is fixed in advance and testing stops at the
-first failure, the probability of choosing a threshold with an error rate above E is at most 5 % in total. (This method
-is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv 2017, "Selective
-Classification for Deep Neural Networks", describe the problem of choosing a threshold for a maximum error rate.)
-Thresholds reached by too few texts are skipped, because one or two wrong answers among so few texts would end the tests
-early. Because thresholds are skipped, the bound of 5 % needs one more assumption: the error rate does not decrease when
-the threshold is lowered.
+first failure, the probability of choosing a threshold with an error rate above E is at most 5 %, however many tests are
+made. (This method is called fixed-sequence testing; see Angelopoulos et al. 2021, "Learn then Test". Geifman & El-Yaniv
+2017, "Selective Classification for Deep Neural Networks", describe the problem of choosing a threshold for a maximum
+error rate.) A threshold that too few texts reach is skipped, because one or two wrong answers among so few texts would
+end the tests early. Because thresholds are skipped, the bound of 5 % needs one more assumption: the error rate does not
+decrease when the threshold is lowered.
 
 The bound of 5 % holds only for texts that are exchangeable with the held-out texts, for example if both are random
 samples from one source. There is no guarantee for texts from another domain. The held-out texts were also used to
@@ -37,7 +38,7 @@ from nlptx.text.arguments import check_real
 # Maximum probability of choosing a threshold whose error rate exceeds the requested maximum.
 RISK = 0.05
 # A threshold is skipped if the fraction of the held-out texts that reach it is below MIN_COVERAGE, or if so few texts
-# reach it that the test would fail even with just MIN_ERRORS wrong answers.
+# reach it that the test would fail even if only MIN_ERRORS answers were wrong.
 MIN_COVERAGE, MIN_ERRORS = 0.2, 1
 # Confidence thresholds, ascending; the steps are finer close to 1.
 GRID = (

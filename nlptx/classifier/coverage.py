@@ -39,8 +39,8 @@ class CoverageCurve:
 
     Args:
         confidence: (N,) confidence of each text, descending.
-        accuracy: (N,) accuracy on the first text, on the first two texts, and so on. Each of several texts with the
-            same confidence counts with the mean accuracy of these texts, so that their order does not matter.
+        accuracy: (N,) accuracy on the first text, on the first two texts, and so on. Each text counts with the mean
+            accuracy of all texts that have the same confidence, so that the order of these texts does not matter.
     """
 
     confidence: NDArray[np.float64]

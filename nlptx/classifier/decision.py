@@ -21,8 +21,8 @@ Answer = Label | list[Label]
 class Decision(Protocol):
     """Defines how probabilities become predictions, and how confidence and correctness are computed.
 
-    Probabilities are (B, C), for B texts and C classes. Predictions are (B,) int64, the class index of each text, or,
-    for a multi-label model, (B, C) bool, True for each class that a text gets.
+    Probabilities are (B, C), for B texts and C classes. Predictions of a single-label model are (B,) int64: the class
+    index of each text. Predictions of a multi-label model are (B, C) bool: True for each class that a text gets.
     """
 
     def normalized(self, p: NDArray[np.float64]) -> NDArray[np.float64]:

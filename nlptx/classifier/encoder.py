@@ -88,8 +88,8 @@ class Encoder(Layer):
     def attention_weights(self, cache: Any) -> list[list[NDArray]]:
         """Return the attention weights that a call of :meth:`forward` computed, given the cache of that call.
 
-        The result contains one list per block. Each list contains one array (n, H, T, T) for each stack of n windows of
-        T words, where H is the number of heads.
+        The result contains one list per block. Each list contains one array (n, H, T, T) for each stack (n consecutive
+        windows of T words each), where H is the number of heads.
         """
         calls = zip(self.sublayers(), cache, strict=True)
         return [layer.attention_weights(c) for (_, layer), c in calls if isinstance(layer, EncoderBlock)]

@@ -27,7 +27,7 @@ class Explanation:
 
     Args:
         tokens: all tokens of the text, known or unknown, without the marks that the tokenizer adds to negated words.
-        words: the T tokens that the model knows and has read.
+        words: the T known words that the model reads: all of them, or the first ``max_tokens`` if this is set.
         positions: (T,) index of each word among the tokens.
         probabilities: (C,) predicted probabilities for the complete text.
         label: index of the explained label among the model's labels.
@@ -56,15 +56,15 @@ def explain(model: Model, text: str, label: Label | None = None, *, attention: b
     """Explain the probability of a label for a text.
 
     The effect of a word is measured by scoring the text again without this word (leave-one-out). If a negation such as
-    "not" is left out, the words after it are no longer marked as negated, except in very long texts, in which the
-    number of negations multiplied by the number of words exceeds 262,144. The attention weights are returned as well,
-    but they show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
+    "not" is left out, the words after it are no longer marked as negated. (The marks stay in a very long text, in which
+    the number of negations multiplied by the number of words exceeds 262,144.) The attention weights are returned as
+    well, but they show only where information could flow, not how it affected the prediction (Jain & Wallace 2019).
 
-    In a text longer than the attention window, leaving out a word moves no other words between windows, so only the
-    window of the left-out word is computed again. The time for an explanation is therefore proportional to the number
-    of words. The linear models on n-grams (:mod:`nlptx.ngrams`) use only whether an n-gram occurs, so leaving out one
-    of its m occurrences would hardly change their outputs. Each occurrence therefore counts for 1/m of the n-gram's
-    weight.
+    If a text is longer than the attention window, all other words stay in their windows when a word is left out, so
+    only the window of the left-out word is computed again. The time for an explanation is therefore proportional to the
+    number of words. The linear models on n-grams (:mod:`nlptx.ngrams`) use only whether an n-gram occurs, so leaving
+    out one of m occurrences of an n-gram would hardly change their outputs. Each occurrence therefore counts for 1/m of
+    the n-gram's weight.
 
     Args:
         model: the classifier.
@@ -134,8 +134,8 @@ def _without_each(model: Model, known: NDArray[np.int32], count: int) -> NDArray
 def _without_marks(model: Model, words: RemainingWords, count: int) -> NDArray[np.float64]:
     """Return how the probabilities change when the words after a left-out negation are no longer marked as negated.
 
-    Row t of the result (T, C) is the change for the text without word t, for its first T = ``count`` known words. The
-    row is 0 if word t is not a negation, or if there are too many negations.
+    Row t of the result (T, C) is the change if the known word t is left out, where T is ``count``. The row is 0 if
+    word t is not a negation, or if there are too many negations.
     """
     change = np.zeros((count, len(model.labels)))
     rows = sorted(row for row in words.negations if row < count)

@@ -39,7 +39,7 @@ class LabelSetReport:
         interval: 95 % Wilson interval of the accuracy.
         micro_precision, micro_recall, micro_f1: precision, recall and F1 over all pairs of a text and a label.
         macro_f1: mean F1 of the labels that occur among the true labels.
-        auc: mean ROC-AUC of the labels that some texts have and others lack; the ROC-AUC is undefined for other labels.
+        auc: mean ROC-AUC of the labels for which it is defined: those that some texts have and some texts lack.
         log_loss: sum of the log-losses of all labels, averaged over the texts, in nats. If p is the predicted
             probability of a label, its log-loss is -log p for a text with the label, and -log(1 - p) otherwise.
         ece: expected calibration error of the confidence, which is the probability that the predicted set is the true

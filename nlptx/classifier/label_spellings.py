@@ -14,8 +14,8 @@ from nlptx.classifier.label_types import as_number
 
 # Pairs of labels in the data that can mean negative and positive.
 _PAIRS = (("neg", "pos"), ("negative", "positive"), ("false", "true"), ("0", "1"), ("-1", "1"))
-# Pairs of numbers that mean negative and positive if both numbers occur in the data. A single one of them may have
-# another meaning.
+# Pairs of numbers that mean negative and positive if both numbers occur in the data. If only one of them occurs, it may
+# have another meaning.
 _NUMBERS = (("0", "1"), ("-1", "1"))
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 # Pairs of model labels that mean negative and positive. A model with one of these pairs accepts every pair in _PAIRS.
@@ -51,7 +51,7 @@ def match_labels(written: Collection[str], known: Sequence[str]) -> dict[str, st
 
 
 def _form(label: str) -> str:
-    """Return a label as it is compared: in lower case, with composed characters (NFC), and with 1 instead of 1.0.
+    """Return the form in which a label is compared: lower case, composed characters (NFC), and 1 instead of 1.0.
 
     Labels read from tables are in NFC already, but labels passed from Python may not be. Numbers with leading zeros may
     be codes, so they are compared as text.

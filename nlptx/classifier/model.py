@@ -54,7 +54,7 @@ class Model(ModelContents, PickledWithoutCache):
         return self.flat.size + self.table.size + (0 if self.regions is None else self.regions.classifier.parameters)
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Return the ids of the known words of a text; if ``settings.max_tokens`` is set, only of the first ones."""
+        """Return the ids of the known words of a text; only of the first ``settings.max_tokens`` if this is set."""
         return self.vocabulary.encode(text)[: self.settings.max_tokens]
 
     def as_float64(self) -> Self:
@@ -67,7 +67,7 @@ class Model(ModelContents, PickledWithoutCache):
         """Return this model or, if computing in float32 might overflow, a copy that computes in float64."""
         return self.as_float64() if self._can_overflow else self
 
-    @cached_property  # searching for large weights takes longer than scoring a sentence
+    @cached_property  # cached, because searching for large weights takes longer than scoring a sentence
     def _can_overflow(self) -> bool:
         return can_overflow(self) or (self.regions is not None and self.regions.can_overflow())
 
@@ -96,8 +96,8 @@ class Model(ModelContents, PickledWithoutCache):
         """Return probabilities (B, C), given network outputs (B, outputs) that were divided by the temperature.
 
         If all classes had the same total weight in the loss, the network has learned probabilities q_c proportional to
-        p_c / pi_c, where p_c is the probability of class c, and pi_c is the prior of class c. Therefore p_c is q_c
-        pi_c, divided by the sum of q_k pi_k over all classes k.
+        p_c / pi_c, where pi_c is the prior of class c, and p_c is the probability to return. Therefore p_c is q_c pi_c,
+        divided by the sum of q_k pi_k over all classes k.
         """
         p = self.network.loss.probabilities(outputs)
         return self.decision.normalized(p * self.priors if self.is_balanced else p)

@@ -41,8 +41,8 @@ class ModelContents:
         temperature: number by which the outputs are divided to calibrate the probabilities.
         card: description of the model by its authors, as JSON values; shown by ``nlptx info``.
         held_out: for each of several confidence thresholds, the number of held-out texts that reach it, and how many of
-            them are classified wrongly. None if the model does not store these numbers, which
-            :meth:`.Model.threshold` needs.
+            them are classified wrongly. None if the model does not store these numbers; :meth:`.Model.threshold` then
+            raises an error.
         typical_surprise: distribution of the training texts' surprise (:mod:`.surprise`); None if it is unknown.
         label_sets: decision rule and label separator of a multi-label model; None for a single-label model.
         regions: region classifier whose outputs are combined with those of the network; None if there is none.

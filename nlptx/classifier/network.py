@@ -69,8 +69,8 @@ class Network(Layer):
             self.text_projection = WeightedSum(text_feature_width // classes, classes)  # W
         elif text_feature_width:
             self.text_projection = Linear(text_feature_width, self.loss.outputs, rng, bias=False)  # W
-            # If the network has two outputs, each linear model has a single output z. W adds z/2 to the network's
-            # output for the second class, and subtracts z/2 from the output for the first class.
+            # If the network has two outputs, each linear model has one output z. Initially, W adds the mean of z/2 over
+            # the models to the output for the second class, and subtracts it from the output for the first class.
             mean = np.array([[-0.5, 0.5]]) if self.loss.outputs == 2 else np.eye(self.loss.outputs)
             models = text_feature_width // len(mean)
             self.text_projection.weight.value[...] = np.tile(mean, (models, 1)) / models
@@ -88,11 +88,11 @@ class Network(Layer):
         token_features: NDArray | None = None,
         text_features: NDArray | None = None,
     ) -> tuple[NDArray, Any]:
-        """Return the outputs, (B, outputs), and the cache of the call.
+        """Return the outputs, (B, outputs), and the cache that :meth:`backward` needs.
 
         Args:
             x: (N, R) word vectors.
-            layout: which rows belong to which text.
+            layout: which rows of ``x`` belong to which text.
             rng: source of randomness for dropout; None outside training.
             token_features: (N, token_feature_width), or None.
             text_features: (B, text_feature_width), or None.
@@ -130,7 +130,7 @@ class Network(Layer):
             return y
         return y + self.text_projection.apply(text_features, layout)
 
-    # If y = x + features W, then dx = dy. The features are fixed, so their gradient is not needed.
+    # For y = x + features W, the gradient of x is that of y. The features are fixed, so they need no gradient.
     def backward(self, dy: NDArray, cache: Any, grads: Gradients) -> NDArray:
         encoder_cache, pool_cache, dropout_cache, head_cache, token_features, text_features = cache
         if self.text_projection is not None and text_features is not None:
@@ -169,11 +169,11 @@ def uninitialized_network(
         parameters: P, the number of parameters in the file.
 
     Raises:
-        CorruptError: the settings do not require P parameters. This is checked before memory is allocated.
+        CorruptError: the settings require more or fewer than P parameters. Memory is allocated only after this check.
     """
     width = settings.width or components
     # W has one weight per text feature if there is a single output, or if each feature affects only the output of its
-    # class; otherwise, W has one weight per text feature and class.
+    # class; otherwise, W has one weight for each pair of a text feature and a class.
     one_output = settings.loss == "squared-error" or LOSSES[settings.loss].independent or feature_widths.per_class
     text_weights = feature_widths.of_text * (1 if one_output else classes)
     min_parameters = settings.blocks * 2 * width * (settings.hidden or 4 * width) + text_weights

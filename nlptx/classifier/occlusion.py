@@ -20,7 +20,7 @@ from nlptx.nn.pooling import Pool
 
 
 def network_outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], windows: NDArray[np.int64]) -> NDArray:
-    """Return network outputs (T, outputs), where row t belongs to the text without word t.
+    """Return the network outputs (T, outputs); row t contains the outputs for the text without word t.
 
     Args:
         model: trained network.
@@ -44,7 +44,7 @@ def network_outputs_without_each(model: TrainedNetwork, ids: NDArray[np.int32], 
 
 
 class Parts(NamedTuple):
-    """Pooled vectors (n, width) of n windows, and the logarithms (n,) of the windows' weights in their texts."""
+    """Pooled vectors (n, width) of n windows, and the log-weights (n,) with which windows of a text are merged."""
 
     vectors: NDArray
     log_weights: NDArray
@@ -57,7 +57,8 @@ class EncodedText:
     Args:
         model: trained network.
         ids: (T,) word ids of the text.
-        ngrams: (T, order) indices of the n-grams that end at each word; order is 0 without n-gram features.
+        ngrams: (T, order) indices of the n-grams of 1 to order words that end at each word; order is 0 without n-gram
+            features.
         spans: slice of ``ids`` for each window.
     """
 
@@ -82,7 +83,7 @@ class EncodedText:
 
         Args:
             ids: (n, T) word ids.
-            ngrams: (n, T, order) indices of the n-grams that end at each word.
+            ngrams: (n, T, order) indices of the n-grams of 1 to order words that end at each word.
         """
         settings, features = self.model.settings, self.model.ngram_features
         layout = Layout(
@@ -127,7 +128,8 @@ class _WindowMerger:
 
     Args:
         pool: the pooling layer.
-        windows: pooled vector and weight of each complete window; the list may be empty if there is only one window.
+        windows: pooled vector and log-weight of each window with all its words; may be empty if the text has only one
+            window.
     """
 
     def __init__(self, pool: Pool, windows: list[Parts]) -> None:

@@ -17,7 +17,7 @@ NO_LABEL = "?"
 def prediction_columns(
     label_names: Sequence[str], label: Any, confidence: V, score: V | None, probabilities: Iterable[V]
 ) -> dict[str, Any]:
-    """Return a dict: column name -> value. A value belongs to a single text, or is an array with one element per text.
+    """Return a dict: column name -> value. A value is that of a single text, or an array with one element per text.
 
     Args:
         label_names: names of the C labels.
@@ -38,12 +38,12 @@ def prediction_columns(
 
 @lru_cache(maxsize=16)
 def free_names(names: tuple[str, ...], taken: tuple[str, ...]) -> tuple[str, ...]:
-    """Return ``names`` for new columns, with the prefix ``predicted_`` added to each name that is in ``taken``.
+    """Return the names of new columns, with the prefix ``predicted_`` added to each name that is in ``taken``.
 
-    The prefix is repeated if necessary. Case, and spaces before or after a name, are ignored in the comparison with
-    ``taken``, because they are also ignored when the columns of a table are looked up: a new column ``label`` could
-    later be mistaken for an existing column ``Label``. The new ``names`` are not compared with each other, because two
-    labels may differ only in case.
+    The prefix is repeated if necessary. The comparison with ``taken`` ignores case, and spaces before or after a name.
+    The reason is that looking up a column also ignores them, so a new column ``label`` could later be mistaken for an
+    existing column ``Label``. The new ``names`` are not compared with each other, because two labels may differ only in
+    case.
 
     >>> free_names(("label", "score"), ("text", "Label"))
     ('predicted_label', 'score')

@@ -29,7 +29,7 @@ def predict_frame(
     abstain: float = 0.0,
     prior: bool = False,
 ) -> pd.DataFrame:
-    """Return a copy of a pandas DataFrame with the columns that ``nlptx predict`` adds to a table.
+    """Return a copy of a pandas DataFrame, extended by the columns that ``nlptx predict`` adds to a table.
 
     The columns are ``label``, ``confidence``, ``score`` (if the labels have an order) and one ``prob_<label>`` per
     label. If the table already has a column with the name of a new column, the new column gets the prefix
@@ -45,8 +45,8 @@ def predict_frame(
             does not change the result.
         abstain: minimum confidence of a label.
         prior: whether to label missing texts and texts without a known word, if the confidence is at least ``abstain``.
-            The prediction is then the most frequent label of the training data or, from a multi-label model, every
-            label whose frequency in the training texts is at least the threshold of the label.
+            Such a text gets the most frequent label of the training data or, from a multi-label model, every label
+            whose prior (the fraction of the training texts with the label) is at least its threshold.
 
     Raises:
         ArtifactError: the model's weights are so large that a probability is not a number.

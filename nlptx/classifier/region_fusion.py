@@ -20,7 +20,7 @@ from nlptx.regions import RegionClassifier, read_region_classifier, region_array
 
 # Keys of the JSON values in a model file: the weights a and b, and the number of groups of filters.
 _WEIGHTS, _GROUPS = "region_fusion", "region_groups"
-# Maximum of the weights a and b in a valid file.
+# Largest value of a or b that is accepted in a model file.
 _MAX_WEIGHT = 100.0
 
 

@@ -41,9 +41,9 @@ class Scored(NamedTuple):
             the priors.
         truncated: whether the model read only the beginning of the text.
         tokens: number of tokens in the text, known or unknown.
-        surprise: how rare the words of the text are, compared with the words of the training texts, in standard
-            deviations among texts of the same length. The surprise is None if it was not measured, if the text has no
-            tokens, or if the model stores no word counts.
+        surprise: how rare the words of the text are in the training texts, in units of the standard deviation among
+            texts of the same length. The surprise is None if it was not measured, if the text has no tokens, or if the
+            model stores no word counts.
         unusual: whether the text is unlike the training texts, because its surprise exceeds that of 99.5 % of them, or
             because it has no known word. None if ``surprise`` is None.
     """
@@ -99,9 +99,9 @@ def score(
 ) -> Iterator[list[tuple[K, Scored]]]:
     """Yield batches of (key, prediction) pairs, in the order of the texts.
 
-    Results appear immediately, even if texts arrive slowly: texts are scored as soon as they arrive, without waiting
-    for a full batch, and the results of a batch are yielded without waiting for later batches. Scores are bit for bit
-    the same, however the texts are grouped into batches.
+    With ``read_ahead``, results appear immediately, even if texts arrive slowly: texts are scored as soon as they
+    arrive, without waiting for a full batch, and the results of a batch are yielded without waiting for later batches.
+    Scores are bit for bit the same, however the texts are grouped into batches.
 
     Args:
         model: the classifier.
@@ -131,7 +131,7 @@ def score(
 def score_texts(
     model: ScoringModel, texts: Iterable[str], jobs: int | Workers | None, *, surprise: bool = False
 ) -> Iterator[list[Scored]]:
-    """Yield the predictions for texts in batches, as :func:`score` does. The texts are read in the calling thread."""
+    """Yield batches of predictions for texts, as :func:`score` does. The texts are read in the calling thread."""
     with Workers.of(jobs) as workers:
         pairs = ((None, text) for text in texts)
         for batch in score(model, pairs, workers, read_ahead=False, surprise=surprise):

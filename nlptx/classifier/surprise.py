@@ -1,4 +1,4 @@
-"""Measures how rare the words of a text are, compared with the words of the training texts. Labels are not used.
+"""Measures how rare the words of a text are in the training texts. Labels are not used.
 
 The surprise s of a word is defined in :mod:`nlptx.classifier.word_surprise`. For a text of T tokens, let x be the mean
 of s over the tokens. The surprise of the text is (x - m) / sqrt(a + b/T), where m is the mean of x over the training
@@ -25,8 +25,8 @@ from nlptx.text.vocabulary import Vocabulary
 # Fraction of the training texts whose surprise exceeds the threshold; for new texts about other subjects, the fraction
 # is higher.
 FALSE_ALARMS = 0.005
-# Lengths, in tokens, of the passages that are measured in addition to the texts; and maximum number of tokens that are
-# measured in a text, taken from its middle.
+# Lengths, in tokens, of the passages that are measured in addition to the texts; and maximum number of tokens measured
+# per text: if a text is longer, only this number of tokens from its middle is measured.
 _PASSAGES = (4, 8, 16, 32, 64)
 _LONGEST = 128
 # Minimum variance between the words of a text. Without this minimum, the variance of repetitive training texts could be
@@ -60,7 +60,7 @@ class TypicalSurprise:
 
     @classmethod
     def measure(cls, vocabulary: Vocabulary, tokens: TokenIds) -> Self | None:
-        """Measure the distribution on texts whose words were counted; None if there are no counts or no tokens.
+        """Measure the distribution on texts whose words are included in the counts; None without counts or tokens.
 
         Args:
             vocabulary: words and their counts.
@@ -119,7 +119,10 @@ class TypicalSurprise:
         return cls(mean, _BETWEEN, within, _THRESHOLD)
 
     def standardize(self, means: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Standardise the ``means`` (B,) of texts of ``lengths`` (B,): subtract m, divide by the standard deviation."""
+        """Standardise the mean surprise ``means`` (B,) of texts with ``lengths`` (B,) tokens.
+
+        Subtract m, and divide by the standard deviation.
+        """
         return (means - self.mean) / np.sqrt(self.between + self.within / lengths)
 
     def to_dict(self) -> dict[str, float]:
@@ -161,7 +164,7 @@ class SurpriseMeter:
         return None if self._typical is None else self._typical.threshold
 
     def measure(self, tokens: TokenIds) -> tuple[list[float | None], list[bool | None]]:
-        """Return the surprise of each text, in standard deviations, and whether it is unlike the training texts.
+        """Return the surprise of each text, in standard deviations, and whether the text is unlike the training texts.
 
         A text is unlike the training texts if its surprise exceeds the threshold, or if it has no known word. Both
         results are None for a text without tokens, and for all texts if the vocabulary has no counts.

@@ -45,13 +45,13 @@ class TokenIds:
         return split_by_lengths(ids[positions], np.diff(ends, prepend=0))
 
     def differs_from_previous(self) -> NDArray[np.bool_]:
-        """Return whether each token differs from the previous token of its text, (N,); True for the first token."""
+        """Return whether each token differs from the previous one in its text, (N,); True for the first in a text."""
         differs = np.diff(self.indices, prepend=-1) != 0
         differs[(np.cumsum(self.lengths) - self.lengths)[self.lengths > 0]] = True
         return differs
 
     def sums(self, values: NDArray, dtype: DTypeLike | None = None) -> NDArray:
-        """Return the sum (B,) of values (N,) over the tokens of each text. Each sum is independent of other texts."""
+        """Return the sums (B,) of values (N,) over the tokens of each text. A sum never depends on other texts."""
         result = np.zeros(len(self.lengths), dtype or values.dtype)
         full = self.lengths > 0
         if full.any():

@@ -30,8 +30,8 @@ from nlptx.runtime.workers import Workers
 # Pairs that are measured: the _WORDS words with the largest absolute effects are paired with each other and with words
 # at most _REACH positions away.
 _WORDS, _REACH = 8, 3
-# Maximum total length, in words, of the texts that are scored to measure the pairs in one text. At least _MIN_PAIRS
-# pairs are always measured.
+# Maximum total length, in words, of the shortened versions of a text that are scored to measure its pairs. At least
+# _MIN_PAIRS pairs are always measured.
 _MAX_SCORED, _MIN_PAIRS = 1 << 19, 8
 # Minimum distance of probabilities from 0 and 1, so that log-odds are finite.
 _MARGIN = 1e-12
@@ -102,7 +102,7 @@ def _candidates(effects: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 
 def _log_odds(model: Model, explanation: Explanation, removals: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-    """Return, for each group of words in ``removals``, the log-odds of the label without these words, (removals,)."""
+    """Return the log-odds of the label for the text without each group of words in ``removals``, (removals,)."""
     length, label, limit = len(explanation.words), explanation.label, model.settings.max_tokens
     words = RemainingWords(model.vocabulary, explanation.tokens)
     step = max(_MAX_SCORED // 16 // length, 1)

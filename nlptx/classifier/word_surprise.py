@@ -1,4 +1,4 @@
-"""Measures how rare a word is, compared with the words of the training texts.
+"""Measures how rare a word is in the training texts.
 
 The surprise of a word w is a log-likelihood ratio:
 

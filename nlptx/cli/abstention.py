@@ -86,7 +86,7 @@ def draw_coverage(curve: CoverageCurve, reporter: Reporter) -> None:
 
 
 def attainable_errors(curve: ErrorCurve) -> Iterator[tuple[str, str]]:
-    """Yield pairs: a maximum error rate, and a phrase with the coverage and threshold at which it is guaranteed.
+    """Yield pairs: a maximum error rate, and a phrase with the threshold that guarantees this rate and its coverage.
 
     The first pair is for the smallest error rate that can be guaranteed. Pairs for larger error rates follow, up to the
     first error rate at which all texts are labelled. If no error rate can be guaranteed, a single pair gives the

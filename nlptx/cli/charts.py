@@ -23,7 +23,7 @@ def bar(fraction: float, width: int) -> str:
 
 
 def curve(points: Sequence[tuple[float, float]], max_width: int = 80, height: int = 10) -> list[str]:
-    """Draw points (x, y) as a curve of braille dots, and return its lines of text. The y axis is labelled at both ends.
+    """Draw a curve of braille dots through points (x, y), and return it as lines. The y axis is labelled at both ends.
 
     Args:
         points: one or more points, with increasing x.

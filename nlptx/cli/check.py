@@ -137,7 +137,7 @@ def check(
     """
     data = inputs_or_stdin(data)
     check_names(*data, *against, *unlabelled, out_of_fold, model, bad_rows, to_label)
-    # The column options also apply to --to-label: the new table gets columns with these names.
+    # The column options also apply to --to-label, because they name the columns of its table.
     note_unused_options(common.reporter.note, data, *against, *unlabelled, out_of_fold, to_label)
     if suggest is None and (unlabelled or to_label is not None):
         raise click.UsageError("--unlabelled and --to-label need --suggest N, the number of texts to suggest.")
@@ -222,7 +222,7 @@ def check(
 def _for_test_data(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading ``--against``.
 
-    The delimiter is kept only if the name of at least one file ends in .csv or .tsv, apart from a compression suffix.
+    The delimiter is kept only if at least one file name ends in .csv or .tsv (before any compression suffix).
     """
     has_delimiter = any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = reading.delimiter if has_delimiter else None
@@ -238,7 +238,7 @@ def _for_unlabelled(reading: ReadOptions) -> ReadOptions:
 def _check_faults(result: Check, fail_on: tuple[str, ...]) -> None:
     """Raise QualityGateError if the data has a fault of a kind in ``fail_on``.
 
-    "any" stands for all kinds of faults for which every listed row is certainly faulty.
+    "any" stands for all kinds of faults whose listed rows are all certainly faulty.
     """
     from nlptx.data_quality.findings import KINDS
 

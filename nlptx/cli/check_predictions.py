@@ -47,7 +47,7 @@ class GivenModel:
         return predict_labelled(self.model, self.name, labelled, scorer(self.model, workers), note)
 
     def predict(self, texts: list[str], workers: Workers) -> tuple[list[str], NDArray[np.float64], Decision]:
-        """Return the names of the C labels, their probabilities (B, C), and the rule for choosing labels."""
+        """Return the names of the C labels, the probabilities (B, C) for B texts, and the rule that chooses labels."""
         return self.model.label_names, self.model.predict_proba(texts, workers), self.model.decision
 
 

@@ -145,7 +145,9 @@ def cluster_options(function: Callable[..., Any], group: str = "Cluster") -> Cal
 
 
 def shared_folder(output: str, tmp_dir: str | None) -> AbstractContextManager[str]:
-    """Make a folder for intermediate results, shared by all workers. The folder is removed after the ``with`` block.
+    """Return a context manager for a folder in which all workers share intermediate results.
+
+    The folder is made at the start of the ``with`` block and removed at its end.
 
     Args:
         output: path of the output; ``-`` is treated like a file in the current folder.

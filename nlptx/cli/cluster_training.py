@@ -68,7 +68,7 @@ def print_training_plan(
 def _with_epochs(settings: TrainSettings, texts: int) -> TrainSettings:
     """Return the settings, with an automatic number of epochs replaced by the number for a corpus of ``texts`` texts.
 
-    If ``texts`` is small, the number of epochs stays automatic, because it then also depends on the word vectors.
+    For a small corpus, the number of epochs stays automatic, because that number also depends on the word vectors.
     """
     if settings.epochs == AUTOMATIC and epochs_for_large_corpus(texts, settings.batch) == EPOCHS:
         return replace(settings, epochs=EPOCHS)
@@ -76,7 +76,7 @@ def _with_epochs(settings: TrainSettings, texts: int) -> TrainSettings:
 
 
 def _sample(labels: Sequence[str] | Sequence[tuple[str, ...]]) -> list[int]:
-    """Return the row numbers of about ``_SAMPLE`` texts, in which each label is about as frequent as in all texts.
+    """Return about ``_SAMPLE`` row numbers. In this sample, each label is about as frequent as in all texts.
 
     For single-label data, the sample contains at least ``_OF_EACH`` texts with each label, or all texts with this label
     if there are fewer.

@@ -52,7 +52,7 @@ class Option(click.Option):
         return None if self.name in {*configured(ctx), *ignored(ctx)} else super().resolve_envvar_value(ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the two columns of the help text: the option names, and the description with the default.
+        """Return the option's entry in the help text, in two columns: its names, and its description with the default.
 
         Return None for a hidden option.
         """

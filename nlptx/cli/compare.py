@@ -241,7 +241,7 @@ def _as_data(predictions: LabelledPredictions) -> LabelledData:
 
 
 def _texts_of_seeds(predictions: LabelledPredictions, common: CommonOptions) -> list[str] | None:
-    """Return the group of each row (its text) if the table has predictions for several seeds, and None otherwise."""
+    """If the table has predictions for several seeds, return the text of each row as its group; otherwise, None."""
     from nlptx.evaluation.groups import seeds_note, texts_of_seeds
 
     texts = texts_of_seeds(predictions.documents)

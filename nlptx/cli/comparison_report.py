@@ -107,7 +107,7 @@ def draw_examples(predictions: Sequence[LabelledPredictions], count: int, report
 
 
 def write_disagreements(path: str, predictions: Sequence[LabelledPredictions], separator: str | None) -> None:
-    """Write the texts for which the models give different predictions to a .csv, .tsv or .jsonl file.
+    """Write a .csv, .tsv or .jsonl table of the texts for which the predictions of the models differ.
 
     Raises:
         click.UsageError: the file name has none of the extensions .csv, .tsv and .jsonl.

@@ -1,6 +1,6 @@
 """The option ``--config FILE``, which reads options of the stages from a TOML file with one section per stage.
 
-See :mod:`nlptx.cli.precedence` for the order of precedence.
+See :mod:`nlptx.cli.precedence` for what happens if an option is also set elsewhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nlptx.errors import SettingsError
 from nlptx.settings import CountSettings, PcaSettings, Settings, TrainSettings, check_value
 
 SECTIONS: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettings, "train": TrainSettings}
-# Options that cannot be set in a file.
+# Options that cannot be set in a ``--config`` file.
 _EXCLUDED = ("config", "help")
 
 
@@ -98,13 +98,14 @@ def read_config(path: str, context: click.Context) -> dict[str, dict[str, Any]]:
 
 
 def note_ignored(context: click.Context, reporter: Reporter, section: str, used: Collection[str]) -> None:
-    """Report the options in a section of the ``--config`` file that the command ignores.
+    """Report which options in a section of the ``--config`` file the command ignores.
 
     Args:
         context: context of the command.
         reporter: prints the note.
         section: name of the section.
-        used: Python names of the options not to report, because the command uses them or they cannot change the result.
+        used: Python names of the options that are not reported, because the command uses them or because they cannot
+            change the result.
     """
     given = context.meta.get(CONFIGURED, {}).get(section, {})
     if ignored := ", ".join(name.replace("_", "-") for name in given if name not in used):
@@ -143,7 +144,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _check(parameter: Option, value: Any, cls: type[Settings], context: click.Context) -> Any:
-    """Return the value if the option accepts it. Numbers, strings and booleans are not interchangeable.
+    """Return the value if the option accepts it. Numbers, strings and booleans are not converted into each other.
 
     Raises:
         SettingsError, click.BadParameter: the value has the wrong type, or is out of range.

@@ -22,8 +22,7 @@ class Conflict(NamedTuple):
         applies: function that returns whether a value of the option and a value of the other option contradict each
             other; None if the options contradict each other whatever their values.
         always_refuse: whether to refuse the command, instead of ignoring the option, if the other option has a higher
-            precedence. Set this if the option must not be ignored, because the command would do something else without
-            it.
+            precedence. Set this if ignoring the option would make the command do something else.
     """
 
     message: str
@@ -34,7 +33,7 @@ class Conflict(NamedTuple):
 def overridden(ctx: click.Context) -> set[str]:
     """Return the names of the options that are ignored because an option with a higher precedence contradicts them.
 
-    Do not declare conflicts in a chain. If option A overrides option B, and B overrides option C, then C is ignored
+    Do not declare conflicts of option A with B and of B with C: if A overrides B, and B overrides C, then C is ignored
     although B has no effect.
     """
 
@@ -58,7 +57,7 @@ def refuse_conflicts(ctx: click.Context) -> None:
 
 
 def _conflicts(ctx: click.Context) -> Iterator[tuple[str, str, Conflict]]:
-    """For each conflict, yield the option that declares it, the other option or argument, and the conflict."""
+    """For each conflict that occurs, yield the option that declares it, the other parameter, and the conflict."""
     for option in ctx.command.params:
         name = str(option.name)
         for other, conflict in getattr(option, "excludes", {}).items():
