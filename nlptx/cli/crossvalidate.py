@@ -69,11 +69,12 @@ def crossvalidate(
 
     The texts are split into folds, and each label is spread evenly over the folds. For each fold, a model is trained on
     all other folds and tested on that fold. Unless -e or --start is given, word vectors and n-grams are made only from
-    the folds that the model is trained on. All settings of the network, the n-grams and the training can be used, even
-    those that are listed only by nlptx train --help. Unless --group or --shuffle is given, each fold consists of
-    stretches of up to 100 consecutive texts with the same label, because consecutive texts are often related.
+    the folds that the model is trained on. All options for the network, the n-grams and the training are accepted, even
+    those that only nlptx train --help lists. Unless --group or --shuffle is given, each fold consists of stretches of
+    up to 100 consecutive texts with the same label, because consecutive texts are often related.
 
-    The 95 % interval of each mean takes the overlap of the training sets into account (Nadeau and Bengio 2003).
+    For each measure, the output contains the mean over all folds, and the 95 % interval of the mean, which takes the
+    overlap of the training sets into account (Nadeau and Bengio 2003).
 
     --report FILE writes a page with the results of the folds, and with figures about the out-of-fold predictions.
     --report needs the report extra: pip install 'nlptx[report]'.
@@ -175,13 +176,13 @@ def crossvalidate(
 
 
 def _fold_title(done: int, folds: int, seeds: int) -> str:
-    """Return the title of the next fold, given the number of folds that are done."""
+    """Return the title of the next fold. ``done`` is the number of completed folds, summed over the seeds."""
     fold = f"fold {done % folds + 1} of {folds}"
     return fold if seeds == 1 else f"seed {done // folds + 1} of {seeds}, {fold}"
 
 
 def _as_json(result: CrossValidation) -> dict[str, Any]:
-    """Return the results as JSON values: the mean of each measure, the intervals, and all folds."""
+    """Return the results as JSON values: each measure's mean and 95 % interval, and the results of each fold."""
     spread = result.spread()
     folds = [
         {

@@ -26,8 +26,8 @@ _USED = {"cooccur": ("memory", "tmp_dir", "preset"), "pca": ("seed", "preset")}
 class EarlierStages:
     """Counting and PCA within ``nlptx train``, ``crossvalidate`` and ``tune``.
 
-    The options of the two stages have the same values as in ``nlptx cooccur`` and ``nlptx pca``: the values come from
-    the ``--config`` file, from environment variables, and from the preset of ``train``.
+    The options of the two stages get the values that they would have in ``nlptx cooccur`` and ``nlptx pca``, from the
+    ``--config`` file, from environment variables, or from the preset of ``train``.
 
     Args:
         context: context of the command.
@@ -51,11 +51,10 @@ class EarlierStages:
     def builder(self, epochs: int, more_texts: list[str], record: dict[str, Any]) -> EmbeddingBuilder:
         """Return an object that makes word vectors with the settings of both stages.
 
-        Print a note that no word vectors are given.
+        Unless ``epochs`` is 0, a note tells the user that no word vectors are given.
 
         Args:
-            epochs: number of training epochs; if it is 0, there is no network, so no word vectors are made, and no note
-                is printed.
+            epochs: number of training epochs; 0 means that there is no network, so no word vectors are made.
             more_texts: texts to count in addition to the training texts.
             record: information about the corpus, to be stored with the word vectors.
         """
@@ -68,9 +67,9 @@ class EarlierStages:
             self.reporter.note("no word vectors are given (-e), so they are made from these texts by counting and PCA")
         self.reporter.detail(f"settings of cooccur: {cooccur.to_dict()}")
         self.reporter.detail(f"settings of pca: {pca.to_dict()}")
-        # If --memory or --tmp-dir is not set for cooccur, the value of train applies. However, if --memory is not set
-        # for cooccur, the limit for distinct words is WORD_MEMORY, because --memory of train must not determine which
-        # words are counted.
+        # If --memory or --tmp-dir is not set for cooccur, the value of the same option of train applies. There is one
+        # exception: if --memory is not set for cooccur, the memory for distinct words is limited to WORD_MEMORY,
+        # because --memory of train must not determine which words are counted.
         sources = {name: self._cooccur.get_parameter_source(name) for name in ("memory", "tmp_dir")}
         memory, tmp_dir = (
             self._train_values[name]

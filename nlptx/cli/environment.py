@@ -10,8 +10,8 @@ from nlptx.cli.reporter import print_note
 
 # Variables that do not set options: the first enables tracebacks, and the second names a folder of test data.
 _NO_OPTIONS = ("NLPTX_DEBUG", "NLPTX_SHARED_DATA")
-# For an unknown variable, the most similar variable of the current command is suggested if their similarity, from 0 to
-# 1, is at least this number. Otherwise, the variables of all commands are considered.
+# For an unknown variable, a note suggests the most similar variable of the current command, if the similarity of the
+# two names (0 to 1) is at least this number. Otherwise, the variables of all commands are considered.
 _SIMILAR = 0.8
 
 

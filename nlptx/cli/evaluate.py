@@ -27,7 +27,7 @@ from nlptx.cli.stage_run import peak_memory
 from nlptx.corpus.document import ReadOptions
 from nlptx.errors import CorruptError, DataError, QualityGateError
 
-# How texts without a known word are treated, for the note about these texts.
+# End of the note about texts without a known word: how these texts are treated.
 _UNKNOWN = "scored with the label frequencies in the training data"
 _NEEDS_MODEL = Conflict(
     "{1} needs a model, but {0} is a table of predictions.", lambda model, _: is_table(model), always_refuse=True
@@ -86,23 +86,24 @@ def evaluate(
 
     The table of accuracy against coverage shows how accurate the predictions are if only the texts with the highest
     confidence are labelled; coverage is the fraction of the texts that are labelled. AURC is the error rate averaged
-    over all coverages. --plot draws accuracy against coverage as a curve, and a reliability diagram, which shows the
-    accuracy at each confidence. In the reliability diagram of a perfectly calibrated model, the accuracy equals the
-    confidence. --abstain and --max-error work as in nlptx predict. With one of these two options, --min-accuracy and
-    all measures except accuracy against coverage refer only to the texts that get a label.
+    over all values of the coverage. --plot draws accuracy against coverage as a curve, and a reliability diagram, which
+    shows the accuracy at each confidence. In the reliability diagram of a perfectly calibrated model, the accuracy
+    equals the confidence. --abstain and --max-error work as in nlptx predict. With one of these two options,
+    --min-accuracy and all measures except accuracy against coverage refer only to the texts that get a label.
 
-    --by COLUMN adds the accuracy for each value of a column. --report FILE writes a page with figures, the errors with
-    the highest confidence and the texts with the lowest confidence; words in these texts are coloured by their effect
-    on the prediction. The report page is one file that loads nothing from the internet. --report needs the report
-    extra: pip install 'nlptx[report]'.
+    --by COLUMN adds, for each value of a column, the accuracy on the texts with this value. --report FILE writes a page
+    with figures, the errors with the highest confidence and the texts with the lowest confidence; words in these texts
+    are coloured by their effect on the prediction. The report page is one file that loads nothing from the internet.
+    --report needs the report extra: pip install 'nlptx[report]'.
 
     For a multi-label model, accuracy (also for --min-accuracy) is subset accuracy: the fraction of the texts whose
     labels are all correct. The report on a multi-label model also contains micro-F1 and the threshold of each label.
 
     Instead of a model, -m also accepts a table with the predictions of any program. A table of predictions has the
-    columns text, label (the true label), predicted, and, if known, prob_LABEL for each label. DATA is not needed if -m
-    is a table with true labels. Numeric labels in a table are treated as ordered, and the report then contains the mean
-    absolute error of the predictions; use --label-order none if the order of the numbers has no meaning.
+    columns text, label (the true label), predicted, and optionally, for each label, its probability in a column
+    prob_LABEL. DATA is not needed if -m is a table with true labels. Numeric labels in a table are treated as ordered,
+    and the report then contains the mean absolute error of the predictions; use --label-order none if the order of the
+    numbers has no meaning.
     """
     if min_accuracy is not None and math.isnan(min_accuracy):
         raise click.BadParameter("nan is not a fraction.", param_hint="--min-accuracy")
@@ -142,7 +143,7 @@ def evaluate(
         if model is not None and not os.path.isfile(model):
             error.hint = "A table of predictions cannot be read from a pipe; write it to a file, and name the file."
         raise
-    # If --label-order comes from an environment variable, there is no error, because the variable is meant for tables.
+    # --label-order from an environment variable is ignored here, because the variable is meant for tables.
     if is_on_command_line("label_order") and label_order != "auto":
         raise click.UsageError(
             f"--label-order {label_order} needs a table of predictions (-m); a model stores the order of its labels."

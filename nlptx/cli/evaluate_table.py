@@ -35,7 +35,7 @@ def _is_default(option: str) -> bool:
 
 
 def _has_numeric_order(predictions: LabelledPredictions) -> bool:
-    """Return whether there are three or more labels that are ordered numbers, so that errors can differ in size."""
+    """Return whether the labels are three or more ordered numbers, so that some errors are larger than others."""
     from nlptx.classifier.label_types import as_number
 
     names = predictions.label_names

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nlptx.evaluation.groups import Group
     from nlptx.metrics import Report
 
-# The confusion matrix is drawn for at most _MAX_DRAWN labels; for more labels, the _MAX_LISTED most frequent errors are
-# listed instead.
+# The confusion matrix is printed if there are at most _MAX_DRAWN labels. Otherwise, the _MAX_LISTED most frequent
+# errors are listed.
 _MAX_DRAWN, _MAX_LISTED = 12, 10
 # Maximum number of rows in a table of groups. Each group consists of all texts with the same value in a column.
 _MAX_GROUPS = 40
@@ -49,7 +49,7 @@ def _most_frequent(confusion: list[list[int]], labels: list[str]) -> list[tuple[
 
 
 def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
-    """Return the JSON field ``by``: the accuracy on each group of texts, by column. Without columns, return {}."""
+    """Return a dictionary with the JSON field ``by``: column -> groups of texts. Without columns, return {}."""
     if not groups:
         return {}
     return {
@@ -58,7 +58,7 @@ def groups_as_json(groups: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
 
 
 def draw_groups(groups: Mapping[str, Sequence[Group]], reporter: Reporter) -> None:
-    """Print a table for each column, with the accuracy on each group of texts with the same value."""
+    """Print one table per column: for each value of the column, the accuracy on the texts with this value."""
     for column, groups_of_column in groups.items():
         rows = [
             (group.name or "(empty)", group.texts, f"{group.accuracy:.2%}", f"{low:.2%} to {high:.2%}")
@@ -75,7 +75,8 @@ def draw_report(subject: dict[str, Any], report: Report | LabelSetReport, unknow
 
     Args:
         subject: what was evaluated: "model" (str), "data" (list of str), "seed" (int or None) and, if only confident
-            predictions are evaluated, "labelled" (str: their fraction and minimum confidence).
+            predictions are evaluated, "labelled" (str: the fraction of the texts that are evaluated, and their minimum
+            confidence).
         report: the measures to print.
         unknown: number of texts without a known word.
         reporter: prints the tables.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 
-# Options of ``train`` that are ignored without a note, because they cannot change the result of an experiment.
+# Options of ``train`` in a --config file that are ignored without a note, because they cannot change an experiment.
 _WITHOUT_EFFECT = {"card", "checkpoint_minutes", "memory", "output", "tmp_dir"}
 
 

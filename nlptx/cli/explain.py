@@ -85,11 +85,11 @@ def explain(
     nlptx explain --input reviews.tsv -m model.npz -o reviews.html
 
     The column "effect" shows the effect of each word: the decrease in the label's probability when the text is scored
-    without the word. If a negation is left out, the words after it are read as not negated. The columns b1h1, b1h2, ...
-    (block, head) show the fraction of attention that each word gets, averaged over all query words. Attention shows
-    which words the network combines; the effect of a word shows how much the word changes the probability. Words that
-    the model does not know are marked "unknown", or "unknown when negated". If the model reads only the first part of a
-    text, the words after this part are marked "not read".
+    without the word. When the word that is left out is a negation, the words after it count as not negated. The columns
+    b1h1, b1h2, ... (block, head) show the fraction of attention that each word gets, averaged over all query words.
+    Attention shows which words the network combines; the effect of a word shows how much the word changes the
+    probability. Words that the model does not know are marked "unknown", or "unknown when negated". If the model reads
+    only the first part of a text, the words after this part are marked "not read".
 
     The second table shows pairs of words that depend on each other, such as "not good". The table of pairs gives the
     effect of the second word of a pair twice: with the first word in the text, and without it. In the table of pairs,
@@ -154,7 +154,7 @@ def _explain_text(
 ) -> ExplainedText:
     """Explain one text.
 
-    If no word of the text is known, a text from a file (``where`` is not empty) gets a result without a label; for any
+    If no word of the text is known, the result for a text from a file (``where`` is not empty) has no label; for any
     other text, DataError is raised.
     """
     from nlptx.classifier.explain import explain
@@ -201,7 +201,7 @@ def _explain_all(
 
 
 def _check_no_reading_options(reason: str) -> None:
-    """Raise click.UsageError if an option is given that concerns only files."""
+    """If an option that applies only to files is on the command line, raise click.UsageError with the given reason."""
     for name in ("input_format", "delimiter", "text_column", "label_column", "split", "skip_bad"):
         if is_on_command_line(name):
             raise click.UsageError(

@@ -78,8 +78,8 @@ def _coloured(explained: ExplainedText) -> str:
 def _parts(explained: ExplainedText) -> Iterator[tuple[str, Word | None]]:
     """Split the text into parts: yield (part, word) for each token, and (part, None) for the text between tokens.
 
-    A token that is not in the text, such as the mark that the tokenizer puts before a word in capitals, is inserted
-    where it belongs.
+    A token that does not occur in the text, such as the mark that the tokenizer puts before a word in capitals, is
+    yielded directly after the preceding token.
     """
     text = explained.text
     done = 0

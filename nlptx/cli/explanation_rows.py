@@ -16,9 +16,10 @@ _EFFECT_DIGITS, _ATTENTION_DIGITS = 6, 4
 class Word(NamedTuple):
     """A token of a text.
 
-    ``known`` says whether the model knows the token or, if the token is negated here, the form with the negation mark.
-    ``effect`` is the decrease in the label's probability when the token is left out, and ``attention`` is the attention
-    that the token receives in each block and head. Both are None if the model did not read the token.
+    ``known`` says whether the model's vocabulary contains the token; for a negated token, whether it contains the token
+    with the negation mark. ``effect`` is the decrease in the label's probability when the token is left out, and
+    ``attention`` is the attention that the token receives in each block and head. Both are None if the model did not
+    read the token.
     """
 
     word: str
@@ -43,7 +44,7 @@ class ExplainedText(NamedTuple):
     """An explanation of a text, ready to be written as a table, as JSON or as HTML.
 
     Args:
-        where: position of the text in the input, or an empty string.
+        where: position of the text in the input; empty if the text does not come from a file.
         text: the explained text.
         label: name of the explained label, or None if the text has no known word.
         probability: probability of the label, or None if there is no label.

@@ -27,7 +27,7 @@ _DECIMAL = 0.001
 
 
 def format_of_name(output: str) -> str | None:
-    """Return the format of explanations implied by the name of the output, or None if the name implies none."""
+    """Return the format that the suffix of the output file selects for explanations; None for any other suffix."""
     return _BY_ENDING.get(ending(output))
 
 

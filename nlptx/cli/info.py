@@ -187,7 +187,7 @@ def _details_as_json(artifact: Artifact) -> dict[str, Any]:
 
 
 def _calibration(artifact: Artifact) -> dict[str, Any]:
-    """Return the results of the calibration. If no network was trained, ``measured_on`` does not mention an epoch."""
+    """Return the results of the calibration. If no network was trained, the text ``measured_on`` mentions no epoch."""
     entries = _history_entry(artifact, "calibration")
     if "measured_on" in entries and not has_epochs(artifact.details["history"]):
         entries = {**entries, "measured_on": str(entries["measured_on"]).replace("the epoch and ", "")}
@@ -195,7 +195,7 @@ def _calibration(artifact: Artifact) -> dict[str, Any]:
 
 
 def _fusion_weights(artifact: Artifact) -> dict[str, str]:
-    """Return the weights with which the outputs of the network and of the region filters are added."""
+    """Return the weights of the network and of the region filters in the weighted sum of their outputs."""
     names = ("weight_of_the_network", "weight_of_the_filters")
     return {
         name: f"{weight:.4f}" for name, weight in zip(names, artifact.details.get("region_fusion", ()), strict=False)
@@ -203,7 +203,7 @@ def _fusion_weights(artifact: Artifact) -> dict[str, str]:
 
 
 def _rows(entries: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the entries of a card as (name, value) lines. Only the first line of each entry has a name."""
+    """Yield the lines of a card as (name, value). If an entry takes several lines, only the first one has a name."""
     for name, value in entries.items():
         if isinstance(value, dict):
             lines = [f"{part}: {fact}" for part, fact in value.items()]

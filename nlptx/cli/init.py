@@ -46,8 +46,8 @@ def init(
     make -C experiment
 
     The command init writes a Makefile and two settings files into FOLDER. For each settings file, the Makefile runs a
-    cross-validation on TRAIN and trains a model with each of three seeds. The Makefile then compares the results, and
-    tests all models on TEST. Edit the settings, or add more settings files; make repeats only the steps that depend on
+    cross-validation on TRAIN and trains three models, one per seed. The Makefile then compares the results, and tests
+    all models on TEST. Edit the settings, or add more settings files; make repeats only the steps that depend on
     changed files. The experiment needs GNU make, and its reports need the report extra: pip install 'nlptx[report]'.
     """
     from nlptx.cli.reporter import print_json

@@ -46,7 +46,7 @@ class KnownWords:
             self.unknown += 1
             if len(self._named) < _NAMED:
                 self._named.append(where)
-        elif not scored.truncated:  # scored.known_words covers only the words before the truncation point
+        elif not scored.truncated:  # for a truncated text, known_words counts only the beginning, but tokens the whole
             self._words += scored.tokens
             self._known += scored.known_words
 

@@ -19,7 +19,7 @@ from nlptx.cli.stop_signal import SIGNALLED, StopNote, StopSignal, Terminated
 from nlptx.errors import NlptxError
 from nlptx.version import __version__
 
-# Command -> help text. The module with the name of a command is imported only if the command is used.
+# Command -> help text. Each command has a module of the same name, which is imported only if the command is used.
 COMMANDS = {
     "cooccur": "Count which words occur near each other.",
     "merge": "Add up the counts of several parts of a corpus.",
@@ -123,7 +123,7 @@ def main() -> NoReturn:
         if os.environ.get("NLPTX_DEBUG"):
             raise
         drop_stdout()
-        # If the exit code is not 0, the command has already printed an error, and this one may have the same cause.
+        # If the exit code is not 0, the command has already printed an error, and this OSError may have the same cause.
         if code == 0:
             where = name_of_cause(error, closed)
             print_error(f"error: {where}: {error.strerror}" if where else f"error: {error.strerror or error}")
@@ -134,9 +134,9 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Exit without waiting for a thread that may still be reading standard input.
 
-    After Ctrl-C, the exit code must be 130. A normal exit might change it: if Ctrl-C arrived inside the built-in
-    exec(), which the dataclasses module calls, CPython kills itself with SIGINT when it exits, even though
-    KeyboardInterrupt was caught. Therefore os._exit() is always used after Ctrl-C.
+    After Ctrl-C, os._exit() is always used, so that the exit code is 130. On a normal exit, CPython would kill itself
+    with SIGINT if Ctrl-C arrived inside the built-in exec() (which the dataclasses module calls), even though
+    KeyboardInterrupt was caught.
     """
     if code == INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         with contextlib.suppress(OSError, ValueError):
@@ -202,7 +202,7 @@ def _report_stop(error: BaseException) -> int:
 
 
 def _with_notes(text: str, error: BaseException) -> str:
-    """Append the notes of an exception to a text, on the same line."""
+    """Append each :class:`StopNote` of an exception to a text, on the same line."""
     return ": ".join([text, *(note for note in getattr(error, "__notes__", ()) if isinstance(note, StopNote))])
 
 

@@ -31,10 +31,9 @@ def merge(
     example, this shell command makes eight parts: seq 8 | xargs -P8 -I{} nlptx cooccur reviews/ --shard {}/8 -o
     part-{}.npz
 
-    Parts made without --vocabulary contain only the words of the documents; the pairs of words are then counted by
-    nlptx merge. For a very large corpus, the pairs can be counted in parts too: make a word list with --words-only,
-    make each part again with nlptx cooccur --shard I/N --vocabulary WORDS, and merge the new parts without
-    --words-only.
+    Parts made without --vocabulary contain only the words of the documents, and nlptx merge counts the pairs of words.
+    For a very large corpus, the pairs can be counted in parts too: make a word list with --words-only, make each part
+    again with nlptx cooccur --shard I/N --vocabulary WORDS, and merge the new parts without --words-only.
     """
     check_names(*parts)
     if words_only:

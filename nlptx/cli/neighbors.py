@@ -50,12 +50,12 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
     contains a slash, ends in .npz, .txt or .vec, or names a file in .npz format. If more arguments follow, the first
     argument may also be - or "bundled". With -m FILE, every argument is a word.
 
-    In place of a word, - reads words from standard input, one per line.
+    If - is given in place of a word, words are read from standard input, one per line.
 
     The vector of an unknown word is estimated from known words with a similar spelling, and a note names these words.
     In the JSON output, the neighbours of an unknown word are marked "estimated": true. If no known word has a similar
-    spelling, the command fails. For a word from standard input, however, it prints a note and an empty list of
-    neighbours, and continues. With --analogy, all three words must be known.
+    spelling, the command fails. For such a word from standard input, however, the command prints a note and an empty
+    list of neighbours, and continues. With --analogy, all three words must be known.
     """
     if model is None and (_names_vectors(words[0]) or (words[0] in ("-", BUNDLED) and len(words) > 1)):
         model, *rest = words
@@ -87,7 +87,7 @@ def neighbors(words: tuple[str, ...], model: str | None, analogy: bool, top: int
 
 
 def _standard_input() -> Iterator[tuple[str, str]]:
-    """Yield each word on standard input, one per line, and its position."""
+    """Read words from standard input, one per line, and yield (word, position) for each."""
     from nlptx.corpus.corpus import Corpus
 
     try:

@@ -10,13 +10,13 @@ from nlptx.corpus.document import ReadOptions
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 
 _SETTINGS = (CountSettings, PcaSettings, TrainSettings, ReadOptions)
-# Arguments of library functions that are also options with the same name.
+# Arguments of library functions for which there is an option with the same name.
 _ARGUMENTS = {
     *("abstain", "by", "cluster", "embeddings", "folds", "group", "jobs", "label", "max_error", "measure"),
     *("lexicon", "memory", "report", "resume", "seed", "shuffle", "start", "tmp_dir", "unlabelled", "valid"),
 }
-# Names of settings and arguments that are replaced with the corresponding options. There is no option for guess_text,
-# which depends on --text-column, or for use_labels, which depends on the command.
+# Names of settings and arguments that are replaced with the corresponding options. The settings guess_text and
+# use_labels have no option: the first depends on --text-column, and the second on the command.
 _NAMES = (_ARGUMENTS | {item.name for cls in _SETTINGS for item in fields(cls)}) - {"guess_text", "use_labels"}
 _IRREGULAR = {"format": "--input-format", "label_map": "--map", "splits": "--split", "splits=()": "--split all"}
 _NAMED = re.compile(r"`([a-z_0-9]+)(?:=([^`]+))?`")

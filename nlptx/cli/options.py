@@ -177,7 +177,7 @@ def settings_options(cls: type[Settings], *, only_main: bool = False) -> Callabl
 
     Args:
         cls: the settings class.
-        only_main: whether the help text shows only the options in the first section.
+        only_main: whether the help text hides all options except those of its first section.
     """
     names = [item.name for item in fields(cls)]
 
@@ -227,7 +227,7 @@ def _defaults_option(
 
     A setting from the command line, a file or an environment variable takes precedence over the defaults that the
     option selects. ``--effort`` on the command line is an exception: its values also take precedence over a file or an
-    environment variable, and settings that only other efforts change get their default values.
+    environment variable. A setting that another effort changes, but this one does not, gets its default value.
     """
 
     def choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -13,7 +13,7 @@ from nlptx.cli.command import PATH, option
 from nlptx.cli.inputs import check_names, check_not_an_input
 from nlptx.cli.precedence import CONFIG_FILE, preset_and_effort
 
-# Options that are left out of the command line that the page shows, because they do not change the page.
+# Options that do not change the page. The command line shown on the page omits them.
 _NOT_SHOWN = {
     *("json", "jobs", "quiet", "verbose", "no_color", "help"),
     *("plot", "min_accuracy", "show", "disagreements", "predictions", "resume"),
@@ -73,7 +73,7 @@ def this_command(report: str) -> str:
             words += value if isinstance(value, tuple) else [str(value)]
     left_out = [ParameterSource.DEFAULT, None]
     if not _file_precedes_effort(context):
-        # These values come from --config, --preset or --effort, which the command line contains instead.
+        # Values from --config, --preset or --effort are omitted, because the command line contains that option instead.
         left_out.append(ParameterSource.DEFAULT_MAP)
     for parameter in context.command.params:
         name = str(parameter.name)

@@ -15,21 +15,21 @@ from click.core import ParameterSource
 CONFIG_FILE, CONFIGURED = "nlptx.config.file", "nlptx.config"
 # Key in click.Context.meta for settings that take precedence over the --config file, as section -> name -> value.
 OVERRIDES = "nlptx.overrides"
-# Prefix of the key in click.Context.meta for the options that replace defaults; see :func:`preset_and_effort`.
+# The key in click.Context.meta for the values of --preset and --effort is this prefix, followed by the command name.
 _CHOSEN = "nlptx.chosen"
-# Options that a section of the --config file sets only for the command with the name of the section; other commands
-# that read the section, such as tune, ignore these options.
+# Options in a section of the --config file that apply only to the command after which the section is named. Other
+# commands that read the section, such as tune, ignore these options.
 _STAGE_ONLY = ("output", "resume")
-# Prefix of the key in click.Context.meta for the names of options to ignore; it is followed by the name of the command.
+# The key in click.Context.meta for the names of options to ignore is this prefix, followed by the name of the command.
 _IGNORED = "nlptx.ignored"
-# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP contains the values from the --config
-# file, and those from presets and efforts. Its position in this list is that of the file; values from presets and
-# efforts need no position, because they never contradict another option.
+# Sources of option values, from the highest to the lowest precedence. DEFAULT_MAP stands for the --config file in this
+# list. It also contains the values from presets and efforts, whose precedence does not matter here, because they never
+# contradict another option.
 PRECEDENCE = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 
 def stage_of(ctx: click.Context) -> str:
-    """Return the stage whose settings a command takes; its name is a section name in ``--config`` files and presets."""
+    """Return the stage whose settings a command takes. ``--config`` files and presets have a section per stage."""
     return getattr(ctx.command, "stage", None) or ctx.info_name or ""
 
 
@@ -47,7 +47,7 @@ def configured(ctx: click.Context) -> dict[str, Any]:
 
 
 def ignore(ctx: click.Context, names: set[str]) -> None:
-    """When the command is parsed next, ignore what the file and environment variables set for the named options."""
+    """Ignore values of these options from the file and environment variables when the command is parsed again."""
     ctx.meta[f"{_IGNORED}.{ctx.info_name}"] = names
     preset_and_effort(ctx).clear()
 

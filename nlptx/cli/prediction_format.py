@@ -83,7 +83,7 @@ def ending(output: str) -> str:
 
 
 def format_of_name(output: str) -> str | None:
-    """Return the format of predictions implied by the name of the output, or None if the name implies none."""
+    """Return the format that the suffix of the output file selects for predictions; None for any other suffix."""
     return _BY_ENDING.get(ending(output))
 
 
@@ -96,7 +96,7 @@ def choose_format(requested: str, json: bool, output: str) -> str:
         output: file name of the output, or ``-``.
 
     Raises:
-        click.UsageError: the name has the suffix of an unsupported format.
+        click.UsageError: the name of the output has the suffix of an unsupported format.
     """
     if ending(output) in _NOT_WRITTEN:
         raise click.UsageError(
@@ -109,7 +109,7 @@ def choose_format(requested: str, json: bool, output: str) -> str:
 
 
 def format_of_table(path: str) -> str:
-    """Return the format implied by a table's name: csv, tsv or jsonl. Raise click.UsageError if it implies none."""
+    """Return the format that a table's suffix selects: csv, tsv or jsonl. Raise click.UsageError for other suffixes."""
     output_format = choose_format("auto", False, path)
     if output_format not in ("csv", "tsv", "jsonl"):
         raise click.UsageError(f"{path} is not the name of a table; name it *.csv, *.tsv or *.jsonl.")

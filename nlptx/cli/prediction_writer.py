@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Text that is printed if a multi-label model predicts no label; in tables, the cell is left empty.
 EMPTY_LABEL_SET = "-"
-# The output format for each input format that is not also an output format.
+# Input format -> output format, for the input formats that cannot be written.
 OUTPUT_FORMATS = {"document": "text", "parquet": "csv"}
 
 # Decimal places of probabilities and scores in tables.
@@ -52,9 +52,9 @@ class WriterOptions:
 class PredictionWriter:
     """Writes one row per text. If the format is ``auto``, the input format of the first text is used.
 
-    The delimiter of CSV output is that of the CSV table with the first text, or a comma if the first text does not come
-    from a CSV table. CSV and TSV output begins with a byte order mark if the file with the first text does; without the
-    mark, Excel would not recognise the encoding.
+    If the first text comes from a CSV table, CSV output has the delimiter of this table, otherwise a comma. CSV and TSV
+    output begins with a byte order mark if the file that contains the first text begins with one; without the mark,
+    Excel would not recognise the encoding.
 
     Args:
         out: binary output stream.
@@ -65,7 +65,8 @@ class PredictionWriter:
         terminal: whether the output is a terminal; control characters are then replaced.
 
     Attributes:
-        renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
+        renamed: usual name -> new name, for each prediction column that was renamed because an input column has the
+            same name.
         header: the header cells and the delimiter; None before a header is written.
         header_size: size of the header and the byte order mark, in bytes.
     """

@@ -45,7 +45,7 @@ def note_unused_options(on_note: Callable[[str], None], inputs: Sequence[str], *
 
 
 def _kind(path: str, format: str) -> str | None:
-    """Return the kind of a file or of standard input; None for a folder, an archive, or a path that does not exist."""
+    """Return _TEXT or _TABLE for a file or standard input; None for folders, archives and paths that do not exist."""
     if path != "-" and (os.path.isdir(path) or not os.path.exists(path) or is_archive(path)):
         return None
     return _TEXT if input_format(path, ReadOptions(format=format)) == "text" else _TABLE

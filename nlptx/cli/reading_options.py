@@ -49,9 +49,9 @@ _exclude = option(
     group="Data",
     help="Table of rows to leave out, as written by nlptx check.",
 )
-# With --label-separator, training uses a multi-label loss by default, but does not replace a loss that the user chose.
-# If --loss contradicts --label-separator, the separator is never ignored, because without it each combination of labels
-# would become a label.
+# With --label-separator, the default loss is a multi-label loss; a loss that the user chose is kept. If that loss
+# contradicts --label-separator, the separator is never ignored, because without it each combination of labels would
+# become a label.
 _ONE_LABEL_LOSS = Conflict(
     "{1} requires one label per text, but {0} gives a text several labels; use only one of them.",
     lambda _, loss: loss == "cross-entropy",
@@ -67,7 +67,7 @@ label_separator_option = option(
 
 
 def with_separator(reading: ReadOptions, model: Model) -> ReadOptions:
-    """Return the reading options, with the label separator of a multi-label model if the user chose no separator."""
+    """Return the reading options. If the user chose no label separator, add that of the model, if it is multi-label."""
     if model.label_sets is None or reading.label_separator is not None:
         return reading
     return replace(reading, label_separator=model.label_sets.separator)

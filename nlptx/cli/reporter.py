@@ -151,7 +151,7 @@ class Reporter:
         Args:
             title: the title.
             lines: the lines of text.
-            records: whether each line is a record; records are wrapped only on a terminal, and other lines always.
+            records: whether each line is a record. Records are wrapped only on a terminal, but other lines always.
         """
         from rich.text import Text
 
@@ -159,7 +159,7 @@ class Reporter:
         self._print(False, *parts, records=records)
 
     def _print(self, stderr: bool, *parts: Any, records: bool = False) -> None:
-        # Failure to print a summary is ignored; failure to print a result is an error.
+        # A failure to print on standard error (a summary) is ignored; on standard output (a result), it is an error.
         with suppress(OSError) if stderr else nullcontext():
             console = self.console(stderr)
             if console.is_terminal:
@@ -221,8 +221,8 @@ def _bar(console: Console, what: str) -> Iterator[Meter]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(16), TextColumn("{task.fields[state]}"))
     progress = Progress(*columns, console=console, transient=True)
-    # Threads started in this block do not receive signals. Therefore, during a fork, no signal reaches the thread that
-    # draws the bar.
+    # Threads started in this block do not receive signals. No signal can thus reach the thread that draws the bar while
+    # a fork is in progress.
     with signals_held():
         progress.start()
     console.show_cursor(True)  # a hidden cursor would stay hidden in the shell after Ctrl-Z or kill -9

@@ -23,7 +23,8 @@ class ScoredTexts:
         known_words: counts of the known words, and of the texts that are unlike the training texts.
         texts: number of texts.
         answered: number of texts that got a label.
-        renamed: usual name -> actual name, for prediction columns whose usual name an input column already has.
+        renamed: usual name -> new name, for each prediction column that was renamed because an input column has the
+            same name.
         left_out: the rows that were left out: how many, why, and where.
     """
 

@@ -60,6 +60,6 @@ def _training_digests(model: Model) -> Iterator[str]:
 
 
 def _digests_of(source: Any) -> list[str]:
-    """Return the digests that a record of training data contains for labelled texts; none if the record is damaged."""
+    """Return the digests of labelled texts in a record of training data; an empty list if the record is damaged."""
     names = ("sha256", "labelled_sha256")
     return [str(source[name]) for name in names if name in source] if isinstance(source, dict) else []

@@ -29,7 +29,7 @@ def artifact_option(default: str, help: str) -> Callable[[Function], Function]:
 
 
 class StageRun:
-    """Checks the output of a stage at the start, measures its time, and prints a summary at the end.
+    """Checks the output path before a stage, measures the time of the stage, and prints a summary at the end.
 
     Args:
         common: options shared by all commands.

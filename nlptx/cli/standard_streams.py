@@ -19,7 +19,7 @@ def repair_streams() -> bool:
     """
     closed = sys.stdout is None
     if sys.stdin is None:
-        # os.open takes descriptor 0, which would otherwise go to the next file that is opened.
+        # This file takes the free descriptor 0, which the next file to be opened would otherwise get.
         os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115  # read-only, so that writing fails

@@ -12,7 +12,7 @@ _PADDING = 2
 
 
 class Block(NamedTuple):
-    """The indices of the columns of a block, and the indices of those columns whose cells are not broken into lines."""
+    """The indices of the columns of a block, and of those columns whose cells must not be broken into lines."""
 
     columns: list[int]
     unbroken: set[int]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nlptx.classifier.model import Model
     from nlptx.training.checkpoint import Checkpoint
 
-# Measures of the best epoch that the summary shows. The measure valid_loss determines which epoch is the best.
+# The summary shows these measures of the best epoch. The measure valid_loss determines which epoch is the best.
 _MEASURES = ("valid_loss", "valid_accuracy", "loss", "accuracy")
 
 
@@ -25,7 +25,7 @@ def save_model(
     checkpoint: Checkpoint,
     earlier: dict[str, dict[str, Any]],
 ) -> None:
-    """Save the model, unless training was interrupted before there was a best epoch, and report the outcome.
+    """Save the model and report the outcome. Without a best epoch (training was interrupted), nothing is saved.
 
     ``earlier`` contains the summaries of the preceding stages, by command name.
     """

@@ -82,9 +82,9 @@ def tune(
 
     Pass the settings file to nlptx train --config. The search starts from the default settings, or from the settings of
     --config and --preset, and tries random changes to the settings of the word vectors, the n-grams, the network and
-    the training. Settings that are given as options, including settings that only nlptx train --help lists, are not
-    changed. All settings are evaluated on the same folds, and bad settings are dropped early. If no settings are better
-    than the starting settings, the starting settings are written.
+    the training. Settings that you give as options are not changed; the options that only nlptx train --help lists are
+    accepted too. All settings are evaluated on the same folds, and bad settings are dropped early. If no settings are
+    better than the starting settings, the starting settings are written.
 
     The checkpoint is kept, so a search can be continued with --resume even after it has finished. --minutes limits the
     total time of a search, including the time before --resume.
@@ -162,7 +162,7 @@ def _data_options() -> dict[str, Any]:
 
 
 def _fixed() -> list[str]:
-    """Return the settings that were given as options or environment variables."""
+    """Return the names of the settings that were given as options or environment variables."""
     return [f"train.{item.name}" for item in fields(TrainSettings) if _is_given(item.name)]
 
 

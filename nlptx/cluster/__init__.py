@@ -1,4 +1,5 @@
-"""Runs work on the machines of a cluster. The results have the same bytes as on a single machine.
+"""Runs work on the machines of a cluster.
 
-If the machines have different processors or BLAS libraries, the last digits of scores may differ.
+The results have the same bytes as on a single machine, unless the machines have different processors or BLAS libraries.
+In that case, the last digits of scores may differ.
 """

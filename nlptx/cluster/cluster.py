@@ -1,6 +1,6 @@
 """A cluster of worker processes, on this machine or on others, with the interface of a worker pool.
 
-dask.distributed manages the processes and the network. This package is imported only if a cluster is used.
+The package dask.distributed manages the processes and the network. It is imported only if a cluster is used.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Cluster:
             )
 
     def _inspect_workers(self) -> dict[str, tuple[UnsuitableWorkerError | None, str]]:
-        """Return, for each worker, the reason why it is unsuitable (None if it is suitable), and its BLAS library."""
+        """Return address of a worker -> (reason why the worker is unsuitable, or None; its BLAS libraries)."""
         with reporting_lost_connection(self.address):
             answers = self._client.run(inspect_worker, self._requirements, on_error="return")
         # For a worker that ends before it answers, `run` returns a connection error (an OSError), which is skipped.
@@ -209,7 +209,7 @@ class Cluster:
                     self._on_note("no worker is connected; waiting for one")
                     warned = True
             except UnsuitableWorkerError as error:
-                # An unsuitable worker joined after the check of all workers, so its task is assigned to another worker.
+                # The unsuitable worker that got this task joined after the check of all workers. Assign the task again.
                 self._refuse(error)
                 future = self._submit(work, item)
             except KilledWorker:

@@ -24,7 +24,7 @@ class ClusterWorkers(Workers):
     Args:
         jobs: number of workers on this machine; None for one per core.
         mapper: the cluster.
-        folder: absolute path of a folder for the exchanged files, which all workers of the cluster can access.
+        folder: absolute path of a folder that all workers of the cluster can access, for the exchanged files.
     """
 
     def __init__(self, jobs: int | None, mapper: Mapper, folder: str) -> None:

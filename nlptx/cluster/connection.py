@@ -18,7 +18,7 @@ _SCHEDULER = re.compile(r"(tcp|tls)://(\[[^][\s]+\]|[^][\s:/?#]+):(?P<port>[0-9]
 # Number of seconds to wait for the scheduler to answer.
 _TIMEOUT = 10
 # Environment variables for local workers. The variables limit the BLAS to one thread, and make the C library return
-# freed memory to the system at once. They have an effect only if they are set before a worker starts.
+# freed memory to the system immediately. They have an effect only if they are set before a worker starts.
 _WORKER_ENVIRONMENT = {**ONE_THREAD, "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 

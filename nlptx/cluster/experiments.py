@@ -48,7 +48,7 @@ def folds_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe) ->
 
 
 def runs_on(workers: ClusterWorkers, experiment: Experiment, recipe: Recipe, seed: int) -> PerformRuns:
-    """Return a function that performs the runs of :func:`nlptx.experiments.tuning.tune` on a cluster.
+    """Return a function that trains and tests the models of :func:`nlptx.experiments.tuning.tune` on a cluster.
 
     Args:
         workers: workers of the cluster.

@@ -134,7 +134,7 @@ def _totals(job: PcaJob, rows: RowRange) -> NDArray:
 
 
 def _transform(shared: tuple[PcaJob, NDArray | None], rows: RowRange) -> tuple[Slice, float]:
-    """Transform and scale a range of rows. Return a slice, stored in a file, and the sum of its squared entries."""
+    """Transform and scale a range of rows. Return the slice, stored in a file, and the sum of its squared entries."""
     job, totals = shared
     range_, settings = slice(rows.first, rows.after), job.settings
     with MemoryBudget(job.memory) as budget:

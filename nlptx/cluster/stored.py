@@ -131,7 +131,7 @@ def _unpickle(content: memoryview) -> Any:
 
 
 def _copied(file: BufferedReader) -> bytearray:
-    """Return a copy of a file's content. If the file were mapped, NFS would not free its space when it is removed."""
+    """Return a copy of a file's content. On NFS, removing a mapped file would not free its space."""
     content = bytearray(os.fstat(file.fileno()).st_size)
     file.readinto(content)
     return content

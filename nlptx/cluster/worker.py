@@ -130,7 +130,7 @@ def _checked(requirements: Requirements) -> None:
 
 
 def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
-    """Perform a task on a worker. Errors of the task are passed on.
+    """Perform a task on a worker. Exceptions that the task raises are passed on.
 
     Raises:
         UnsuitableWorkerError: the worker does not meet the requirements.
@@ -139,8 +139,8 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
     from nlptx.runtime.workers import Workers
 
     _checked(requirements)
-    # The environment of a worker tells the C library to return all freed memory at once. During a task, returning
-    # memory would take as long as the task itself, so freed memory is kept until the task ends.
+    # The environment of a worker tells the C library to return freed memory to the system immediately. During a task,
+    # this would take as long as the task itself, so freed memory is kept until the task ends.
     keep_freed_memory()
     try:
         with Workers(1):  # limits every BLAS to one thread
@@ -150,7 +150,7 @@ def run(requirements: Requirements, work: Callable[[T], R], item: T) -> R:
 
 
 def inspect_worker(requirements: Requirements) -> tuple[UnsuitableWorkerError | None, str]:
-    """Return None and the BLAS libraries of this worker; if it is unsuitable, return the reason and an empty string."""
+    """Return (None, BLAS libraries) if this worker is suitable, otherwise (reason why it is unsuitable, "")."""
     try:
         _checked(requirements)
     except UnsuitableWorkerError as error:

@@ -35,7 +35,7 @@ def matrix_arrays(artifact: Artifact, words: int) -> tuple[NDArray, Any, Any]:
     yet; :func:`check_entries` checks them.
 
     Raises:
-        CorruptError: an array is missing or has another dtype or shape, or the values of indptr are invalid.
+        CorruptError: an array is missing or has an unexpected dtype or shape, or the values of indptr are invalid.
     """
     data = require_array(artifact, "data", "float64", (None,))
     indices = require_array(artifact, "indices", "int32", (len(data),))
@@ -54,7 +54,7 @@ def check_symmetric(matrix: sp.csr_matrix) -> None:
 
 
 def have_symmetric_counts(slices: Iterable[sp.csr_matrix]) -> bool:
-    """Return whether consecutive slices of rows form a symmetric (V, V) matrix of counts.
+    """Return whether a (V, V) matrix of counts, given as consecutive slices of its rows, is symmetric.
 
     A random vector is multiplied by the matrix and by its transpose. The matrix is considered symmetric if the two
     products are equal up to rounding errors. Comparing all entries would take much more time and memory.

@@ -24,11 +24,12 @@ from nlptx.text.vocabulary import Vocabulary, as_text, rank_words
 # twice the measured ones, so that a block uses only half of the memory limit.
 _BYTES_PER_TOKEN, _BYTES_PER_PADDING = 48, 8
 # A block is divided into segments. In each segment, a single thread groups the positions of the tokens by word. A
-# segment has about _SEGMENT tokens, or _SEGMENT_PER_WORD tokens per vocabulary word if that is more, because each
-# segment stores one start index per word. However, the number of tokens in a segment is at most the memory limit
-# divided by _MEMORY_PER_TOKEN, because grouping takes about 40 bytes per token.
+# segment has about _SEGMENT tokens, or more if the vocabulary is large: at least _SEGMENT_PER_WORD tokens per
+# vocabulary word, because each segment stores one start index per word. However, the number of tokens in a segment is
+# at most the memory limit divided by _MEMORY_PER_TOKEN, because grouping takes about 40 bytes per token.
 _SEGMENT, _SEGMENT_PER_WORD, _MEMORY_PER_TOKEN = 1 << 19, 10, 256
-# Maximum number of partial matrices that are summed in one pass. Each needs two open files, whose number is limited.
+# Maximum number of partial matrices that are summed in one pass. Each matrix needs two open files, and the number of
+# open files is limited.
 _FAN_IN = 16
 
 
@@ -42,8 +43,9 @@ def count_corpus(
     """Count which words occur near each other, in bounded memory.
 
     The context of a word is the ``window`` words before it and the ``window`` words after it in its document. Words
-    outside the vocabulary are removed first, as in GloVe and word2vec. Weights are summed exactly, as integer multiples
-    of a small unit, and the sums are converted from units to counts only at the end.
+    outside the vocabulary are removed first, as in GloVe and word2vec. The count of a pair of words is a sum of
+    weights, which may depend on distance. Weights are summed exactly, as integer multiples of a small unit, and the
+    sums are converted from units to counts only at the end.
 
     The corpus is counted in blocks that fit in memory. If there are several blocks, the counts of each block go to
     temporary files. At the end, the counts of the blocks are added up, a few rows at a time.
@@ -102,7 +104,7 @@ def count_vocabulary_pairs(
     *,
     in_units: bool = False,
 ) -> SpilledMatrix:
-    """Count the pairs of the known words of a token stream, and close the stream.
+    """Count the pairs of vocabulary words in a token stream, and close the stream.
 
     Args:
         stream: the tokens.
@@ -111,8 +113,8 @@ def count_vocabulary_pairs(
         settings: settings for counting.
         budget: memory limit and folder for temporary files.
         workers: pool of threads or processes; the number of workers does not change the counts.
-        in_units: whether the entries of the result are integer numbers of units instead of counts. Such a result can be
-            added to the result for other texts.
+        in_units: whether the entries of the result are integer numbers of units instead of counts, so that they can be
+            added to the entries for other texts.
     """
     units, units_per_count = unit_weights(settings.weighting, settings.window)
     units_per_count = 1 if in_units else units_per_count
@@ -151,7 +153,7 @@ def add_partial(
 def sum_partials(
     partials: list[SpilledMatrix], budget: MemoryBudget, workers: Workers, units_per_count: int = 1
 ) -> SpilledMatrix:
-    """Return the sum of partial matrices divided by ``units_per_count`` (the number of units in a weight of 1)."""
+    """Add partial matrices, and divide the sum by ``units_per_count``, the number of units in a weight of 1."""
     # `merge` is imported only here, because it imports SciPy, which takes as long as counting a small corpus.
     from nlptx.cooccurrence.merge import merge
 

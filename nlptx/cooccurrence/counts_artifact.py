@@ -23,10 +23,10 @@ class Counts:
     """The counts of a corpus. The matrix is in memory or in temporary files.
 
     Args:
-        matrix: the symmetric (V, V) matrix.
+        matrix: the symmetric (V, V) matrix of counts.
         vocabulary: the V words, one per row and column.
         settings: settings with which the corpus was counted.
-        details: the number of tokens, the number of tokens in the vocabulary, and the number of distinct words.
+        details: the number of tokens, of tokens whose word is in the vocabulary, and of distinct words.
     """
 
     matrix: SpilledMatrix
@@ -35,7 +35,7 @@ class Counts:
     details: dict[str, Any]
 
     def to_artifact(self, kind: str = KIND) -> Artifact:
-        """Return the counts as an artifact; writing the artifact reads the matrix from disk in small parts."""
+        """Return the counts as an artifact. A matrix on disk is read in small parts when the artifact is written."""
         matrix = self.matrix
         return matrix_artifact(
             matrix.indptr(), matrix.columns, matrix.values, self.vocabulary, self.settings, self.details, kind

@@ -39,7 +39,7 @@ class InvertedIndex:
         return self.starts.sum(axis=1) - self.starts[0].sum()
 
     def windows_of(self, first: int, after: int) -> NDArray[np.int64]:
-        """Return the starts, (windows,), of all windows around words in a range of ids, as indices in ``text``.
+        """Return the start of each window around a word in a range of ids: (windows,) indices in ``text``.
 
         The windows are grouped by segment, and within a segment by word.
 
