@@ -44,8 +44,8 @@ class InvertedIndex:
         The windows are grouped by segment, and within a segment by word.
 
         Args:
-            first: id of the first word.
-            after: id of the first word that is not in the range.
+            first: smallest word id in the range.
+            after: largest word id in the range, plus 1.
         """
         groups = zip(self.starts[first].tolist(), self.starts[after].tolist(), strict=True)
         return np.concatenate([self.windows[start:stop] for start, stop in groups]).astype(np.int64)
@@ -83,7 +83,7 @@ def build_index(
     def index_segment(number: int) -> None:
         first, after = edges[number], edges[number + 1]
         kept, lengths = _without_unknown(vocabulary_ids[ids.read(start + first, start + after)], segments[number])
-        # `local` contains the start of the window around each position, as an index in the text of this segment.
+        # `local[i]` is the start of the window around the i-th kept word, as an index in this segment's part of `text`.
         dtype: type[np.signedinteger] = np.int32 if sizes[number] < 1 << 31 else np.int64
         padding = np.arange(0, reach * len(lengths), reach, dtype=dtype)
         local = np.arange(len(kept), dtype=dtype) + np.repeat(padding, lengths)

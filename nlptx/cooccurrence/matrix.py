@@ -66,7 +66,7 @@ class Cooccurrence:
         return load(path, KIND, cls.from_artifact)
 
     def to_artifact(self) -> Artifact:
-        """Return the counts as an artifact, in a form that ``scipy.sparse.load_npz`` can also read."""
+        """Return the counts as an artifact. If it is written to a file, ``scipy.sparse.load_npz`` can read the file."""
         indices = self.matrix.indices.astype(np.int32, copy=False)
         return matrix_artifact(
             self.matrix.indptr, indices, self.matrix.data, self.vocabulary, self.settings, self.details
@@ -93,8 +93,8 @@ def count(
 ) -> Cooccurrence:
     """Count how often words occur near each other.
 
-    Words i and j at distance d <= ``window`` in a text add w(d) to the entries (i, j) and (j, i). By default, w(d) is
-    1/d.
+    Each occurrence of two words i and j at a distance d <= ``window`` in a text adds w(d) to the entries (i, j) and
+    (j, i). By default, w(d) is 1/d.
 
     Args:
         texts: a list, tuple, array, Series or any other iterable of str.
@@ -107,7 +107,7 @@ def count(
         tmp_dir: folder for temporary files.
 
     Returns:
-        The symmetric (V, V) float64 matrix of counts in CSR format, and the V words.
+        An object with the symmetric (V, V) float64 matrix of counts in CSR format, and with the V words.
 
     Raises:
         DataError: no word occurs at least ``min_count`` times.

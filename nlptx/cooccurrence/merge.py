@@ -24,8 +24,8 @@ def merge(
         parts: (V, V) matrices.
         budget: memory limit, and folder for temporary files.
         workers: threads that sum the rows.
-        units_per_count: number of units in a weight of 1 (see :func:`.unit_weights`), by which the sums are divided; 1
-            returns the sums in units.
+        units_per_count: divisor of the sums: the number of units in a weight of 1 (see :func:`.unit_weights`), or 1 to
+            keep the sums in units.
     """
     bounds = [part.indptr() for part in parts]
     total = np.sum(bounds, axis=0)
@@ -49,7 +49,7 @@ def merge(
 
 
 def sum_in_tree(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
-    """Sum matrices pairwise, so that each entry is copied only a logarithmic number of times."""
+    """Sum n matrices pairwise, so that each entry is copied only about log2(n) times."""
     while len(parts) > 1:
         pairs = [parts[i] + parts[i + 1] for i in range(0, len(parts) - 1, 2)]
         parts = pairs + parts[len(pairs) * 2 :]

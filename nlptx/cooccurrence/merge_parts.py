@@ -35,7 +35,7 @@ from nlptx.text.token_stream import TokenStream
 from nlptx.text.vocabulary import Vocabulary
 from nlptx.text.word_ids import EncodedChunk
 
-# Callback that receives the number of parts that have been read.
+# Callback that receives the number of parts read so far.
 Progress = Callable[[int], None]
 
 
@@ -49,17 +49,17 @@ def merge_parts(
         budget: memory limit, and folder for temporary files. Each part must fit in memory; only one part is in memory
             at a time.
         workers: pool of threads or processes; the number of workers does not change the counts.
-        on_part: called after each part with the number of parts that have been read.
+        on_part: called after a part has been read, with the number of parts read so far.
 
     Raises:
         ArtifactError: a file is not a part or is damaged.
-        DataError: the parts do not belong together, a part is missing or occurs twice, or no word occurs ``min_count``
-            times.
+        DataError: the parts are incompatible, for example counted with different settings; a part is missing or occurs
+            twice; or no word occurs ``min_count`` times.
         OutputError: the temporary files cannot be written.
     """
     stream, partials = TokenStream(budget), list[SpilledMatrix]()
     vocabulary: Vocabulary | None = None
-    artifact: Artifact  # always assigned in the loop, because there is at least one part
+    artifact: Artifact  # always assigned in the loop: `_parts` raises an error if there is no part
     for number, (path, artifact) in enumerate(_parts(paths), start=1):
         if artifact.kind == TOKENS:
             stream.add(build(artifact, TokenPart.from_artifact, path).chunk)
@@ -92,7 +92,7 @@ def merge_words(
     For the arguments and errors, see :func:`merge_parts`.
     """
     stream = TokenStream(budget)
-    artifact: Artifact  # always assigned in the loop, because there is at least one part
+    artifact: Artifact  # always assigned in the loop: `_parts` raises an error if there is no part
     for number, (path, artifact) in enumerate(_parts(paths, TOKENS), start=1):
         chunk = build(artifact, TokenPart.from_artifact, path).chunk
         stream.add(EncodedChunk(chunk.words, np.empty(0, np.int32), chunk.counts, np.empty(0, np.int64)))
@@ -104,7 +104,7 @@ def merge_words(
 
 
 def _parts(paths: Sequence[str], *kinds: str) -> Iterator[tuple[str, Artifact]]:
-    """Yield the parts, after checking that they belong together."""
+    """Yield the path and the artifact of each part, after checking that the part is compatible with the first one."""
     first: Artifact | None = None
     path_of: dict[Shard, str] = {}
     for path in paths:

@@ -27,7 +27,7 @@ def count_pairs(counter: PairCounter, workers: Workers) -> Iterator[SparseRows]:
     Yielded rows may be overwritten when the next rows are requested.
 
     Args:
-        counter: counter of the pairs in one block of documents; the counter also defines the tasks.
+        counter: object that counts the pairs in one block of documents, and divides the rows into tasks.
         workers: pool of threads or processes; the number of workers does not change the counts.
     """
     # Limit the number of workers to approximately the number of groups.

@@ -3,8 +3,8 @@
 There are two kinds of parts. A part with tokens contains the encoded documents of the shard. A part with pairs contains
 the counts of pairs of words from a given vocabulary. This vocabulary comes from a word list, which is made from the
 counts of all words in all shards. Each count of a pair is a whole number of units (see :func:`.unit_weights`), so the
-order in which parts are added does not matter. Otherwise, a part with pairs has the same form as the counts of an
-entire corpus.
+order in which parts are added does not matter. Apart from these units, a part with pairs has the same form as the
+counts of an entire corpus.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TokenPart:
 
     Args:
         chunk: the documents.
-        details: ``shard`` and ``shards`` (see :func:`shard_details`), and facts about the whole corpus.
+        details: number of the shard, number of shards, and facts about the whole corpus, such as its digest.
     """
 
     chunk: EncodedChunk
@@ -109,8 +109,8 @@ class WordList:
 def check_complete(stream: TokenStream) -> None:
     """Raise DataError if words were dropped for lack of memory.
 
-    If the whole corpus were counted at once, different words might be dropped, so the result would depend on the
-    shards.
+    Different words might be dropped if the whole corpus were counted at once, so the result would depend on how the
+    corpus is divided into shards.
     """
     if stream.max_dropped_count:
         raise DataError(
@@ -130,7 +130,7 @@ def shard_of(details: dict[str, Any]) -> Shard:
 
 
 def corpus_details(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a part that describe the whole corpus."""
+    """Return the facts about the whole corpus: all details of a part except ``shard`` and ``shards``."""
     return {name: value for name, value in details.items() if name not in ("shard", "shards")}
 
 

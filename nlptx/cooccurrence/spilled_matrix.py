@@ -18,8 +18,8 @@ class SpilledMatrix:
     Args:
         words: V, the number of words.
         budget: memory limit, and folder for temporary files. The matrix may use a quarter of the memory limit.
-        units_per_count: number of units in a weight of 1 (see :func:`.unit_weights`), by which appended sums are
-            divided; 1 stores the sums in units.
+        units_per_count: divisor of the appended sums: the number of units in a weight of 1 (see
+            :func:`.unit_weights`), or 1 to store the sums in units.
     """
 
     def __init__(self, words: int, budget: MemoryBudget, units_per_count: int = 1) -> None:
@@ -46,7 +46,7 @@ class SpilledMatrix:
 
     def spill(self, budget: MemoryBudget, share: float) -> None:
         """Move the entries to temporary files now; ``share`` is the fraction of the corpus counted so far."""
-        # There must be enough disk space for the partial matrices of the whole corpus and for their sum.
+        # Require enough disk space for the partial matrices of the whole corpus, estimated from `share`, and their sum.
         budget.require(round(2 * BYTES_PER_ENTRY * len(self.columns) / share))
         self.columns.spill()
         self.values.spill()

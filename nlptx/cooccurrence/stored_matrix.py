@@ -57,7 +57,7 @@ class StoredMatrix:
 
 @dataclass(frozen=True)
 class StoredCooccurrence:
-    """The co-occurrence counts in a file, for :func:`nlptx.fit_pca`.
+    """Co-occurrence counts in a file, as input for :func:`nlptx.fit_pca`.
 
     Args:
         matrix: the symmetric (V, V) matrix of counts.

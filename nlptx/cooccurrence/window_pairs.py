@@ -1,9 +1,9 @@
 """Counts pairs of nearby words exactly, one complete row of the matrix after another.
 
-The positions of a text are grouped by word. The row of a word in the matrix depends only on the words around its
-positions. If the word is frequent, the weights of its pairs are added up in a dense vector, which stays in the
-processor cache. For a rare word, most entries of a dense vector would be 0, so the pairs of many rare words are sorted
-together, and the weights of equal pairs are summed. Within a block of text, each row is computed once and in order, so
+The positions in a block of documents are grouped by word, because the row of a word in the matrix depends only on the
+text around this word. If the word is frequent, the weights of its pairs are added up in a dense vector, which stays in
+the processor cache. For a rare word, most entries of a dense vector would be 0, so the pairs of many rare words are
+sorted together, and the weights of equal pairs are summed. Within a block, each row is computed once and in order, so
 there are no partial rows to merge.
 """
 
@@ -25,8 +25,8 @@ _MAX_EXACT_WINDOW = 20
 _FIXED_POINT = 1 << 26
 # Number of pairs that are processed together, small enough for their arrays to stay in the cache.
 _PAIRS = 1 << 17
-# A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting its pairs. For a row with that
-# many pairs, sorting takes as long as adding up the pairs in a dense vector with one entry per word.
+# A row with fewer than _DENSE_PAIRS + V / _DENSE_WORDS pairs is counted by sorting its pairs. At this limit, sorting
+# takes as long as adding up the weights of the pairs in a dense vector with one entry per word.
 _DENSE_PAIRS, _DENSE_WORDS = 4000, 10
 
 # A range of rows of the matrix: the index of the first row, and the index of the last row plus 1.
@@ -101,7 +101,7 @@ class PairCounter:
         return int(self.positions_before[after] - self.positions_before[first]) * self.window
 
     def tasks(self) -> Iterator[Task]:
-        """Yield ranges that cover all rows in order. Each frequent word is a separate task; rare words share tasks."""
+        """Yield tasks that cover all rows in order. A frequent word has a task of its own; rare words share tasks."""
         dense = (_DENSE_PAIRS + self.words // _DENSE_WORDS) // self.window
         row = 0
         while row < self.words:

@@ -74,9 +74,9 @@ class _ForwardOnlyFile:
 
 
 def read_members(name: str, max_bytes: int) -> Iterator[tuple[str, io.BufferedReader | None]]:
-    """Yield the name of each file in an archive, and at most the first ``max_bytes`` bytes of its contents.
+    """Yield the name of each file in an archive, and a stream of at most the first ``max_bytes`` bytes of the file.
 
-    For links to other files, the contents are None.
+    For a link to another file, the stream is None.
 
     Raises:
         tarfile.TarError, or a decompression error: the archive is damaged.

@@ -80,7 +80,7 @@ class Columns:
         return column
 
     def _is_one_text(self, names: Sequence[str]) -> bool:
-        """Return whether a table has a single column that can be read as the text although the user did not name it."""
+        """Return whether a table has only one column, which is read as the text although the user did not name it."""
         named = not self.options.guess_text or self.options.text_column != ReadOptions.text_column
         if named or len(names) != 1 or matching_columns(self.options.label_column, names):
             return False
@@ -114,7 +114,7 @@ def matching_columns(name: str, names: Iterable[str]) -> list[str]:
 
 
 def single_match(matches: Sequence[str], name: str, where: str, option: str) -> str | None:
-    """Return the only match of :func:`matching_columns`, or None. Raises DataError if several columns match."""
+    """Return the only column in ``matches``, or None if there is none. Raises DataError if there are several."""
     if len(matches) > 1:
         raise DataError(
             f"columns {matches[0]!r} and {matches[1]!r} both match {name!r}",

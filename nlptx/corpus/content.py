@@ -100,8 +100,8 @@ _AND_NEXT = rf'(?:{_STRING}"{_CLOSE},\s*+(?:\[\s*+)?+)'
 _ARRAY = re.compile(rf'{_OPEN}{_AND_NEXT}*+{_STRING}"\s*+\]{_CLOSE}(?:\[.*)?', re.DOTALL)
 _ARRAY_START = re.compile(rf'{_OPEN}{_AND_NEXT}++(?:{_STRING}(?:\\|"{_CLOSE})?+)?+', re.DOTALL)
 _LONG_TEXT_START = re.compile(rf"{_OPEN}{_STRING}\\?+", re.DOTALL)
-# A line of names looks like a table header only if one of the names is that of the text column, or matches this pattern
-# of usual column names.
+# A first line that consists of names is taken for a table header only if one of them is the name of the text column, or
+# matches this pattern of usual column names.
 _USUAL_COLUMN = re.compile(
     "text|label|id|title|body|content|message|comment|review|sentence|tweet|sentiment|rating|stars|score|category",
     re.IGNORECASE,
@@ -112,7 +112,7 @@ _COLUMN_NAME = re.compile(r'"?[^\W\d](?:[\w .-]{0,40}\w)?"?')
 def not_text(head: bytes) -> NotText | None:
     """Return the kind of an input whose first bytes show that it is not UTF-8 text, else None.
 
-    The first character alone is not sufficient, because a text may begin with ``<`` or ``[``.
+    HTML and JSON are not recognised by their first character alone, because a text may also begin with ``<`` or ``[``.
     """
     return _binary(head) or _markup(head) or _json_document(head)
 

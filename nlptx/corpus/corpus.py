@@ -88,7 +88,7 @@ class Corpus:
             self.note(source.name, note)
 
     def _check_options(self, source: Source) -> None:
-        """Raise an error for an option that does not apply to the format of an input."""
+        """Raise an error if an option has been set that does not apply to the format of an input."""
         if self.options.delimiter is not None and source.format not in ("csv", "tsv"):
             kind = {"text": "plain text", "document": "one text", "jsonl": "JSON lines"}.get(
                 source.format, source.format

@@ -25,7 +25,7 @@ def detect_delimiter(header: str) -> str:
 
 
 def named_delimiter(line: str) -> str | None:
-    r"""Return the delimiter that a line such as ``sep=;`` at the start of a CSV file declares, or None for other lines.
+    r"""Return the delimiter declared by a line such as ``sep=;`` at the start of a CSV file, or None for other lines.
 
     >>> named_delimiter("sep=;\r\n"), named_delimiter("sep=;,text")
     (';', None)
@@ -35,7 +35,7 @@ def named_delimiter(line: str) -> str | None:
 
 
 def looks_unsplit(name: str) -> bool:
-    """Return whether a column name contains a delimiter. It is then probably an entire header that was not split."""
+    """Return whether a column name contains a delimiter. Such a name is probably a header that was not split."""
     return any(character in name for character in ("," + _OTHERS))
 
 

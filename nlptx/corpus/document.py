@@ -73,10 +73,10 @@ class ReadOptions:
         label_separator: text between the labels in a cell of the label column; None if a text has exactly one label.
         exclude: path of a table that lists the rows to leave out of labelled data, or None; see
             :class:`nlptx.corpus.exclusion.Exclusion`.
-        guess_text: whether the only column of a table is read as the text even if its name is not ``text_column``. This
-            applies only if ``text_column`` is the default.
+        guess_text: whether the only column of a table is read as the text even if its name is not ``text_column``.
+            Ignored unless ``text_column`` has its default value.
         use_labels: whether the labels are used. If not, a cell of the label column that cannot be a label, such as a
-            list, is treated as empty; otherwise, it is an error.
+            list, is treated as empty instead of causing an error.
     """
 
     text_column: str = "text"
@@ -125,7 +125,7 @@ def normalize_label(text: str) -> str:
 
 
 def check_separator(separator: str) -> None:
-    """Raise SettingsError unless ``separator`` can separate the labels in a table cell."""
+    """Raise SettingsError if ``separator`` is empty or has surrounding white space; a single space is valid."""
     if not separator or separator != (separator.strip() or " "):
         raise SettingsError(
             f"`label_separator` is {separator!r}; expected a separator such as ';', without surrounding white space"

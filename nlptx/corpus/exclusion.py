@@ -1,4 +1,4 @@
-"""Rows to leave out of a corpus, listed in a table by position and by the beginning of the text."""
+"""A table of rows to leave out of a corpus. It lists the position and the beginning of the text of each row."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from nlptx.io.truncation import open_detecting_truncation
 # A function that is called with the name of an input and a note about it.
 OnNote = Callable[[str, str], None]
 
-# Name of a folder, in lower case -> name of the split. No command selects "valid" by default, and ``--split`` cannot
-# name it, so that validation texts are never trained or tested on by accident.
+# Name of a folder, in lower case -> name of the split. No command selects "valid" by default, and ``--split`` does not
+# accept this name, so that validation texts are never used for training or testing by accident.
 _SPLIT_NAMES = dict(zip(SPLITS, SPLITS, strict=True)) | {"training": "train", "testing": "test"}
 _SPLIT_NAMES |= dict.fromkeys(("val", "valid", "validation", "dev"), "valid")
 
@@ -102,8 +102,8 @@ class _Skipped:
         self._files: list[str] = []
         self._links: list[str] = []
         self._in_other_splits = 0
-        # Files that were not read because a folder above them, such as val/, is treated as a split with another name
-        # ("valid"), which the user may not know.
+        # Files that were not read because a folder above them, such as val/, is treated as a split whose name ("valid")
+        # differs from that of the folder. The user may not expect this.
         self._in_renamed_splits: list[str] = []
 
     def add(self, path: str) -> None:
@@ -155,7 +155,7 @@ class _Skipped:
 
 
 def _counted(files: list[str]) -> str:
-    """Return the subject of a sentence about files, with their number and an example, and the verb "was" or "were".
+    """Return the beginning of a sentence about files: their number, an example, and the verb "was" or "were".
 
     >>> _counted(["a.csv"]), _counted(["a.csv", "b.csv"])
     ('1 file (a.csv) was', '2 files (a.csv, ...) were')
@@ -193,8 +193,8 @@ def _location_of(folders: str) -> _Location:
     """Return the label and the split of the files in a folder.
 
     The name of the innermost folder is the label, unless this folder is a split or the file is at the top level. A
-    folder with an alternative name of a split, such as ``val``, is treated as a split only if it contains a folder for
-    the label; otherwise, its name may itself be a label.
+    folder with an alternative name of a split, such as ``val``, is treated as a split only if the files are in a
+    sub-folder, whose name is their label; otherwise, the alternative name may itself be the label.
     """
     root, *inside = folders.split("/")
     inside = [part for part in inside if part not in ("", ".")]

@@ -16,8 +16,8 @@ _EQUALS_SIGN = re.compile(r"(?<!\\)=")
 def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
     r"""Parse arguments of the form ``OLD=NEW``, and return the replacement of each old label.
 
-    The first equals sign is the separator. An equals sign inside OLD is written ``\=``. If NEW is empty, the label OLD
-    is removed, and its rows are treated as unlabelled.
+    The first equals sign separates OLD from NEW; an equals sign that belongs to OLD is written ``\=``. If NEW is empty,
+    the label OLD is removed, and its rows are treated as unlabelled.
 
     Raises:
         SettingsError: an argument has no equals sign, OLD is empty, or an old label occurs twice.
@@ -41,7 +41,7 @@ def parse_label_map(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def is_removed(label: str | None, label_map: Mapping[str, str]) -> bool:
-    """Return whether ``label_map`` replaces a label with nothing, so that its rows have no label."""
+    """Return whether ``label_map`` removes a label, that is, replaces it with an empty string."""
     return label is not None and label_map.get(label) == ""
 
 
@@ -63,7 +63,7 @@ def label_map_notes(label_map: Mapping[str, str], labels: Iterable[str]) -> Iter
     distinct = set(labels)
     missing = [old for old in label_map if old not in distinct]
     named = ", ".join(map(repr, missing))
-    # If the map only removes labels, it is not an error if none of them occurs: their rows may have been removed
+    # A map that only removes labels causes no error if none of them occurs, because their rows may have been removed
     # earlier, as in tables of predictions.
     if missing and len(missing) == len(label_map) and any(label_map.values()):
         present = ", ".join(sorted(distinct)[:_MAX_LISTED]) + (", ..." if len(distinct) > _MAX_LISTED else "")

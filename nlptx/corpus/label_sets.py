@@ -18,7 +18,7 @@ def read_labels(
     removed: Iterable[str] = (),
     check_map: bool = True,
 ) -> list[str] | list[tuple[str, ...]]:
-    """Apply the label map, and return the label or, with a ``label_separator``, the sorted labels of each cell.
+    """Apply the label map, and return the label of each cell (with a ``label_separator``: its labels, sorted).
 
     Args:
         cells: contents of the label column, or folder names.

@@ -20,9 +20,9 @@ class LabelledDocuments:
 
     A document without a label causes an error. If the corpus is read with ``skip_bad``, documents without a label or
     without a text are left out instead, and a note at the end gives their number. If the label map replaces a label
-    with nothing, documents with this label are always left out. Documents in the split ``unlabelled`` are not checked.
-    Rows listed in the table given by the reading option ``exclude`` are left out too, and a note gives their number.
-    With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
+    with nothing, documents with this label are always left out. Documents in the split that ``unlabelled`` names are
+    not checked. Rows listed in the table given by the reading option ``exclude`` are left out too, and a note gives
+    their number. With a ``label_separator``, an empty label cell is valid: the text has none of the labels.
 
     Args:
         corpus: the documents.
@@ -74,7 +74,8 @@ class LabelledDocuments:
         column_is_missing = False
         if options.label_column not in fields:
             label_columns = matching_columns(options.label_column, fields)
-            # The rows of JSON lines can have different columns, and a folder can have files outside the label folders.
+            # Even with `skip_bad`, a missing label column is an error, except in JSON lines, whose rows can have
+            # different columns, and in folders, which can have files outside the label folders.
             column_is_missing = document.format not in ("jsonl", "document") and len(label_columns) != 1
             if len(label_columns) == 1:
                 self.corpus.note_guess(document.source, f"column {label_columns[0]!r} is read as the label")

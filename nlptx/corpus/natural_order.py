@@ -1,4 +1,4 @@
-"""The order of documents: files with one text each are sorted by the numbers in their names, 2.txt before 10.txt."""
+"""Sorts documents: files with one text each are ordered by the numbers in their names, so 2.txt precedes 10.txt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NaturalOrder:
 
     def __init__(self) -> None:
         self._count = 0
-        self._keys: dict[int, list[tuple[int, str]]] = {}  # only for files with one text each
+        self._keys: dict[int, list[tuple[int, str]]] = {}  # document index -> sort key, for files of one text
 
     def add(self, document: Document) -> None:
         """Add the next document."""

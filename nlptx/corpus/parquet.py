@@ -57,7 +57,7 @@ def parquet_rows(stream: BinaryIO, name: str, on_columns: Callable[[list[str]], 
 
 
 def _rows(batch: RecordBatch, name: str, first: int) -> Iterator[Row]:
-    """Yield the rows of a part of a file. ``first`` is the number of the first row of this part."""
+    """Yield the rows of a batch, which is one part of the file. ``first`` is the number of the first row in it."""
     try:
         rows: Iterable[dict[str, Any] | BadRowError] = map(_finite, batch.to_pylist())
     except (OverflowError, ValueError):
@@ -78,7 +78,7 @@ def _row(batch: RecordBatch, row: int, where: str) -> dict[str, Any] | BadRowErr
 
 
 def _finite(value: Any) -> Any:
-    """Return a cell in which None replaces all numbers that are not finite, because JSON cannot represent them."""
+    """Return a cell after replacing NaN and infinite numbers with None, because JSON cannot represent them."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):

@@ -22,10 +22,10 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Partition:
-    """Consecutive lines of a file, or a whole input that cannot be cut: a compressed file, an archive or a folder.
+    """Consecutive lines of a file, or a whole input that cannot be cut.
 
-    A line belongs to the partition that contains its first byte. When a partition of a CSV or TSV file is read, the
-    header of the file comes first.
+    Compressed files, Parquet files, archives and folders cannot be cut. A line belongs to the partition that contains
+    its first byte. When a partition of a CSV or TSV file is read, the header of the file comes first.
 
     Args:
         name: the input as the user gave it, shown in messages.

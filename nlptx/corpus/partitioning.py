@@ -25,7 +25,7 @@ _CUT_FORMATS = ("text", "jsonl", "tsv", "csv")
 
 
 def partition_size(inputs: Sequence[str]) -> int:
-    """Return the partition size for counting, in bytes. The size depends only on the total size of the inputs."""
+    """Return the size in bytes of the partitions for counting. It depends only on the total size of the inputs."""
     total = sum(os.path.getsize(name) for name in inputs if os.path.isfile(name))
     return min(max(-(-total // _PARTITIONS), _MIN_PARTITION), _MAX_PARTITION)
 

@@ -44,7 +44,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read a shard such as ``3/8``. Raises SettingsError.
+        """Convert a string such as ``3/8`` to a shard. Raises SettingsError.
 
         >>> Shard.parse("3/8")
         Shard(number=3, of=8)

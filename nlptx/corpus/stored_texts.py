@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nlptx.io.ragged_array import RaggedArray
 from nlptx.io.spill import MemoryBudget
 
-# Number of bytes that are collected before they are appended to the array.
+# Number of bytes that the buffer collects before they are appended to the stored texts.
 _BUFFER_SIZE = 1 << 20
 
 
@@ -28,7 +28,7 @@ class StoredTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str], budget: MemoryBudget) -> Self:
-        """Store texts, in memory or on disk. They can be used until ``budget`` is closed.
+        """Store texts, in memory or on disk. The result can be used until ``budget`` is closed.
 
         Raises:
             OutputError: writing fails.

@@ -19,8 +19,8 @@ from nlptx.corpus.source import Source
 from nlptx.errors import DataError
 from nlptx.io import strict_json
 
-# Maximum number of characters in a CSV field. There must be a limit: if a quote is not closed, the rest of the file
-# becomes one field. The default limit of the csv module, 128 KiB, is too small for long texts.
+# Maximum number of characters in a CSV field. Without a limit, a quote that is not closed would make the rest of the
+# file one field. The default limit of the csv module, 128 KiB, is too small for long texts.
 MAX_FIELD_LENGTH = 8 << 20
 
 

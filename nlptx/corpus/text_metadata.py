@@ -1,4 +1,4 @@
-"""Makes metadata for training texts that are passed to a Python function, in the same form as for a table of texts."""
+"""Makes the metadata of training texts that are passed as Python objects, as if they had been read from a table."""
 
 from __future__ import annotations
 

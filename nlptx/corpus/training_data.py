@@ -46,9 +46,9 @@ class TrainingTexts:
         left_out: texts of the rows that ``skip_bad`` or ``exclude`` left out, and of the rows with a weight of 0.
         documents: the documents of ``texts``, with the columns of their rows; empty unless requested.
         removed_labels: labels whose texts were left out, because the label map replaces these labels with nothing.
-        first_rows: label, as written in the data -> position (``file:line`` or ``file``) of the first text with it.
-        corpus: number and digest of all texts except the held-out texts, and the options with which they were read.
-            ``nlptx cooccur`` records the same information when it counts the same inputs.
+        first_rows: label, as written in the data -> position (``file:line`` or ``file``) of its first text.
+        corpus: number and digest of all texts except the held-out texts, and the options with which these texts were
+            read. ``nlptx cooccur`` records the same information when it counts the same inputs.
     """
 
     texts: Sequence[str]
@@ -157,8 +157,8 @@ def _options_for_counting(options: ReadOptions) -> ReadOptions:
 def _split_options(names: tuple[str, ...], options: ReadOptions, splits: tuple[str, ...]) -> ReadOptions:
     """Return the options for reading unlabelled or held-out texts.
 
-    Unlabelled and held-out texts have no weights. If the format of each file is determined by its name, and none of the
-    files is a CSV or TSV table, the delimiter of the training data is not used for them.
+    Unlabelled and held-out texts have no weights. The delimiter of the training data is ignored if the name of each
+    file determines its format and none of these files is a CSV or TSV table.
     """
     csv = options.format != "auto" or any(format_by_name(name) in ("csv", "tsv") for name in names)
     delimiter = options.delimiter if csv else None
@@ -166,7 +166,7 @@ def _split_options(names: tuple[str, ...], options: ReadOptions, splits: tuple[s
 
 
 def _names(inputs: Inputs, name: str) -> tuple[str, ...]:
-    """Return the paths in the argument named ``name``. Raise InputTypeError if the argument has the wrong type."""
+    """Return the paths in ``inputs``. Raise InputTypeError, with the argument name ``name``, if the type is wrong."""
     if isinstance(inputs, str | os.PathLike):
         return (file_name(inputs),)
     paths = check_iterable(inputs, name, "paths")

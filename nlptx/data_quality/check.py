@@ -70,17 +70,17 @@ def check(
         rows: the data.
         workers: pool of threads or processes; the number of workers does not change the result.
         against: test data, which should have no text in common with ``rows``; None if there is no test data.
-        similarity: minimum Jaccard similarity of texts that are nearly the same.
+        similarity: minimum Jaccard similarity at which two texts are reported as nearly the same.
         predict: function that returns predictions with probabilities for the rows that have a text and a label, or for
             some of them. The predictions must come from a model that was not trained on these rows. If there are
-            several predictions for a row, their mean is used. None to use no predictions.
+            several predictions for a row, their mean is used. If ``predict`` is None, no predictions are used.
         cross_fit: whether to compute out-of-fold probabilities with n-gram models. If ``predict`` is given too, the
             check uses the geometric mean of the out-of-fold and the predicted probability, which finds wrong labels
             better than either of them alone.
         seed: seed for the assignment of texts to folds.
         on_progress: called with the name of a step and its completed fraction.
-        on_note: called with a note if the data does not allow a search for likely wrong labels, or if the list of these
-            labels is not reliable.
+        on_note: called with a note if the data does not allow a search for likely wrong labels, or if the list of
+            likely wrong labels is not reliable.
 
     Raises:
         DataError: there are too many distinct words, or the predictions have no probabilities.

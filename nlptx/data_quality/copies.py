@@ -35,12 +35,12 @@ def find_copies(rows: DataRows, first: NDArray[np.int64], count: int) -> Iterato
 
 
 def _first_without(conflicts: Finding, first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each row, the index of the row of which it is a copy; a row that is not a copy has its own index.
+    """Return, for each row, the index of its original; a row that is not a copy is its own original.
 
     Of the rows with the same text, the original is the first one without a conflicting label, or the first one if all
     have conflicting labels; the other rows are its copies. If the copies and the rows with conflicting labels are left
-    out, one row of each text remains. However, if the two most frequent labels of a text are equally frequent, no row
-    with this text remains, because the right label is unknown.
+    out, one row of each text remains. The exception is a text whose two most frequent labels are equally frequent: no
+    labelled row of this text remains, because the right label is unknown.
     """
     kept = np.arange(len(first))
     # The indices are in descending order, so the first of several rows with the same text is assigned last and remains.

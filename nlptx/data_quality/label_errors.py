@@ -31,7 +31,7 @@ def likely_wrong(
         targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         probabilities: (N, C) predicted probability of each class, by a model that was not trained on the text.
         label_names: names of the C labels.
-        rows: (N,) row index of each text.
+        rows: (N,) index of each text among the data rows.
     """
     if targets.ndim == 2:
         return _wrong_sets(targets, probabilities, label_names, rows)

@@ -51,7 +51,7 @@ class LabelledRows:
         return "" if enough else f"this needs two labels with at least {MIN_TEXTS} texts each"
 
     def data(self, rows: DataRows) -> LabelledData:
-        """Return the texts and their labels. The texts of all other rows are ``left_out``."""
+        """Return the texts and their labels. ``left_out`` of the result contains the texts of all other rows."""
         indices = self.indices.tolist()
         documents = [rows.documents[row] for row in indices]
         left_out = [rows.documents[row].text for row in np.delete(np.arange(len(rows)), self.indices).tolist()]

@@ -2,18 +2,18 @@
 
 The similarity of two texts is the Jaccard similarity of their sets of shingles (pairs of consecutive words).
 Comparing every text with every other text would take too long. If two sets A and B have a Jaccard similarity of at
-least t, they have at least ceil(t |A|) elements in common. Therefore, if the elements of every set are sorted in the
-same order, the first |A| - ceil(t |A|) + 1 elements of A (its prefix) and the first |B| - ceil(t |B|) + 1 elements of B
-have at least one element in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The
-elements (shingles) are sorted by their number of occurrences, the rarest first, so the prefixes of two texts rarely
-have an element in common. Only pairs of texts whose prefixes have an element in common are compared in full.
+least t, they have at least ceil(t |A|) elements in common. Sort the elements of every set in the same order, and call
+the first |A| - ceil(t |A|) + 1 elements of a set A its prefix. Then the prefixes of A and B have at least one element
+in common (prefix filter: Chaudhuri, Ganti & Kaushik 2006; Bayardo, Ma & Srikant 2007). The elements (shingles) are
+sorted by their number of occurrences, the rarest first, so the prefixes of two texts rarely have an element in common.
+Only pairs of texts whose prefixes have an element in common are compared in full.
 
 Texts from a template, such as "order 17 was sent", may have a prefix element in common with thousands of other texts.
 A large group of texts with the same prefix element is sorted by the smallest hash among the shingles of each text
-(MinHash). Each text is then compared only with the next few, so that the time is proportional to the number of texts.
-The more similar two texts are, the more likely their smallest hashes are equal. Similar texts are therefore usually
-neighbours in the sorted group. As a result, most of the similar texts of a group are linked by the pairs that are
-found, directly or through other texts.
+(MinHash). Each text is then compared only with the few texts that follow it, so that the time is proportional to the
+number of texts. The more similar two texts are, the more likely their smallest hashes are equal. Similar texts are
+therefore usually neighbours in the sorted group. As a result, the pairs that are found link most of the similar texts
+of a group, directly or through other texts.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _GROUP, _NEXT = 16, 3
 # Approximate number of words in a chunk, that is, in texts that are processed together.
 _WORDS = 1 << 20
 # Shingles are counted in 2^_BITS counters; the first _BITS bits of the hash of a shingle select its counter. If
-# different shingles share a counter, only the order of the elements changes. With too few bits, many rare shingles
-# would seem frequent, and too many pairs would be compared.
+# different shingles share a counter, the elements are sorted in another order, but all similar pairs still share a
+# prefix element. With too few bits, many rare shingles would seem frequent, and too many pairs would be compared.
 _BITS = 25
 # Odd multiplier of the hash function: 2^64 divided by the golden ratio (multiplicative hashing).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

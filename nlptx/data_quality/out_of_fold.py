@@ -1,7 +1,7 @@
 """Out-of-fold label probabilities from n-gram models like those used in training.
 
-The texts are assigned to folds. The probabilities of a text come from a logistic regression on naive-Bayes ratios
-(:mod:`nlptx.ngrams.ratio_model`) that was fitted on the other folds.
+The texts are assigned to folds. The probabilities of a text are predicted by a logistic regression on naive-Bayes
+ratios (:mod:`nlptx.ngrams.ratio_model`), fitted on the texts of all other folds.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def out_of_fold_probabilities(
         words: words of the N texts.
         targets: (N,) int64 class of each text; for multi-label data, (N, C) bool, True where a text has a label.
         classes: number of labels C.
-        rng: random number generator for the folds.
+        rng: random number generator for assigning texts to folds.
         workers: pool of threads; the number of threads does not change the result.
         on_progress: called with the completed fraction.
     """

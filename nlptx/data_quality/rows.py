@@ -27,7 +27,7 @@ class DataRows:
         documents: the N documents. Of the table columns, only the text, the label and the column ``seed`` are kept.
         labels: labels of each text; None for a text without a label.
         columns: names of all columns, in order of first occurrence; empty for plain text.
-        unreadable: number of rows that could not be read; they are left out.
+        unreadable: number of rows that could not be read and are therefore left out.
         first_unreadable: position of the first unreadable row; "" if there is none.
         separator: for multi-label data, the string between the labels of a text; otherwise None.
         sha256: SHA-256 of the data, as in :class:`.Corpus`.
@@ -78,7 +78,7 @@ def read_rows(
         reading: options for reading. Rows that cannot be read are always left out and counted.
         on_note: called with notes about the inputs.
         on_document: called after every 10,000 documents, with the number of documents read so far.
-        check_map: whether every label that ``reading.label_map`` replaces must occur in the rows.
+        check_map: whether to check that the labels which ``reading.label_map`` replaces occur in the rows.
 
     Raises:
         DataError: an input is not text, there are no rows, or several columns match the name of the label column.

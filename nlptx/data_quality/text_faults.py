@@ -65,7 +65,7 @@ def _unusual(words: TextWords) -> Finding:
     lengths = words.lengths
     text = np.repeat(np.arange(len(words)), lengths)
     first, last = np.zeros((2, words.size), np.int64)
-    # The last and the first text with each word: if an index occurs more than once, NumPy keeps the last value.
+    # The last and the first text with each word: if an assignment repeats an index, NumPy keeps the last value for it.
     last[words.ids] = text
     first[words.ids[::-1]] = text[::-1]
     alone = (first == last)[words.ids]

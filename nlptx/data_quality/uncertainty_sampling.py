@@ -35,8 +35,8 @@ class SuggestedTexts:
     """The texts that should be labelled next, the most informative first.
 
     Args:
-        rows: (N,) indices of the texts among the rows that :func:`suggest_texts` receives: first ``rows``, then
-            ``unlabelled``.
+        rows: (N,) indices of the texts in the concatenation of ``rows`` and ``unlabelled``, the arguments of
+            :func:`suggest_texts`.
         labels: predicted labels of each text; exactly one for single-label data.
         probabilities: (N,) probability of the predicted label; for multi-label data, which needs one decision per
             label, the probability that the least certain decision is correct.

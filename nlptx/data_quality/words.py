@@ -64,7 +64,7 @@ def find_words(
         texts: the N texts.
         workers: pool of threads or processes; the number of workers does not change the result.
         on_progress: called repeatedly with the number of texts read so far.
-        tokenizer: ``PLAIN`` to compare texts with each other, or ``FOR_MODELS``.
+        tokenizer: ``PLAIN`` to compare texts with each other, or ``FOR_MODELS`` to fit models on them.
     """
     with MemoryBudget() as memory:
         stream = TokenStream(memory)

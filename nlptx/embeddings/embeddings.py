@@ -38,7 +38,8 @@ class Embeddings:
         eigenvalues: (R,) float64 eigenvalues of the PCA. The arrays ``eigenvalues``, ``residuals`` and ``explained``
             are empty if the vectors were not made by PCA in nlptx.
         residuals: (R,) float64 relative residuals of the eigenpairs.
-        explained: (R,) float64 fraction of the sum of squares that each component explains; see :func:`nlptx.fit_pca`.
+        explained: (R,) float64 fraction of the sum of squares of the transformed counts that each component explains;
+            see :func:`nlptx.fit_pca`.
         column_weights: (R,) float64 positive factors by which PCA multiplied the columns of the vectors to improve
             cosine similarities. Empty if PCA did not multiply the columns.
         settings: settings of the stage that made the vectors.
@@ -86,8 +87,8 @@ class Embeddings:
         """Return the words nearest to an unknown word, whose vector is estimated from words with a similar spelling.
 
         Returns:
-            The ``top`` words with the largest cosine similarities to the estimated vector, each with its similarity;
-            and the words from which the vector was estimated, the one with the most similar spelling first. See
+            Two lists: the ``top`` words with the largest cosine similarities to the estimated vector, each with its
+            similarity; and the words from which the vector was estimated, the most similar spelling first. See
             :mod:`nlptx.embeddings.unknown_words`.
 
         Raises:
@@ -151,7 +152,7 @@ class Embeddings:
         return np.divide(self.vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
     def _closest(self, unit: NDArray, target: NDArray, excluded: list[int], top: int) -> list[tuple[str, float]]:
-        """Return the words with the largest cosines, given unit vectors (V, R) of the words and ``target`` (R,)."""
+        """Return the words whose unit vectors (V, R) have the largest cosines with the unit vector ``target`` (R,)."""
         cosines = unit @ target
         order = np.argsort(-cosines, kind="stable")
         best = order[~np.isin(order, excluded)][:top]

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from nlptx.text.character_ngrams import character_ngrams
 from nlptx.text.negation import is_marked, without_mark
 
-# Number of similar words that are averaged, and the constants 5 and 100 in the formula for the weight of a word.
+# Maximum number of similar words whose vectors are averaged, and the constants 5 and 100 in the formula for the weight
+# of a word.
 _WORDS, _EXPONENT, _HALF_COUNT = 30, 5, 100
 # No vector is estimated if the similarity of the most similar known word is below this value.
 _MIN_SIMILARITY = 0.45

@@ -109,11 +109,12 @@ def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plane_positions(embeddings: Embeddings, ids: list[int], steps: int = 300) -> NDArray[np.float64]:
-    r"""Return positions (n, 2) for the n words ``ids``, whose distances approximate 1 - cosine of the word vectors.
+    r"""Return positions (n, 2) for the n words ``ids``.
 
-    The method is multidimensional scaling by majorisation, starting from the first two principal components. Each step
-    decreases the stress \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the
-    weight w_ij is 1/d_ij^2, so that close pairs have the largest weights.
+    The distance between two positions approximates 1 - cosine of the two word vectors. The method is multidimensional
+    scaling by majorisation, starting from the first two principal components. Each step decreases the stress
+    \sum_{i<j} w_ij (d_ij - |x_i - x_j|)^2, where d_ij is 1 - cosine, x_i is a position, and the weight w_ij is
+    1/d_ij^2, so that close pairs have the largest weights.
 
     Source: de Leeuw (1977), "Applications of convex analysis to multidimensional scaling".
     """
