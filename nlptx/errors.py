@@ -90,13 +90,13 @@ class InputTypeError(DataError, TypeError):
 
 
 class ArtifactError(NlptxError):
-    """A file cannot be used as an artifact."""
+    """A file cannot be used as an artifact, such as a model or word vectors."""
 
     exit_code = 4
 
 
 class WrongKindError(ArtifactError):
-    """A file is an artifact of the wrong stage."""
+    """A file is an artifact of the wrong stage, for example word vectors where a model is expected."""
 
 
 class CorruptError(ArtifactError):

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 _HISTORY_LENGTH = 10
 # A step is accepted if the function decreases by at least this fraction of the decrease that the gradient predicts.
 _SUFFICIENT_DECREASE = 1e-4
-# A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step becomes _MAX_FACTOR times as
-# long if the slope of the function at the end of the step is still more than the fraction _STEEP of that at its start.
+# A step that is not accepted is shortened, to at least _MIN_FACTOR of its length. A step is lengthened by the factor
+# _MAX_FACTOR if, at its end, the function still decreases more than _STEEP times as steeply as at its start.
 _MIN_FACTOR, _MAX_FACTOR, _STEEP = 0.1, 4, 0.9
 # Maximum number of step lengths to try. If none is accepted, rounding errors hide any further decrease.
 _MAX_ATTEMPTS = 20
@@ -56,8 +56,8 @@ def minimise_in_basis(
         tolerance: the search ends when the next step is expected to decrease the function by at most this fraction of
             its value.
         max_iterations: maximum number of iterations.
-        max_scale: upper limit of the factor c. Before the last steps are taken into account, H is approximated by c
-            times the identity matrix.
+        max_scale: upper limit of the factor c. H is first approximated by c times the identity matrix, and then
+            corrected with the last steps.
     """
     point = start
     value, state = value_at(point)

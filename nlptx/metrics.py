@@ -164,8 +164,7 @@ def roc_auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """Return the probability that a positive text scores higher than a negative text, with ties counting half.
 
     For P positives and N negatives, this is the Mann-Whitney statistic divided by P N:
-    (sum of r over the positives - P (P + 1) / 2) / (P N), where r is the rank of a text by its score. The result is NaN
-    if P or N is 0.
+    (sum of r over the positives - P (P + 1) / 2) / (P N), where r is a text's rank by score. NaN if P or N is 0.
     """
     positives, negatives = int(positive.sum()), int((~positive).sum())
     if not positives or not negatives:
@@ -222,8 +221,9 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
     """Return the calibration error that a perfectly calibrated model would have with these confidences.
 
     The calibration error is a sum of absolute deviations, so it is above 0 by chance even for a perfect model. If a bin
-    has n predictions with mean confidence c, the number of correct ones is binomial with parameters n and c, or n / r
-    and c if each text has r = ``repeats`` predictions. The error is estimated from samples drawn with a fixed seed.
+    has n predictions with mean confidence c, the number of correct predictions is binomial with parameters n and c; if
+    each text has r = ``repeats`` predictions, it is r times a binomial number with parameters n / r and c. The error is
+    estimated from samples drawn with a fixed seed.
     """
     bin_of = confidence_bins(confidence, bins)
     counts = np.bincount(bin_of, minlength=bins)
@@ -236,7 +236,7 @@ def calibration_noise_floor(confidence: NDArray[np.float64], bins: int = BINS, r
 
 
 def confidence_bins(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
-    """Return the index, from 0, of the bin of each confidence. Bins have equal widths; the last bin contains 1."""
+    """Return the index, from 0, of the bin of each confidence. Bins have equal widths; the last bin includes 1."""
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 

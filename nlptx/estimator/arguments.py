@@ -37,7 +37,7 @@ class FitArguments:
     """The checked arguments of ``fit``. Training texts with a weight of 0 are moved to ``left_out``.
 
     Args:
-        texts, labels: training texts and their labels, as returned by :func:`list_plain_labels`; for multi-label data,
+        texts, labels: training texts, and their labels as returned by :func:`list_plain_labels`; for multi-label data,
             a tuple of labels for each text.
         weights: (texts,) weight of each text, or None.
         classes: (C,) distinct labels, sorted, with the dtype of the labels that were passed. For an indicator matrix,
@@ -106,7 +106,7 @@ def list_plain_labels(y: Iterable[Label], name: str) -> list[Label]:
 
 
 def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequence[tuple[Label, ...]]:
-    """Return the true labels of each text, for the comparison with the predictions of a model.
+    """Return the true labels of each text, so that they can be compared with the predictions of a model.
 
     Args:
         y: the labels, in one of the forms that ``fit`` accepts.
@@ -115,8 +115,8 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
 
     Raises:
         InputTypeError: ``y`` is not iterable, or a label has an unsupported type.
-        LabelError: a label is missing or invalid, only one of ``y`` and the model has labels of type str, or an
-            indicator matrix does not have C columns.
+        LabelError: a label is missing or invalid; the labels in ``y`` are str and those of the model are not, or vice
+            versa; or an indicator matrix does not have C columns.
     """
     if model.label_sets is not None:
         return list_sets(y, model.label_sets.separator, "y", classes.tolist())
@@ -130,7 +130,7 @@ def list_true_labels(y: Iterable[Any], model: Model, classes: NDArray) -> Sequen
 
 
 def _reusable(y: Iterable[Any], name: str) -> Any:
-    """Return labels that can be read repeatedly: an indicator matrix unchanged, other labels as an array or a list."""
+    """Return the labels so that they can be read more than once: an indicator matrix as is, others as array or list."""
     if is_indicator(y):
         return y
     y = check_iterable(np.asarray(y) if hasattr(y, "__array__") else y, name, "labels")
@@ -141,8 +141,8 @@ def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
     """Return the labels, the array that determines the classes, and the separator; see :class:`FitArguments`.
 
     For single-label data, the array contains the label of each text; for multi-label data, the distinct labels. The
-    dtype of the array is that of ``y`` if ``y`` has a dtype; otherwise, NumPy chooses the dtype, unless this would
-    change a label.
+    array has the dtype of ``y`` if ``y`` has one. Otherwise, NumPy chooses the dtype, or the dtype is object if NumPy's
+    choice would change a label.
     """
     if is_indicator(y):
         matrix = indicator_array(y, "y")
@@ -166,8 +166,8 @@ def _labels_and_array(y: Any) -> tuple[list[Any], NDArray, str | None]:
 def _array_of(y: Any, labels: Sequence[Label]) -> NDArray:
     """Return the labels as an array of the dtype that NumPy chooses for ``y``.
 
-    If this dtype would change a label, the array has the dtype object: NumPy converts integers to floats if no integer
-    type can hold all of them, and drops NUL characters at the end of a str.
+    If this dtype would change a label, the array has the dtype object. For example, NumPy converts integers to floats
+    if no integer type can hold all of them, and drops NUL characters at the end of a str.
     """
     array, plain = np.asarray(y), list(map(to_plain, labels))
     chosen = list(map(to_plain, array.tolist()))
@@ -202,9 +202,9 @@ def _validation(
 def _cells(y: Any, labels: list[Any], separator: str | None) -> list[str | None]:
     """Return the labels as table cells.
 
-    ``fit`` uses them to record the same digest as ``nlptx train`` does for a table with these cells. For multi-label
-    data, a cell contains the joined labels, or is None for a text without labels. If ``y`` contains the labels of a
-    text as a list or tuple, their order is kept.
+    From the cells, ``fit`` computes the digest that ``nlptx train`` would record for a table with these cells. For
+    multi-label data, a cell contains the joined labels, or is None for a text without labels. If ``y`` contains the
+    labels of a text as a list or tuple, their order is kept.
     """
     if separator is None:
         return list(map(label_name, labels))

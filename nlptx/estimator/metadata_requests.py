@@ -34,14 +34,14 @@ class MetadataRequests:
         """Request or refuse the arguments ``sample_weight``, ``unlabelled`` and ``valid`` of ``fit``.
 
         Args:
-            **requests: for each argument, True to request it, False to ignore it, None to raise an error if it is
-                passed, or a str: the name under which it is passed to the meta-estimator.
+            **requests: for each argument, True to request the argument, False to ignore it, None to raise an error if
+                it is passed, or the name (str) under which the meta-estimator receives it.
 
         Returns:
             The estimator itself.
 
         Raises:
-            InputTypeError: a name is not the name of an argument that ``fit`` accepts.
+            InputTypeError: a name in ``requests`` is not one of these three arguments.
         """
         return self._set_requests("fit", requests)
 

@@ -23,7 +23,7 @@ from nlptx.text.arguments import check_iterable
 _SEPARATORS = (DEFAULT_SEPARATOR, "|", ",", "/", "+", "#")
 # Probabilities below this value are replaced by it, so that their logarithms are finite.
 MIN_PROBABILITY = np.finfo(np.float64).tiny
-# Decision value for a label that is never predicted.
+# Value that ``decision_function`` returns for a label that the model never predicts.
 MIN_DECISION_VALUE = float(np.log(MIN_PROBABILITY))
 
 
@@ -61,8 +61,8 @@ def indicated_labels(matrix: NDArray[np.int64], classes: Sequence[Any]) -> list[
 def choose_separator(sets: Iterable[Any]) -> str:
     """Return the first separator that no label contains: a single character, or ``;|``, ``;||`` and so on.
 
-    A separator such as ``;||`` contains ``;`` only at its start, so it is found only where it was inserted, even after
-    a label that ends in ``;|``. Splitting a cell at this separator therefore always restores the labels.
+    A separator such as ``;||`` contains ``;`` only at its start, so splitting a cell finds the separator only where it
+    was inserted, even after a label that ends in ``;|``. The split therefore always restores the labels.
     """
     labels = [label for label in chain.from_iterable(sets) if isinstance(label, str)]
     separators = chain(_SEPARATORS, (f";{'|' * number}" for number in count(1)))
@@ -95,7 +95,7 @@ def list_sets(y: Iterable[Any], separator: str, name: str, classes: Sequence[Any
 def decision_values(label_sets: MultiLabelDecision, p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log-odds of the probabilities (texts, C), minus the log-odds of the thresholds.
 
-    A label is predicted if its value is at least 0.
+    A label is predicted if this difference is at least 0.
     """
     return logit(p) - logit(label_sets.thresholds)
 

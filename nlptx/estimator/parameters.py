@@ -18,7 +18,8 @@ from nlptx.text.arguments import check_type, with_type
 if TYPE_CHECKING:
     from nlptx.embeddings.embeddings import Embeddings
 
-# Parameters that hold the settings of a stage. The fields of these settings have names such as `pca__components`.
+# Parameters that hold the settings of a stage. As parameters, the fields of these settings have names such as
+# `pca__components`.
 _STAGES: dict[str, type[Settings]] = {"cooccur": CountSettings, "pca": PcaSettings}
 # Parameters and their defaults.
 _DEFAULTS: dict[str, Any] = {
@@ -112,8 +113,8 @@ class Parameters:
     def _defaults(cls) -> dict[str, Any]:
         """Return the parameters and their defaults.
 
-        If a subclass defines ``__init__``, its named parameters are included. The parameters of the base classes are
-        included only if ``__init__`` also accepts other keywords (``**parameters``).
+        If a subclass defines ``__init__``, the named parameters of this method are included. The parameters of the base
+        classes are included only if ``__init__`` also accepts other keywords (``**parameters``).
         """
         defaults: dict[str, Any] = {}
         for kind in cls.__mro__:

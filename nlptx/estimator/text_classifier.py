@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 class TextClassifier(MetadataRequests, Parameters):
     """Text classifier with the interface of a scikit-learn estimator. scikit-learn need not be installed.
 
-    ``fit`` runs all stages: it counts words, makes word vectors and trains. With the same texts, labels and settings,
-    the model is byte-identical to that of ``nlptx train`` if the labels are str. If the labels are not str, the model
-    also stores their type. The classifier works with ``clone``, pipelines, ``cross_val_score``, ``GridSearchCV``,
-    metadata routing and pickle. To share a model with other people, use ``model_.save``: unlike a pickle, the saved
-    file cannot run code when it is loaded.
+    ``fit`` runs all stages: it counts words, makes word vectors and trains. If the labels are str, the model is
+    byte-identical to the model that ``nlptx train`` makes from the same texts, labels and settings. If the labels are
+    not str, the model also stores their type. The classifier works with ``clone``, pipelines, ``cross_val_score``,
+    ``GridSearchCV``, metadata routing and pickle. To share a model with other people, use ``model_.save``: unlike a
+    pickle, the saved file cannot run code when it is loaded.
 
     Args:
         cooccur: settings for counting, a :class:`nlptx.CountSettings`; None for the defaults.
@@ -156,8 +156,8 @@ class TextClassifier(MetadataRequests, Parameters):
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """Return the log-probabilities (texts, C); for two labels, return the log-odds of the second label (texts,).
 
-        With ``class_weight="balanced"``, each probability is first divided by the label's fraction of the training
-        texts, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.
+        With ``class_weight="balanced"``, each probability is first divided by the fraction of the training texts that
+        have the label, as in :meth:`nlptx.Model.choose`, so that the predicted label always has the largest value.
 
         For a multi-label model, return the log-odds of each label minus the log-odds of its threshold, (texts, C). The
         values of the predicted labels are at least 0. Raises the same errors as :meth:`predict`.
@@ -237,7 +237,7 @@ class TextClassifier(MetadataRequests, Parameters):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, with the model as an artifact, which contains only arrays and plain values."""
+        """Return the state to pickle, in which the model is an artifact that contains only arrays and plain values."""
         return vars(self) | ({"model_": self.model_.to_artifact()} if self.__sklearn_is_fitted__() else {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -18,18 +18,19 @@ from nlptx.evaluation.text_matching import match_rows, quoted
 def align(
     predictions: Sequence[LabelledPredictions], on_note: Callable[[str], None] = lambda note: None
 ) -> list[LabelledPredictions]:
-    """Return the predictions of all models with the texts in one order and the classes numbered in one way.
+    """Return the predictions of all models with the texts in the same order and the classes numbered in the same way.
 
-    The order of the texts is that of the predictions with the most rows; if several have the most rows, that of the
-    first of them. The predictions of a model may have several rows per text, one for each seed; the rows of the other
-    models are then repeated until all models have the same number of rows.
+    The order of the texts is taken from the first of the models that have the most rows of predictions. The predictions
+    of a model may have several rows per text, one for each seed; the rows of the other models are then repeated until
+    all models have the same number of rows.
 
     Args:
         predictions: predictions of each model for the same labelled texts.
         on_note: called with a note about labels that some models spell differently.
 
     Raises:
-        DataError: the texts differ, or the largest number of seeds is not a multiple of every other number of seeds.
+        DataError: the texts differ, or the largest number of seeds is not a multiple of the number of seeds of each
+            model.
         LabelError: the true labels of a text differ between the predictions, or some of the predictions are
             single-label and others multi-label.
     """
@@ -66,7 +67,7 @@ def label_text(predictions: LabelledPredictions, row: NDArray | int, separator: 
     """Return the label of a text as a str; ``?`` means no answer.
 
     Args:
-        predictions: the predictions that define the names of the classes.
+        predictions: the predictions that contain the names of the classes.
         row: class of the text, or its set of classes as (C,) bool.
         separator: string between the labels of a text.
     """
@@ -85,7 +86,7 @@ def predicted_text(predictions: LabelledPredictions, row: int, separator: str = 
 def _renumbered(
     predictions: LabelledPredictions, names: Sequence[str], spelling: dict[str, str]
 ) -> LabelledPredictions:
-    """Number each class by its index in ``names``; ``spelling`` maps each label to one of these names."""
+    """Return the predictions with classes numbered by their index in ``names``; ``spelling`` maps labels to names."""
     columns = np.array([names.index(spelling[name]) for name in predictions.label_names], np.int64)
     if columns.tolist() == list(range(len(names))):
         return predictions

@@ -26,14 +26,14 @@ def resample(
 ) -> NDArray[np.float64]:
     """Return S statistics of each resample, (resamples, S).
 
-    A resample contains as many texts as the data, drawn with replacement. If there are groups, entire groups are drawn
-    instead of texts: as many as in the data, also with replacement. The seed is fixed, so the result is the same each
-    time.
+    A resample contains as many texts as the data, drawn with replacement. If there are groups, a resample instead
+    contains as many groups as the data, each with all its texts, also drawn with replacement. The seed is fixed, so the
+    result is the same each time.
 
     Args:
         values: (texts, F) float64, F values per text.
-        statistic: function that computes the statistics (B, S) of B resamples from the sums (B, F) of the F values over
-            the texts of each resample.
+        statistic: function that receives the sums (B, F) of the F values over the texts of each of B resamples, and
+            returns the statistics (B, S) of these resamples.
         groups: (texts,) group of each text, from 0; None if the texts are independent.
         resamples: number of resamples.
     """
@@ -53,7 +53,7 @@ def resample(
 
 
 def group_matrix(groups: NDArray[np.int64]) -> csr_matrix:
-    """Return the matrix (groups, texts) that, multiplied by values per text, sums the values in each group."""
+    """Return the matrix (groups, texts) whose product with values per text contains the sum of each group's values."""
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(groups))

@@ -62,9 +62,9 @@ class Pair:
             unless both models have probabilities.
         both, only_first, only_second, neither: numbers of texts that are predicted correctly by both models, only by
             the first, only by the second, and by neither.
-        p_value: two-sided p-value for the hypothesis that both accuracies are equal: from McNemar's exact test or, if
-            the texts are in groups, from a sign-flip test, which swaps the two models' predictions in randomly chosen
-            groups.
+        p_value: two-sided p-value for the hypothesis that both accuracies are equal, from McNemar's exact test. If the
+            texts are in groups, the p-value is from a sign-flip test, which swaps the two models' predictions in
+            randomly chosen groups.
         corrected_p_value: ``p_value`` corrected for the number of pairs of models (Holm 1979).
         texts_needed: number of texts needed to show a difference of this size with a probability of 80 %; None if the
             difference is 0, or if the texts are in groups.
@@ -159,7 +159,7 @@ def compare_predictions(
 
 
 def group_numbers(names: Sequence[object]) -> NDArray[np.int64]:
-    """Number the groups from 0, and return the group number of each text, (texts,) int64, given its group's name."""
+    """Return the group number of each text, from 0, (texts,) int64, given the group name of each text."""
     return np.unique([str(name) for name in names], return_inverse=True)[1].astype(np.int64)
 
 

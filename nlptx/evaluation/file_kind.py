@@ -49,8 +49,8 @@ def has_predictions(path: str, reading: ReadOptions, *, after_models: bool = Fal
         path: path of the file.
         reading: options for reading the table.
         after_models: whether the file follows two or more models on the command line, and may therefore contain only
-            the labelled texts. If True, a column ``label`` beside a column ``confidence`` is not assumed to contain
-            predictions if the table has a column with the true labels.
+            the labelled texts. If True, and if the table has a column with the true labels, a column ``label`` beside a
+            column ``confidence`` is not assumed to contain predictions.
     """
     rows = _first_rows(path, reading) if is_table(path) else []
     if probability_columns(rows) or named_predictions(rows, reading.label_column):
@@ -66,7 +66,7 @@ def has_true_labels(path: str, reading: ReadOptions) -> bool:
 
 
 def with_format(path: str, reading: ReadOptions) -> ReadOptions:
-    """Return ``reading`` with the format of a table.
+    """Return a copy of ``reading`` with the format of the table at ``path``.
 
     The format is determined by the name of the file or, if that fails, by its content. ``reading.format`` and
     ``reading.delimiter`` are ignored, because they describe other inputs, such as labelled data from a pipe.
@@ -76,7 +76,7 @@ def with_format(path: str, reading: ReadOptions) -> ReadOptions:
 
 
 def _first_rows(path: str, reading: ReadOptions) -> list[Document]:
-    """Return the first rows of a table. One is not enough, because in JSON lines, rows may have different columns."""
+    """Return the first rows of a table. One row is not enough, because JSON lines may have different columns."""
     return list(islice(Corpus([path], with_format(path, reading)), _ROWS))
 
 

@@ -52,6 +52,6 @@ def unite_labels(
 
 
 def _single_match(label: str, known: Sequence[str]) -> str:
-    """Return the known label that matches a label if there is exactly one, otherwise the label itself."""
+    """Return the known label that matches ``label``, or ``label`` itself if no known label or more than one matches."""
     spelling = match_labels([label], known)
     return label if spelling is None else spelling[label]

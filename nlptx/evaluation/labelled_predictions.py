@@ -42,7 +42,7 @@ class LabelledPredictions:
         probabilities: (N, C) float64 probabilities of the labels; None if they are unknown.
         confidence: (N,) float64 probability of the prediction; None if it is unknown.
         answered: (N,) bool, False for a text without a prediction; None if every text has one.
-        left_out: texts of the table rows that reading options such as ``exclude`` left out.
+        left_out: texts of the table rows that were left out because of reading options such as ``exclude``.
     """
 
     source: str
@@ -136,7 +136,7 @@ class LabelledData:
         documents: the documents, without those in ``left_out``.
         labels: their labels.
         sha256: SHA-256 of the corpus.
-        left_out: texts of the documents that reading options such as ``exclude`` left out.
+        left_out: texts of the documents that were left out because of reading options such as ``exclude``.
         label_map: label map that was applied to the labels.
         replaced: labels that the label map replaced.
     """

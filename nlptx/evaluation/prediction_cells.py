@@ -114,10 +114,10 @@ def read_label_probabilities(
     sums_to_one: bool,
     on_note: Callable[[str], None],
 ) -> NDArray[np.float64] | None:
-    """Return the probabilities of C labels, (texts, C) float64; None if there are no columns.
+    """Return the probabilities of C labels, (texts, C) float64; None if ``columns`` is empty.
 
-    If several columns have the same label, because of the label map, their probabilities are added up. A label without
-    a column gets the probability 0, and a note lists such labels.
+    If the label map gives several columns the same label, the probabilities in these columns are added up. A label
+    without a column gets the probability 0, and a note lists such labels.
 
     Args:
         documents: the rows of the table.

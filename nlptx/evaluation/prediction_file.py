@@ -63,8 +63,8 @@ def read_predictions(
         needs_labels: whether multi-label data needs a column with the predicted labels; if False, and if there is no
             such column, the predicted labels are those with a probability of at least 0.5.
         found_labels: set to which this function adds the labels in the table, as they are before the label map is
-            applied. If a set is passed, the caller must check that the labels to replace occur; otherwise, this
-            function does so.
+            applied. If a set is passed, the caller must check that the labels that the label map replaces occur in at
+            least one input; otherwise, this function does so.
 
     Raises:
         DataError: the table has no predictions, a probability is not a number from 0 to 1, the probabilities of a text
@@ -138,7 +138,7 @@ def read_predictions(
 def _labels_to_match(
     documents: Sequence[Document], reading: ReadOptions, data: LabelledData
 ) -> tuple[list[tuple[str, ...]], ...] | None:
-    """Return the true labels in the table and in the data, mapped and in lower case, so that they can be compared.
+    """Return the true labels in the table and in the data for comparison, with the label map applied and in lower case.
 
     Return None if the labels cannot be compared, because the label column of the table may contain predictions, or
     because the label map may already have been applied to the table.
@@ -186,7 +186,7 @@ def _true_and_predicted(
         _split(cell, reading) if cell or multi_label else None for cell in cells.predicted or [None] * len(documents)
     ]
     predicted_labels = {*chain(*filter(None, predicted)), *cells.probability_columns}
-    label_map = {old: new for old, new in reading.label_map.items() if new}  # only a true label can be removed
+    label_map = {old: new for old, new in reading.label_map.items() if new}  # an empty NEW removes only true labels
     if predicted_labels <= {*chain(*true), *label_map.values()}:
         if predicted_labels & label_map.keys():
             on_note(

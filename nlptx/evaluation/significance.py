@@ -1,4 +1,4 @@
-"""Tests whether two models are correct equally often on the same texts, and computes how many texts the test needs."""
+"""Tests whether two models are equally accurate on the same texts, and computes how many texts such a test needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 _SAMPLES, _SEED = 10_000, 2
 # Maximum number of signs in memory at the same time.
 _BLOCK = 4_000_000
-# Significance level of the tests, and power for which :func:`texts_needed` gives the number of texts.
+# Significance level of the tests, and the power that :func:`texts_needed` assumes.
 LEVEL, POWER = 0.05, 0.8
 
 

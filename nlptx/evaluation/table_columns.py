@@ -19,8 +19,8 @@ from nlptx.evaluation.prediction_cells import PROBABILITY_PREFIX, is_answered, r
 _PREDICTED = ("predicted", "predicted_label", "prediction")
 # The column in which nlptx predict stores the predicted labels if the table has no column with this name.
 _LABEL = "label"
-# Prefix that nlptx adds to the name of a new column, repeatedly if necessary, if the table already has a column with
-# this name.
+# If a table already has a column with the name of a new column, nlptx adds this prefix to the new name, repeatedly if
+# necessary.
 _REPEATED = "predicted_"
 
 
@@ -60,14 +60,14 @@ def predicted_column(documents: Sequence[Document], label_column: str, labels_kn
 
 
 def named_predictions(documents: Sequence[Document], label_column: str) -> str | None:
-    """Return the last added column with a name in _PREDICTED, except the label column; None if there is none."""
+    """Return the newest column with a name in _PREDICTED, ignoring the label column; None if there is none."""
     columns = [(len(name.strip()) - len(base), name) for base in _PREDICTED if (name := newest_column(documents, base))]
     columns = [each for each in columns if not matching_columns(label_column, [each[1]])]
     return max(columns, key=lambda each: each[0])[1] if columns else None
 
 
 def newest_column(documents: Sequence[Document], name: str) -> str | None:
-    """Return the column with this name, with or without prefixes ``predicted_``; None if there is none.
+    """Return the column whose name is ``name``, with any number of prefixes ``predicted_``; None if there is none.
 
     If there are several such columns, the one with the longest name is returned, because it was added last: nlptx adds
     a prefix to the name of a new column if the table already has a column with this name.

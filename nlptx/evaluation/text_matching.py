@@ -35,7 +35,7 @@ def match_rows(
             sources of the documents.
 
     Raises:
-        DataError: a text does not occur equally often in both sequences.
+        DataError: a text does not occur equally often in both sequences, apart from the repetition for several seeds.
     """
     of_candidates, of_expected = labels or ([None] * len(candidates), [None] * len(expected))
     same_label: dict[tuple[str, Hashable], deque[int]] = defaultdict(deque)
@@ -111,7 +111,7 @@ def without_left_out(documents: list[Document], data: LabelledData) -> list[Docu
 
 
 def repeated_for_seeds(data: LabelledData, rows: int) -> LabelledData:
-    """Return the data, repeated once per seed.
+    """Return the data with one copy of each text per seed in the table.
 
     The number of seeds is the number of table rows, divided by the number of texts. If the division leaves a remainder,
     the data is not repeated.

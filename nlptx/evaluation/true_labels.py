@@ -12,9 +12,9 @@ from nlptx.classifier.label_types import find_labels
 from nlptx.classifier.model import Model
 from nlptx.errors import LabelError
 
-# Maximum number of labels from the data in an error message.
+# Maximum number of labels of the data that a message lists.
 _MAX_LISTED = 10
-# Maximum number of model labels in an error message.
+# Maximum number of labels of the model that a message lists.
 _MAX_NAMED = 20
 
 
@@ -27,7 +27,7 @@ def find_targets(
 ) -> NDArray:
     """Return the class of each text, (texts,) int64, or, for a multi-label model, all its classes, (texts, C) bool.
 
-    A label may be spelled differently in the model; a note then reports this.
+    A label that the model spells differently is accepted, and a note reports it.
 
     Args:
         labels: label of each text; for a multi-label model, all labels of each text.
@@ -37,9 +37,9 @@ def find_targets(
         label_map: label map that was applied to the labels.
 
     Raises:
-        LabelError: a label of the data is not a label of the model; the label map replaces one label of the model with
-            another one in a different spelling; or a text has several labels or none, although the model is not
-            multi-label.
+        LabelError: a label of the data is not a label of the model; the label map replaces a label of the model with a
+            different spelling of another label of the model; or a text has several labels or none, although the model
+            is not multi-label.
     """
     sets = [(label,) if isinstance(label, str) else label for label in labels]
     known = model.label_names

@@ -39,7 +39,7 @@ def verdict(pair: Pair) -> str:
 
 
 def only_first_correct(first: LabelledPredictions, second: LabelledPredictions, count: int) -> list[int]:
-    """Return the indices of texts for which only the first model is correct, in order of its decreasing confidence.
+    """Return the indices of texts for which only the first model is correct, in decreasing order of its confidence.
 
     Args:
         first: predictions of the first model.
@@ -58,7 +58,7 @@ def examples(predictions: Sequence[LabelledPredictions], count: int) -> Iterator
 
     Args:
         predictions: aligned predictions of two or more models.
-        count: maximum number of texts for each model of a pair. If ``count`` is 0, nothing is yielded.
+        count: maximum number of texts per yielded pair of models. If ``count`` is 0, nothing is yielded.
 
     Yields:
         The source of the correct predictions, the source of the wrong predictions, and a dictionary for each text:

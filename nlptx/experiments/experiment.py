@@ -127,7 +127,7 @@ class Experiment:
         return first_copies(text.encode("utf-8", "replace") for text in self.texts)
 
     def sample(self, count: int, seed: int) -> Experiment:
-        """Return an experiment with at most ``count`` of the texts, and about the same label frequencies as this one.
+        """Return an experiment with at most ``count`` of the texts, and about the same label frequencies as ``self``.
 
         If there are groups, each of them is kept or left out as a whole. Without groups, stretches of consecutive texts
         are kept or left out together.

@@ -51,7 +51,7 @@ class Trial:
     failure: str = ""
 
     def mean(self, measure: str, folds: Iterable[int] | None = None) -> float:
-        """Return the mean of a measure over test folds, by default over all tested folds; NaN if there are none."""
+        """Return the mean of a measure over ``folds``, by default over all tested folds; NaN if there are none."""
         values = [getattr(self.folds[fold], measure) for fold in (self.folds if folds is None else folds)]
         return float(np.mean(values)) if values else float("nan")
 
@@ -103,7 +103,7 @@ class Search:
         return self.trials[-1]
 
     def run_round(self, space: SearchSpace, best: Trial, number: int) -> Trial | None:
-        """Try changes to the best settings. Return the best settings so far, or None if there is nothing left to try.
+        """Try changes to the best settings. Return the best settings so far, or None if no untried changes are left.
 
         Each round begins with a different fold; otherwise, settings that suit the first fold by chance would win.
 
@@ -207,7 +207,7 @@ class Search:
         self.on_run(f"{title}  {progress.title}", self.spent / self.seconds if self.seconds > 0 else 1.0)
 
     def _expected(self, trial: Trial) -> float:
-        """Return the expected time of the next run, in seconds.
+        """Return the expected time of the next run of ``trial``, in seconds.
 
         The expected time is the mean time of the finished runs of ``trial`` or, if there are none yet, of all finished
         runs.
@@ -218,7 +218,7 @@ class Search:
         return 0.0
 
     def _difference(self, trial: Trial, other: Trial) -> float:
-        """Return how much worse ``trial`` is than ``other``, in the mean measure.
+        """Return by how much the mean measure of ``trial`` is worse than that of ``other``.
 
         The means are over the folds on which ``trial`` was tested. The result is negative if ``trial`` is better.
         """

@@ -23,9 +23,9 @@ class Spread(NamedTuple):
 def corrected_interval(values: Sequence[float], folds: int, low: float = 0, high: float = math.inf) -> Spread:
     """Return the mean of a measure over folds and seeds, with its corrected 95 % interval.
 
-    The J results (one per fold and seed) are not independent, because the training sets overlap. Therefore, if S² is
-    the variance of the results, the variance of their mean is larger than S² / J, the value that an ordinary t interval
-    assumes. For k folds, the corrected variance is (1 / J + 1 / (k - 1)) S², where 1 / (k - 1) is the size of a test
+    The J results (one per fold and seed) are not independent, because the training sets overlap. The variance of their
+    mean is therefore larger than S² / J, the value that an ordinary t interval assumes; S² is the variance of the
+    results. For k folds, the corrected variance is (1 / J + 1 / (k - 1)) S², where 1 / (k - 1) is the size of a test
     set divided by that of a training set. The interval uses Student's t distribution with J - 1 degrees of freedom.
 
     Source: Nadeau and Bengio, "Inference for the generalization error", Machine Learning 52, 2003. For several seeds,

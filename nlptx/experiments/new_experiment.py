@@ -77,9 +77,9 @@ def _relative(path: str | Path, folder: Path) -> str:
     name, resolved = os.path.relpath(path, folder), os.path.realpath(folder)
     target = os.path.normpath(os.path.join(resolved, name))
     if not is_same_file(target, path):
-        # The relative path leads to another file, because a folder in it is a symbolic link. Therefore, symbolic links
-        # to folders are resolved. If the file itself is a symbolic link, it is kept, because the name of its target may
-        # contain characters that are not allowed in a Makefile.
+        # The relative path leads to another file, because one of its folders is a symbolic link. Therefore, symbolic
+        # links to folders are resolved. A symbolic link to the file itself is kept, because the name of the link's
+        # target may contain characters that are not allowed in a Makefile.
         parent, base = os.path.split(path)
         name = os.path.relpath(os.path.join(os.path.realpath(parent), base), resolved)
     if not _PLAIN.fullmatch(name):

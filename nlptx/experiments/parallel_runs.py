@@ -9,9 +9,9 @@ from nlptx.regions.stored_regions import MAX_BYTES
 from nlptx.runtime.memory import available_memory
 from nlptx.runtime.workers import Workers
 
-# Estimated memory of one training run, in bytes: an amount for the program and its model, and an amount per character
-# of its texts. In runs without region filters, on reviews and on sentences, the peak memory was at most 3/4 of this
-# estimate.
+# Estimated memory of one training run, in bytes: an amount for the program and the model, and an amount per character
+# of the texts. In measurements on reviews and on sentences, without region filters, the peak memory was at most 3/4 of
+# this estimate.
 _BASE = 250 << 20
 _PER_CHARACTER = 40
 # Memory of the stored regions with 256 filters, in bytes per character of the labelled texts.

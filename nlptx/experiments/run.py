@@ -23,7 +23,7 @@ class Run:
     Args:
         values: all settings.
         fold: number of the fold, from 0.
-        required: whether a failure to train a model with the settings raises an error. If False, the result records
+        required: whether an error is raised if no model can be trained with the settings. If False, the result records
             the failure.
         expected: expected time of the run, in seconds.
     """

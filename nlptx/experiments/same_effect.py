@@ -27,9 +27,9 @@ Effects = dict[str, Callable[[Any], Any]]
 
 
 def effects_of(experiment: Experiment, recipe: Recipe) -> Effects:
-    """Return a function for each setting, which maps values that are equivalent in an experiment to the same result.
+    """Return, for each setting, a function that maps values with the same effect in the experiment to the same result.
 
-    Settings without equivalent values are left out.
+    Settings are left out if all their values have different effects.
     """
     vectors = recipe.vectors
     if vectors is None:
@@ -77,7 +77,7 @@ def _has_many_words(parts: Iterable[Iterable[str]], tokenizer: Tokenizer) -> boo
 
 
 def _components(parts: Iterable[Iterable[str]], tokenizer: Tokenizer, settings: CountSettings, components: int) -> int:
-    """Return how many of the requested ``components`` word vectors get: at most one per counted word."""
+    """Return the number of components of the word vectors: ``components``, but at most one per counted word."""
     counts = Counter[str]()
     frequent = 0
     for text in chain.from_iterable(parts):

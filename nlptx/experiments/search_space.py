@@ -51,9 +51,10 @@ _USUAL = (
     _FEW_TEXTS | _RARE_NGRAMS | _NO_LSA | _USAGE | _LARGE_NETWORK,
     {"train.epochs": 1, "train.ngram_min_texts": 3},
 )
-# Approximate mean number of groups of settings that a random change alters.
+# Approximate mean number of groups of settings in which a randomly changed copy differs from the original.
 _CHANGES = 2
-# Number of random changes from which the additive model chooses, and the strength of the model's regularisation.
+# Number of randomly changed copies from which the additive model chooses, and the strength of the model's
+# regularisation.
 _POOL, _RIDGE = 50, 0.3
 # Settings, as stage.setting -> value.
 Values = dict[str, Any]
@@ -105,7 +106,7 @@ class SearchSpace(NamedTuple):
         return cls(groups, replacements)
 
     def usual(self, center: Values, tried: Collection[str]) -> list[Values]:
-        """Return untried copies of the settings, each with a combination of changes that often helps.
+        """Return copies of ``center`` that are not in ``tried``, each with a combination of changes that often helps.
 
         Fixed settings keep their values.
         """
@@ -122,15 +123,15 @@ class SearchSpace(NamedTuple):
         rng: np.random.Generator,
         count: int,
     ) -> list[Values]:
-        """Return up to ``count`` untried copies of the settings, each with random changes.
+        """Return up to ``count`` copies of ``center`` that are not in ``tried``, each with random changes.
 
-        The first copy is random. Each further copy is chosen from several random copies: it is the copy for which an
-        additive model predicts the lowest loss; see :class:`AdditiveModel`.
+        The first copy is changed at random. For each further copy, several randomly changed copies are made, and the
+        copy for which an additive model predicts the lowest loss is chosen; see :class:`AdditiveModel`.
 
         Args:
             center: settings to change.
             tried: names of the settings that have been tried; see :func:`name_of`.
-            observed: settings and their losses, to which the model is fitted.
+            observed: settings and their losses, to which the additive model is fitted.
             rng: random number generator.
             count: maximum number of copies to return.
         """
@@ -183,7 +184,7 @@ class AdditiveModel:
         self._effects = np.linalg.solve(x.T @ x + _RIDGE * np.eye(x.shape[1]), x.T @ y)
 
     def predict(self, values: Values) -> float:
-        """Return the predicted loss, up to a constant."""
+        """Return the predicted loss, up to a constant that is the same for all settings."""
         return float(self._indicators(values) @ self._effects)
 
     def _indicators(self, values: Values) -> NDArray[np.float64]:

@@ -2,10 +2,10 @@
 
 The search consists of rounds. The candidates of the first round are the starting settings with combinations of changes
 that often help; those of later rounds are the best settings so far with random changes. A round has up to three tests:
-all candidates are tested on one fold, the best third on two more folds, and the best of this third on the remaining
-folds. After each test, a candidate continues only if it is better than the best settings so far on the same folds. A
-candidate that passes all tests replaces the best settings so far. Because candidates are compared on the same folds,
-the differences between folds cancel out. Each round begins with a different fold.
+all candidates are tested on one fold, the best third on two more folds, and the best candidate of this third on the
+remaining folds. After each test, a candidate continues only if it is better than the best settings so far on the same
+folds. A candidate that passes all tests replaces the best settings so far. Because candidates are compared on the same
+folds, the differences between folds cancel out. Each round begins with a different fold.
 
 A run trains and tests one model. Several runs of a round take place at the same time. N-gram features are computed once
 for all candidates that share them; see :class:`nlptx.training.feature_cache.FeatureCache`.
@@ -103,7 +103,7 @@ def tune(
         journal: an open journal (see :class:`.Journal`) of finished runs, which are not repeated; new runs are added to
             it. None for no journal.
         on_run: called before and during each run, with the description of the run and the completed fraction of the
-            search: that of the time limit or that of the rounds, whichever is larger.
+            search: the used fraction of the time limit or the completed fraction of the rounds, whichever is larger.
         on_best: called with the starting settings, and then with each candidate that becomes the best.
         clock: function that returns the time in seconds.
 

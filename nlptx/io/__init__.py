@@ -1,1 +1,1 @@
-"""Reads and writes files: atomic writing, locks, arrays that move to temporary files, and strict JSON."""
+"""Reads and writes files: atomic writing, locks, large arrays that move to temporary files, and strict JSON."""

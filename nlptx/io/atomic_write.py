@@ -67,7 +67,7 @@ def atomic_output(path: FilePath, *, durable: bool = True) -> Iterator[BinaryIO]
 
 
 class _OutputFile(io.FileIO):
-    """An open file that raises OutputError if a write fails; an OSError could be mistaken for a failed read."""
+    """An open file that raises OutputError if a write fails, because an OSError could be mistaken for a failed read."""
 
     def __init__(self, descriptor: int, where: str) -> None:
         super().__init__(descriptor, "r+b")
@@ -123,9 +123,9 @@ def _via_rename(target: Path, mode: int | None, path: str, durable: bool) -> Ite
                     os.fchmod(descriptor, stat.S_IMODE(mode))
                 if durable:
                     os.fsync(descriptor)
-                os.replace(temporary, target)  # before the file is closed, because closing releases the lock
+                os.replace(temporary, target)  # renamed before closing, because closing releases the lock
     finally:
-        with suppress(OSError):  # fails after the rename; must not hide an earlier error
+        with suppress(OSError):  # unlink fails after the rename; must not hide an earlier error
             temporary.unlink()
     if not durable:
         return

@@ -12,8 +12,8 @@ from nlptx.io.spill import MemoryBudget, SpilledArray
 
 # Maximum number of arrays that are read from a file at once.
 _ARRAYS_PER_READ = 1024
-# Arrays are usually read together, with the gaps between them. If the gaps have more than _SMALL entries, and are more
-# than the fraction _MAX_GAPS of all entries that would be read, each array is read separately.
+# Several arrays are usually read as one block, with the entries between them (the gaps). If the gaps have more than
+# _SMALL entries, and make up more than the fraction _MAX_GAPS of the block, each array is read separately.
 _MAX_GAPS, _SMALL = 0.95, 1 << 12
 
 
@@ -47,7 +47,7 @@ class RaggedArray(Sequence[NDArray[Any]]):
     def collected(
         cls, parts: Iterable[tuple[NDArray[Any], NDArray[np.integer]]], dtype: DTypeLike, budget: MemoryBudget
     ) -> Self:
-        """Store arrays that are given in groups, in memory or, if they exceed the memory limit, in a temporary file.
+        """Store groups of arrays in memory or, if the arrays exceed the memory limit, in a temporary file.
 
         Args:
             parts: for each group, the entries of its arrays, one array after another, and the length of each array.

@@ -1,4 +1,4 @@
-"""Temporary folders on shared storage, which later commands remove if the process that made them was killed.
+"""Temporary folders on shared storage. If the process that made a folder was killed, a later command removes it.
 
 A folder contains a locked file (flock) while the process runs. However the process ends, the system releases the lock,
 so the next command recognises a leftover folder: the file in it is not locked. See :mod:`nlptx.io.atomic_write` about
@@ -69,7 +69,7 @@ def _lock(folder: str) -> int:
 
 
 def _remove_leftovers(parent: str) -> None:
-    """Remove the folders of this user in ``parent`` whose processes have ended."""
+    """Remove the temporary folders of this user in ``parent`` that are no longer locked."""
     for path in Path(parent).glob(f"{_PREFIX}*/{_LOCK}"):
         with suppress(OSError):  # the folder is in use, or has just been removed
             if path.parent.lstat().st_uid != os.getuid():
