@@ -1,6 +1,6 @@
 """Corrects the outputs of a trained model with a logistic regression whose weights have a prior with mean 0.
 
-Let z0 be the outputs that a model, trained on other texts, computes for a new text. The corrected outputs are
+A model that was trained on other texts computes the outputs z0 for a new text. The corrected outputs are
 
     z = z0 + b + f B + (sum of v_g / sqrt(T) over the distinct n-grams g of a text of T words)
 
@@ -11,8 +11,9 @@ divided by the mean inverse document frequency of all n-grams; j_c is the corres
 c. The sum in v_g is 0 if g has several words, or if the model has several outputs. The parameters b, B, w and u have
 normal priors with mean 0, that is, their squares are penalised. With few new texts, the priors keep the corrected
 outputs close to z0. The more new texts there are, the further the outputs can move away from z0. Words that share
-character n-grams, such as "disappoint" and "disappointing", also share the parameters u of these n-grams, so a new text
-that contains "disappoint" also changes the v_g of "disappointing". Axis letters: see :mod:`nlptx.ngrams`.
+character n-grams, such as "disappoint" and "disappointing", also share the parameters u of these n-grams. A new text
+that contains "disappoint" therefore also changes the number v_g of "disappointing". Axis letters: see
+:mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from nlptx.runtime.workers import Workers
 from nlptx.sampling.splits import FOLDS, assign_folds, training_parts
 
 # Prior variances of the parameters w and u. The prior variance of b and B is 1, so the influence of f depends on the
-# scale of f. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL. In this case, u is fixed at 0,
-# because character n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
+# scale of f. With several outputs, the variance of w is _NGRAM_VARIANCE_OF_SEVERAL, and u is fixed at 0, because
+# character n-grams lower the log-loss on some data sets with three or more classes, and raise it on others.
 _NGRAM_VARIANCE, _CHARACTER_VARIANCE, _NGRAM_VARIANCE_OF_SEVERAL = 2.0, 0.5, 10.0
 # A correction from N texts is used only if it lowers the log-loss by more than (1 + _FEW_TEXTS / N) standard errors of
-# this decrease. The limit is higher for few texts, because their standard error is an inaccurate estimate, and an
-# unnecessary correction would do much harm.
+# this decrease. The limit is higher for few texts, because a standard error estimated from few texts is inaccurate, and
+# an unnecessary correction would do much harm.
 _FEW_TEXTS = 50
 # Candidates for the factor by which a correction is multiplied.
 _FACTORS = np.arange(21) / 20
@@ -79,7 +80,7 @@ def cross_fit_correction(
     text_weights: NDArray[np.float64] | None = None,
     first: NDArray[np.int64] | None = None,
 ) -> tuple[Correction, NDArray[np.float32]]:
-    """Fit a correction, and compute out of fold how much the n-grams of each text change the outputs for this text.
+    """Fit a correction, and compute how much the n-grams of each text change the outputs for this text (out of fold).
 
     Args:
         ngrams: n-grams of the N texts, followed by those of passages of these texts.
@@ -129,9 +130,9 @@ def _best_factor(
 
     The factor is 0 if no factor lowers the log-loss enough (see :func:`_helps`). Otherwise, the factor is 1 or, if a
     factor of 1 would raise the log-loss, the factor with the lowest log-loss. A factor of 1 is preferred because the
-    final correction, which is fitted on all texts, is better than the out-of-fold corrections by which the factors are
-    compared. Neighbours in the training data are often similar, and they are in the same fold, so the out-of-fold
-    correction for a text is fitted without its neighbours.
+    factors are compared with out-of-fold corrections, and the final correction, which is fitted on all texts, is better
+    than these. One reason is that neighbours in the training data are often similar and in the same fold, so the
+    out-of-fold correction for a text is fitted without its similar neighbours.
 
     Args:
         outputs: (N, E) outputs without the correction.

@@ -70,14 +70,15 @@ def fit_ngram_features(
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each text. A text with a weight of 2 counts as two texts. None means that all
             weights are 1.
-        lexicon: prior of the first linear model, or None.
+        lexicon: prior of the weights of the first linear model, or None.
         budget: memory limit; None for no limit. The limit does not change the result. The features of the training
             texts can be read until the ``with`` block of the budget ends.
 
     Returns:
-        The n-gram features for texts that are not training texts; and a sequence with the features of each training
-        text, followed by those of each passage. The features of a text or passage were computed by models that were
-        fitted without its fold. (A passage is in the fold of the text that contains the passage.)
+        The fitted n-gram features, which compute the features of texts that are not training texts; and a sequence with
+        the features of each training text, followed by those of each passage. The features of a text or passage were
+        computed by models that were fitted without its fold. (A passage is in the fold of the text that contains the
+        passage.)
 
     Raises:
         OutputError: the temporary files cannot be written.
@@ -95,7 +96,7 @@ def fit_ngram_features(
     parts = training_parts(fold, folds)
 
     def built(arrays: bytes, held_out: NDArray[np.bool_]) -> _Fitted:
-        """Return the models that were fitted on the texts that are not held out; ``held_out`` is a mask (texts,)."""
+        """Return the models in ``arrays``, fitted without the texts where the mask ``held_out`` (texts,) is True."""
         ratios, slopes, bias, lexicon_slope, latent, latent_bias, component_outputs = bytes_to_arrays(arrays)
         features = NgramFeatures(settings.order, settings.words, known, ratios, slopes, bias)
         self_outputs = np.zeros((len(texts), width), np.float32)
@@ -115,7 +116,8 @@ def fit_ngram_features(
     def overlaps() -> NDArray[np.float32]:
         """Return the dot product of the LSA row of each passage and the LSA row of its text, (passages,).
 
-        This product is the factor by which a text contributes less to the outputs for its passage than to its own.
+        The contribution of a text to the outputs for its passage is this product times the contribution to its own
+        outputs.
         """
         if components is None or not passages:
             return np.zeros(len(passages), np.float32)
@@ -170,11 +172,11 @@ class _Fitted(NamedTuple):
 
     Args:
         features: the n-gram features.
-        self_outputs: (texts, M E) contribution of each training text to its own outputs, which arises because the LSA
-            components are computed from all texts.
+        self_outputs: (texts, M E) contribution of each training text to its own outputs: the LSA components are
+            computed from all texts, including this one.
         outputs: (others, M E) outputs of the linear models, minus ``self_outputs``, for the training texts on which the
-            models were not fitted. They are computed from the matrix of all training texts, so that the n-grams of
-            these texts need not be looked up again.
+            models were not fitted. The outputs are computed from rows of the matrix of all training texts, so no
+            n-grams need to be looked up again.
     """
 
     features: NgramFeatures

@@ -22,8 +22,8 @@ class FeatureBatch(NamedTuple):
     Args:
         rows: (B,) indices of the examples.
         words: (B,) number of words of each example.
-        token_features: (N, W) float32 token features, W per word, one example after another. W is 0 if the network
-            needs no token features.
+        token_features: (N, W) float32 token features of the N words of all examples, one example after another. W is 0
+            if the network needs no token features.
         text_features: (B, M E) float32 outputs of the linear models.
     """
 
@@ -47,8 +47,8 @@ def batch_of(
         features: fitted n-gram features, which compute the features of each example.
         rows: (B,) indices of the examples.
         ids: word ids (T,) of each example.
-        self_outputs: (B, M E) contribution of each example to its own text features. This contribution is subtracted
-            from the text features; 0 to subtract nothing.
+        self_outputs: (B, M E) contribution of each example to its own text features, which is subtracted from them; 0
+            to subtract nothing.
         needs_token_features: whether the network needs token features.
     """
     token_features, text_features = features.arrays_of(ids, needs_token_features=needs_token_features)

@@ -1,4 +1,4 @@
-"""Adds words and n-grams to the n-gram features of a trained model, and converts the outputs to other labels.
+"""Adds words and n-grams to the n-gram features of a trained model, and converts its outputs to other labels.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -15,14 +15,14 @@ from nlptx.ngrams.features import NgramFeatures
 
 
 def with_words(features: NgramFeatures, words: int) -> NgramFeatures:
-    """Return the same features for a vocabulary that was extended to ``words`` words by appending new ones."""
+    """Return the same features after new words were appended to the vocabulary, which now has ``words`` words."""
     return replace(features, words=words, keys=keys_with_words(features.keys, features.order, features.words, words))
 
 
 def keys_with_words(keys: NDArray[np.int64], order: int, before: int, words: int) -> NDArray[np.int64]:
     """Return the keys (G,) of the same n-grams, in the same order, after new words were appended to a vocabulary.
 
-    With a vocabulary of V words, a key is a number in base V + 2 whose digits are word ids + 1, or V + 1 for the start
+    With a vocabulary of V words, a key is a number in base V + 2. Each digit is a word id + 1, or V + 1 for the start
     of a text; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`. The start of a text has the largest digit both before
     and after the change, so sorted keys remain sorted.
 
@@ -57,9 +57,9 @@ def with_outputs(features: NgramFeatures, maps: list[NDArray]) -> NgramFeatures:
 
 
 def with_ngrams(features: NgramFeatures, keys: NDArray[np.int64], products: NDArray[np.float32]) -> NgramFeatures:
-    """Add numbers to the weights that the first linear model gives to n-grams, and return the new features.
+    """Add ``products`` to the weights of n-grams in the first linear model, and return the new features.
 
-    N-grams that are not yet among the features get the ratio 0, and the second linear model ignores them.
+    N-grams that are not yet in ``features.keys`` get the ratio 0, and the second linear model ignores them.
 
     Args:
         features: features to extend.

@@ -16,13 +16,14 @@ _WORDS_PER_GROUP = 1 << 14
 # Callback for progress, which can be called from any thread. Its arguments are the name of a step, the completed
 # fraction of this step, and a description of the progress.
 OnProgress = Callable[[str, float, str], None]
-# The LSA components are computed from the n-grams that occur in at least one of every _TEXTS_PER_OCCURRENCE texts on
-# average, and in at least two texts in total.
+# The LSA components are computed from the n-grams that occur in at least two texts, and on average in at least one of
+# every _TEXTS_PER_OCCURRENCE texts.
 _TEXTS_PER_OCCURRENCE = 3500
 # A text is used for the LSA components only if it has at least _MIN_NGRAMS distinct n-grams (a text of six words has at
-# most 17, because its start counts as a word). Shorter texts contain hardly any co-occurrences, and texts that consist
-# of one phrase would distort components that are computed mainly from long texts. If most texts are short, the minimum
-# is lower: it is the fraction _MIN_FRACTION_OF_MEDIAN of the median number of distinct n-grams.
+# most 17 n-grams of one to three words, because its start counts as a word). Shorter texts contain hardly any
+# co-occurrences, and texts that consist of one phrase would distort components that are computed mainly from long
+# texts. If most texts are short, the minimum is lower: it is the fraction _MIN_FRACTION_OF_MEDIAN of the median number
+# of distinct n-grams.
 _MIN_NGRAMS, _MIN_FRACTION_OF_MEDIAN = 20, 0.25
 
 
@@ -52,7 +53,7 @@ class FeatureSettings:
 
 
 def min_texts_for_components(texts: float) -> int:
-    """Return the minimum number of texts, out of ``texts``, in which an n-gram for the LSA components must occur."""
+    """Return the minimum number of texts, out of ``texts``, in which an n-gram must occur to be used for the LSA."""
     return max(2, int(texts) // _TEXTS_PER_OCCURRENCE)
 
 

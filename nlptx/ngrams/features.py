@@ -1,4 +1,4 @@
-"""The fitted ratios and weights of n-grams, and the features of texts that are computed from them.
+"""The fitted ratios and weights of n-grams, which are used to compute the features of texts.
 
 Axis letters: see :mod:`nlptx.ngrams`.
 """
@@ -49,12 +49,12 @@ class NgramFeatures(PickledWithoutCache):
         keys: (G,) int64 keys of the n-grams, sorted; see :func:`nlptx.ngrams.naive_bayes.ngram_keys`.
         ratios: (G, E) float32 log-count ratios. If training started from a model with other labels, the ratios are
             those of that model, and their number per n-gram may differ from E.
-        slopes: (G, E) float32 weights of the n-grams in the first model. The sum of the weights over the distinct
-            n-grams of a text is divided by the square root of its number of words.
+        slopes: (G, E) float32 weights of the n-grams in the first model. For a text, the weights of its distinct
+            n-grams are summed, and the sum is divided by the square root of the number of words.
         bias: (M E,) float32 biases of the linear models.
-        latent: (G, E) float32 weights of the n-grams in the second model. The sum of the weights over the distinct
-            n-grams of a text is divided by the norm of the importances of these n-grams. None if there is no second
-            model.
+        latent: (G, E) float32 weights of the n-grams in the second model. For a text, the weights of its distinct
+            n-grams are summed, and the sum is divided by the norm of the importances of these n-grams. None if there is
+            no second model.
         importance: (G,) float32 importance of each n-gram in the LSA (:mod:`nlptx.ngrams.lsa`); None if there is no
             second model.
     """
@@ -118,7 +118,7 @@ class NgramFeatures(PickledWithoutCache):
         return self._index.find(ids, lengths)
 
     def slopes_of(self, grams: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights (n, E), in the first model, of n-grams that are given as indices (n,) into ``keys``."""
+        """Return the weights (n, E) in the first model of the n-grams whose indices in ``keys`` are ``grams`` (n,)."""
         return self.slopes[grams]
 
     def token_features_of(self, ngram_indices: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -133,7 +133,7 @@ class NgramFeatures(PickledWithoutCache):
     def distinct(
         self, ngram_indices: NDArray[np.integer], lengths: Lengths
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each distinct known n-gram of each text, return the index of the text and that of the n-gram in ``keys``.
+        """Return the index of the text, and the index in ``keys``, of each distinct known n-gram of each text.
 
         The arguments are those of :meth:`text_features_of`.
         """

@@ -58,7 +58,7 @@ class KeyIndex:
 
 
 def hash_keys(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
-    """Return the hash of each key, a number below ``slots``, which is a power of two."""
+    """Return the hash of each key: a number below ``slots``. The number ``slots`` must be a power of two."""
     return ((keys.view(np.uint64) * _MULTIPLIER) >> np.uint64(65 - slots.bit_length())).astype(np.int64)
 
 

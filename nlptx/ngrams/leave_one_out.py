@@ -66,7 +66,8 @@ def _next_ngrams(features: NgramFeatures, ids: NDArray[np.integer]) -> NDArray[n
     positions = np.arange(len(ids))[:, None] + offsets  # (T, 2 reach)
     inside = (positions >= 0) & (positions < len(ids))
     # The n-grams to find begin at most `reach` words before the left-out word and end at most `reach` words after it.
-    # So the `reach` words before and the `reach` words after it form a passage that contains all of these n-grams.
+    # All of these n-grams are therefore in the passage that consists of the `reach` words before the left-out word and
+    # the `reach` words after it.
     passages = features.find(ids[positions[inside]], inside.sum(axis=1))
     result = np.full((*inside.shape, features.order), len(features.keys), np.int64)
     result[inside] = passages

@@ -1,8 +1,8 @@
 """Uses a lexicon as a prior for the first linear model of the n-gram features.
 
-If the value of an n-gram in the lexicon is v, the prior mean of its weight is s v instead of 0. There is one number s
-per output, which is fitted to the data. This is equivalent to an additional feature: the sum of the values of the
-n-grams in a text, divided, like all features, by the square root of the number of words. With a lexicon, even words
+If the value of an n-gram in the lexicon is v, the prior mean of its weight is s v instead of 0. The number s is fitted
+to the data; there is one s per output. Such a prior is equivalent to an additional feature: the sum of the values of
+the n-grams in a text, divided, like all features, by the square root of the number of words. With a lexicon, even words
 that no training text contains have weights.
 """
 

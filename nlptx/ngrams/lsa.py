@@ -13,7 +13,8 @@ of the entries of X:
     F b = X (V b) = X (X' U S^-1 b).
 
 So a linear model on the components determines a weight for every n-gram. If an n-gram occurs in no labelled text, its
-weight follows from the n-grams with which it occurs in other texts. Axis letters: see :mod:`nlptx.ngrams`.
+weight is determined by the n-grams that occur together with it in unlabelled texts. Axis letters: see
+:mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ _TOLERANCE, TOLERANCE_OF_MANY = 0.1, 0.2
 _FIRST_CHECK = 1.7
 # Minimum number of texts per component.
 TEXTS_PER_COMPONENT = 4
-# An eigenvalue below this fraction of the largest one may consist only of float32 rounding errors. The same is true of
-# the deviations of the components from their mean, if their norm is below this fraction of the norm of the components.
+# An eigenvalue below this fraction of the largest one may consist only of float32 rounding errors. Likewise, the
+# components minus their mean may consist only of rounding errors if their norm is below this fraction of the norm
+# before subtracting the mean.
 ROUNDING = 1e-5
-# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These
-# are the most frequent n-grams. They account for a quarter of the entries of X, but leaving them out hardly changes the
-# rows. If the texts are long, more n-grams can be left out than if they are short, so the fraction
-# for long texts is larger. With few texts, no n-grams are left out, because almost all of them may be frequent.
+# With many texts, n-grams whose importance is less than this fraction of the largest importance are left out. These are
+# the most frequent n-grams. They account for a quarter of the entries of X, but leaving them out hardly changes the
+# rows. From long texts, more n-grams can be left out than from short texts, so the fraction for long texts is larger.
+# With few texts, no n-grams are left out, because almost all n-grams may be frequent.
 _MIN_IMPORTANCE, _MIN_IMPORTANCE_IN_LONG = 0.1, 0.2
 # Number of columns that are multiplied at a time. With many texts, this number is also the block width of the power
 # iteration: blocks of 32 vectors take less time per vector than blocks of 16, and hardly more vectors are needed.
@@ -57,11 +59,11 @@ class TextComponents:
 
     Args:
         rows: (texts, G) float32 matrix X of the texts.
-        scores: (texts, K) float32 components of the texts. Their mean was subtracted, and all of them were divided by
-            one number, so that their mean square is 1. The mean and the mean square are weighted by the text weights.
+        scores: (texts, K) float32 components of the texts, minus their mean, and divided by a common scale so that
+            their mean square is 1. The mean and the mean square are weighted by the text weights.
         lift: (texts, K) float32 matrix that converts a linear model on the scores to a linear model on the n-grams; see
             :meth:`to_ngrams`.
-        mean: (K,) float32 mean that was subtracted from the components, divided by the same number as ``scores``.
+        mean: (K,) float32 mean that was subtracted from the components, divided by the same scale as ``scores``.
     """
 
     rows: sp.csr_matrix
@@ -106,7 +108,7 @@ def importance(text_counts: NDArray, texts: float, min_texts: int, *, long: bool
 
 
 def unit_length(weights: NDArray[np.float32]) -> Callable[[NDArray, NDArray], NDArray[np.float32]]:
-    """Return a function for the argument ``values`` of :func:`.occurrences.presence_matrix` that gives rows unit norm.
+    """Return a function ``values`` with which :func:`.occurrences.presence_matrix` returns rows of unit norm.
 
     Args:
         weights: (G,) importance of each n-gram, above 0.
@@ -186,7 +188,7 @@ def leading_eigenpairs(
     on_progress: Callable[[float, str], None],
     block: int = 0,
 ) -> Eigenpairs:
-    """Find eigenpairs by :func:`.power_iteration` in float32, and report the progress.
+    """Find the leading eigenpairs of a matrix by :func:`.power_iteration` in float32, and report the progress.
 
     Args:
         product: function that returns the product of the matrix and a block of vectors.

@@ -9,8 +9,8 @@ where all sums are over all n-grams, s_c = sum n_c / sum (n_c + n_r) is the shar
 n-grams, and s_r = 1 - s_c. If there are two classes with equal shares, this is the ratio of Wang & Manning 2012,
 "Baselines and Bigrams", which adds 1 to both counts. Call an n-gram neutral if its counts are distributed over the
 classes like the counts of all n-grams together. With the formula above, the ratio of a neutral n-gram is 0, whatever
-the shares are. If the same number were instead added to n_c and n_r, the ratio of a neutral n-gram for a rare class
-would not be 0, and it would grow with the number of distinct n-grams. N-grams that occur in no labelled text do not
+the shares are. If n_c and n_r were both increased by the same number instead, the ratio of a neutral n-gram for a rare
+class would not be 0, and would grow with the number of distinct n-grams. N-grams that occur in no labelled text do not
 affect the ratios of other n-grams.
 """
 

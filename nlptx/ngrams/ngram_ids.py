@@ -90,7 +90,7 @@ def count_encoded(
     Args:
         sets: encoded n-grams of the texts.
         listed: sorted n-grams that have ids.
-        min_texts: minimum number of texts that must contain an n-gram without an id.
+        min_texts: minimum number of texts that must contain a frequent n-gram.
         workers: pool of threads or processes; its size does not change the result.
     """
     text_counts = _histogram(lambda group: group.load() + 1, sets, len(listed) + 1, workers)[1:]
@@ -144,8 +144,9 @@ class ColumnIndex:
     """
 
     def __init__(self, listed: NDArray[np.int64], known: NDArray[np.int64]) -> None:
-        # Each array has an extra last entry, G, which stands for "no column". The id -1 of an unlisted n-gram selects
-        # this entry in the first array, and an unknown key selects it in the second array.
+        # The first array contains the column of each listed n-gram, and the second array the column of each other known
+        # n-gram. The extra last entry of both, G, stands for "no column": the id -1 of an unlisted n-gram selects it in
+        # the first array, and an unknown key selects it in the second array.
         self._of_listed = np.append(positions_of(listed, known), len(known)).astype(np.int32)
         others = np.flatnonzero(positions_of(known, listed) == len(listed))
         self._of_others = np.append(others, len(known)).astype(np.int32)

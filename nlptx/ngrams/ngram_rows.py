@@ -50,7 +50,7 @@ def ngram_rows(
     min_texts: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> NgramRows:
-    """Return the words and the frequent longer n-grams of the first ``num_counted`` texts, with a row for every text.
+    """Return the words and frequent longer n-grams of the first ``num_counted`` texts, and a row for each text.
 
     Args:
         texts: word ids (T,) of each text.
@@ -60,7 +60,8 @@ def ngram_rows(
         vocabulary: the V words.
         min_texts: minimum number of texts in which an n-gram of two or more words must occur. Single words are always
             included, because their character n-grams occur in other words too.
-        text_weights: (num_counted,) weight of each counted text, or None. A weight of 2 counts as two texts.
+        text_weights: (num_counted,) weight of each counted text, or None. A text with a weight of 2 counts as two
+            texts.
     """
     words = len(vocabulary)
     first, more = ngrams_of_texts(texts[:num_counted], order, words), ngrams_of_texts(texts[num_counted:], order, words)
@@ -80,10 +81,10 @@ def ngram_rows(
 def _character_matrix(
     words: Sequence[str], presence: sp.csr_matrix, text_weights: NDArray[np.float64] | None, total: float
 ) -> sp.csr_matrix:
-    """Return the first V rows of :attr:`NgramRows.characters`, which belong to the n-grams of one word.
+    """Return the first V rows of :attr:`NgramRows.characters`, which belong to the n-grams that are single words.
 
     Args:
-        words: the V n-grams of one word, sorted by key.
+        words: the V n-grams that are single words, sorted by key.
         presence: (texts, V) matrix that is positive where a text contains a word.
         text_weights: (texts,) weight of each text, or None.
         total: number of texts, or the sum of their weights.

@@ -103,7 +103,7 @@ class OccurrenceBlocks:
         return copied
 
     def map(self, work: Callable[[slice, sp.csr_matrix], T]) -> Iterator[T]:
-        """Yield ``work(rows, block)`` for each block, in order. The block has the rows of N in the slice ``rows``."""
+        """Yield ``work(rows, block)`` for each block, in order; ``block`` is ``N[rows]``, and ``rows`` a slice."""
         return self._workers.map(lambda block: work(block.rows, block.matrix(self.shape[1], self._ones)), self._blocks)
 
     def sum(

@@ -168,8 +168,8 @@ def frequent_ngrams(
     Returns:
         The sorted n-grams, and the number of texts, with and without labels, that contain each of them.
     """
-    # An n-gram in fewer than `low` labelled texts is kept only if it is in more than `min_total - low` unlabelled
-    # texts.
+    # Only n-grams in at least `low` labelled texts, or in more than `min_total - low` unlabelled texts, can be frequent
+    # enough.
     low = min(min_labelled, min_total)
     keys = union_of_sorted(labelled[0][labelled[1] >= low], unlabelled[0][unlabelled[1] > min_total - low])
     with_label = counts_of(keys, *labelled)
@@ -209,7 +209,7 @@ def matrix_from_columns(
     Args:
         groups: groups of consecutive texts, of any type that ``find`` accepts.
         find: function that returns the column of each n-gram of a group, (N,), and the number of n-grams of each text.
-            An n-gram whose column is the number ``columns`` is ignored.
+            An n-gram is ignored if ``find`` returns ``columns`` as its column.
         columns: number of columns.
         workers: pool of threads or processes; its size does not change the result.
         values: function that returns the entries; see :func:`presence_matrix`.

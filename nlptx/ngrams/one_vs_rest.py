@@ -3,11 +3,11 @@
 If there are many labels, the n-gram features are the outputs of one model per label. The model of a label is a logistic
 regression on log-count ratios, as in :mod:`nlptx.ngrams.logistic_regression`. The ratios compare the label with all
 other labels. However, the model uses only the n-grams that occur with the label more often than expected. The number of
-n-grams in the model of a label grows at most in proportion to the number of texts with the label, so the memory for all
-weights grows at most in proportion to the total number of labels of all texts. For a text without any n-gram of the
-model, the output is just the bias. The total loss of all such texts is therefore computed from only two numbers: how
-many there are, and how many of them have the label. The time grows at most in proportion to the number of texts times
-the number of labels. Axis letters: see :mod:`nlptx.ngrams`.
+these n-grams grows at most in proportion to the number of texts with the label. The memory for the weights of all
+models therefore grows at most in proportion to the total number of labels of all texts. For a text without any n-gram
+of the model, the output is just the bias. The total loss of all such texts is therefore computed from only two numbers:
+how many there are, and how many of them have the label. The time for fitting all models grows at most in proportion to
+the number of texts times the number of labels. Axis letters: see :mod:`nlptx.ngrams`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def _indicative(
         grams: (g,) n-grams that occur with the label.
         with_label: (g,) number of texts with the label that contain each of these n-grams.
         text_counts: (g,) number of texts that contain each of these n-grams.
-        total_text_count: sum of the text counts of all n-grams that occur in enough texts, with or without the label.
+        total_text_count: sum of the numbers of texts that contain an n-gram, over all n-grams that occur in enough
+            texts, whether or not they occur with the label.
     """
     share = with_label.sum() / (total_text_count or 1)
     if not 0 < share < 1:

@@ -57,7 +57,7 @@ class WeightedRows:
         return cls(blocks, inverse_norms, importance, weights.astype(np.float32))
 
     def weighted_sum(self) -> NDArray[np.float64]:
-        """Return the sum of the rows, each multiplied by its weight, (G,)."""
+        """Return the sum of the rows, each multiplied by the weight of its text, (G,)."""
         row_scale = (self.inverse_norms * self.text_weights)[:, None]
         return self.blocks.transposed(lambda rows: row_scale[rows], 1)[:, 0] * self.importance
 
@@ -118,7 +118,7 @@ def find_components_out_of_core(
     """Return up to ``max_components`` leading components of texts, or None if no components distinguish the texts.
 
     Args:
-        parts: one matrix X for the texts with labels, and one for the texts without labels.
+        parts: the matrix X of the texts with labels and, if there are any, the matrix X of the texts without labels.
         max_components: maximum number of components.
         rng: source of randomness for the initial block of the power iteration.
         workers: threads, or a cluster, that compute the products; they do not change the result.

@@ -109,9 +109,9 @@ def _joined(parts: list[Counts]) -> Counts:
 def _leave_out_rare(counts: Counts, min_labelled: int, min_total: int, max_ngrams: int) -> tuple[int, Counts]:
     """Raise ``min_labelled`` until at most ``max_ngrams`` n-grams are left.
 
-    Return the new minimum and the n-grams that are left. N-grams in at least ``min_total`` texts are always kept. If
-    this function is also called before all ranges are counted, the final result is the same, because further n-grams
-    can only raise the minimum.
+    N-grams in at least ``min_total`` texts are kept even if there are more than ``max_ngrams`` of them. Return the new
+    minimum and the n-grams that are left. If this function is also called before all ranges are counted, the final
+    result is the same, because further n-grams can only raise the minimum.
     """
     keys, with_label, total = counts
     rare = with_label[total < min_total]

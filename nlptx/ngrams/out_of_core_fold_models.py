@@ -29,8 +29,8 @@ class Fitted(NamedTuple):
 
     Args:
         features: the fitted ratios and linear models, which compute the features of any text.
-        self_outputs: (texts, M E) part of each text's outputs that comes from the text itself, because it is one of the
-            texts from which the LSA components are computed.
+        self_outputs: (texts, M E) contribution of each text to its own outputs: the LSA components are computed from
+            all texts, including this one.
     """
 
     features: NgramFeatures
@@ -52,7 +52,7 @@ class FoldModelData:
         fold: (texts,) fold of each text.
         counts: (folds, G, C or C + 1) class counts of each fold; see :func:`.out_of_core_counts.class_counts`.
         lexicon_feature: (texts, 1) lexicon feature of each text (see :mod:`nlptx.ngrams.lexicon`), or None.
-        lexicon: prior of the first linear model, or None.
+        lexicon: prior of the weights of the first linear model, or None.
         components: LSA components, or None.
         rows: matrix X (texts, G), from which the components of the labelled texts are computed; see
             :class:`.WeightedRows`. None if there are no components.
@@ -112,8 +112,7 @@ def _with_components(
     """Fit the model on the components, and add it to the features.
 
     Returns:
-        The features with both models, and the part (texts, E) of each text's outputs of the new model that comes from
-        the text itself.
+        The features with both models, and the contribution (texts, E) of each text to its own outputs of the new model.
     """
     slopes, bias = fit_on_components(
         components, rows, replace(loss, weights=np.where(rows.inverse_norms, loss.weights, 0))

@@ -2,8 +2,8 @@
 
 The objectives are those of :mod:`nlptx.ngrams.logistic_regression`. In that module, the vectors of L-BFGS have one
 entry per text. With many texts, there are fewer weights than texts, so in this module, the vectors have one entry per
-weight. Each evaluation of the objective reads every block once, and computes the outputs for the texts of the block,
-their loss and the gradient together.
+weight. Each evaluation of the objective reads every block only once: the outputs for the texts of the block, their loss
+and the gradient are computed together.
 
 L-BFGS converges slowly if the curvature of the loss differs greatly between the weights. The curvature does differ
 greatly between frequent and rare n-grams, and even more between n-grams and a lexicon. In the model on the ratios, each
@@ -73,12 +73,12 @@ def _fit(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the weights (size + d, E) and the bias (E,) that minimise the log-loss plus a penalty. L-BFGS finds them.
 
-    The outputs are S N u + D v + o + b, where (u, o) = ``to_ngrams(w)``, D has d columns, and b is the bias. The
-    penalty is (|w|^2 + |v|^2) / (2 C). The returned weights are w, followed by v.
+    With the weights w (size, E) and v (d, E) and the bias b, the outputs are S N u + D v + o + b, where (u, o) =
+    ``to_ngrams(w)``. The penalty is (|w|^2 + |v|^2) / (2 C). The returned weights are w, followed by v.
 
     Args:
         blocks: the matrix N, (texts, G).
-        row_scale: (texts,) diagonal of the diagonal matrix S.
+        row_scale: (texts,) diagonal of S, a diagonal matrix.
         loss: loss to minimise, as a function of the outputs.
         to_ngrams: linear function that converts w (size, E) to the weights u (G, E) of the n-grams and an offset o
             (E,).

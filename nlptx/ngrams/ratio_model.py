@@ -68,7 +68,7 @@ def fit_ratio_model(
 
 
 def _count_texts(rows: sp.csr_matrix, chosen: NDArray[np.bool_], text_weights: NDArray[np.float64] | None) -> NDArray:
-    """Return the number or, with ``text_weights``, total weight of the chosen texts that contain each n-gram, (G,)."""
+    """Return the number (or total weight) of the chosen texts that contain each n-gram, (G,)."""
     part = rows[chosen]
     entry_weights = None if text_weights is None else np.repeat(text_weights[chosen], np.diff(part.indptr))
     return np.bincount(part.indices, entry_weights, rows.shape[1])

@@ -2,8 +2,8 @@
 
 The objective is the loss, a function of the outputs z = X w + b, plus |w|^2 / (2 C). X has one row per text. The
 gradient of the objective with respect to w is X' e + w / C, where e is the derivative of the loss with respect to z. If
-the search starts at 0, all weights and directions in L-BFGS (:mod:`nlptx.lbfgs`) therefore have the form X' a: they are
-linear combinations of the rows of X, and the array a contains the coefficients, one number per text and output. L-BFGS
+the search starts at 0, all weights and directions in L-BFGS (:mod:`nlptx.lbfgs`) therefore have the form X' a. They are
+linear combinations of the rows of X; the array a contains the coefficients, one number per text and output. L-BFGS
 needs only the array a and its image K a, with K = X X':
 
 - the outputs are K a + b, and |w|^2 = a' K a;

@@ -121,7 +121,7 @@ def _batch(rows: NDArray[np.intp], words: NDArray[np.integer], outputs: NDArray[
 
 
 def _as_features(models: LabelModels, known: NDArray[np.int64], settings: FeatureSettings) -> SparseNgramFeatures:
-    """Return the features to use for other texts, with only those n-grams that have a nonzero weight."""
+    """Return the features for texts that are not training texts, with only the n-grams that have a nonzero weight."""
     products = models.products.copy()
     products.eliminate_zeros()
     used = np.flatnonzero(np.diff(products.indptr))

@@ -37,8 +37,8 @@ from nlptx.runtime.allocator import return_freed_memory
 from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
-# The texts count as long if the median number of distinct n-grams per text is at least this value. A sentence has about
-# 50 distinct n-grams, a review about 500.
+# The texts are considered long if the median number of distinct n-grams per text is at least this value. A sentence has
+# about 50 distinct n-grams, a review about 500.
 _NGRAMS_OF_LONG_TEXTS = 200
 
 
@@ -89,7 +89,7 @@ def text_rows(
         workers: pool of threads or processes; its size does not change the result.
         on_progress: callback for progress; see OnProgress.
         text_weights: (texts,) weight of each labelled text, or None.
-        lexicon: prior of the first linear model, or None.
+        lexicon: prior of the weights of the first linear model, or None.
         budget: memory limit; it does not change the result.
     """
     texts, words = len(labelled), words_of(labelled)

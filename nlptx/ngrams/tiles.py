@@ -1,4 +1,4 @@
-"""Computes products with X X', where X is a sparse matrix of texts by n-grams that is cut into tiles for the workers.
+"""Computes products with X X' for a sparse matrix X of texts by n-grams, which is cut into tiles for the workers.
 
 X' b is computed first, then X (X' b). The first product reads the rows of b in an irregular order, and the second one
 changes the rows of its result in an irregular order. Both are fast only if these rows are in the processor cache.
@@ -55,14 +55,14 @@ class Tiles:
 
 
 def _slices_of_equal_weight(entries: NDArray[np.integer], count: int) -> list[slice]:
-    """Cut rows (or columns) into ``count`` slices with similar numbers of entries, given the number in each row."""
+    """Cut rows (or columns) that have ``entries`` entries into ``count`` slices with similar numbers of entries."""
     ends = np.cumsum(entries)
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count).tolist()
     return [slice(start, stop) for start, stop in pairwise([0, *cuts, len(ends)])]
 
 
 def _sum_of_products(matrices: Sequence[sp.spmatrix], blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Multiply each matrix by the block at the same index, and return the sum of the products, added in this order."""
+    """Return the sum of the products of each matrix and the block at the same index, added in the given order."""
     total = matrices[0] @ blocks[0]
     for matrix, block in zip(matrices[1:], blocks[1:], strict=True):
         total += matrix @ block

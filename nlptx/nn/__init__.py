@@ -7,7 +7,7 @@ A layer stores only its parameters. What ``backward`` needs from a call of ``for
     y, cache = layer.forward(x, layout, rng)      # rng is None outside training, which turns dropout off
     dx = layer.backward(dy, cache, grads)         # adds the gradients of the parameters to grads
 
-The layer keeps no state between calls, so ``forward`` may be called several times, even by several threads, before
+A layer keeps no state between calls, so ``forward`` may be called several times, even by several threads, before
 ``backward`` is called. ``layout`` records which rows of ``x`` belong to the same text; layers that process each row
 independently ignore it. The output has the dtype of the input: float32 for training, float64 for gradient checks.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 # Maximum number of attention weights in a tile. In float32, the weights of a tile occupy up to half a megabyte.
 _TILE = 1 << 17
-# Between these bounds, neither a sum of float32 exponentials nor its reciprocal overflows or underflows.
+# Bounds for a sum of float32 exponentials. Between them, neither the sum nor its reciprocal overflows or underflows.
 _MIN_SUM, _MAX_SUM = 1e-20, 1e20
 
 
@@ -105,8 +105,8 @@ def _attend(q: NDArray, k: NDArray, v: NDArray, causal: bool) -> tuple[NDArray, 
 def _exponentials(q: NDArray, k: NDArray, causal: bool, shifted: NDArray[np.bool_] | None) -> tuple[NDArray, NDArray]:
     """Return E = exp(S) and z = E 1 for S = Q K^T.
 
-    ``shifted`` is a mask (n, H) of windows and heads, or None if it contains none. In these windows and heads, the
-    maximum of each row is first subtracted from S.
+    ``shifted`` is a mask (n, H). In the windows and heads where it is True, the maximum of each row is first subtracted
+    from S. None means that it is False everywhere.
     """
     e = np.matmul(q, k.swapaxes(-1, -2), out=_empty_weights(k))  # (n, H, T, T)
     tokens = e.shape[-1]

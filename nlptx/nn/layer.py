@@ -33,8 +33,8 @@ class Parameter:
 class Layer:
     """Base class of all layers. A layer computes y = f(x), and the gradients with respect to x and to its parameters.
 
-    A subclass lists its parameters and the layers it is composed of, and implements ``forward`` and ``backward`` as
-    mirror images of each other. The output has the dtype of the input.
+    A subclass lists its parameters and the layers it is composed of, and implements ``forward`` and ``backward``, which
+    reverses the steps of ``forward``. The output has the dtype of the input.
     """
 
     def direct_parameters(self) -> Sequence[Parameter]:

@@ -24,7 +24,7 @@ class Layout:
 
     Args:
         lengths: (B,) number of tokens in each text, all at least 1.
-        window: maximum number of tokens that attend to each other.
+        window: maximum number of tokens in a window.
         causal: whether a token attends only to itself and to the tokens before it.
         separate_windows: whether matrix products are computed for each window separately. In a joint product of all
             windows, the last bits of the result for a text could depend on the other texts in the batch, because a BLAS

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlptx.nn.activations import sigmoid
 
-# Minimum distance of a probability from 0 and 1 when its log-odds are computed.
+# Probabilities are clipped to at least this distance from 0 and 1 before their log-odds are computed.
 _MIN_PROBABILITY = 1e-6
 
 

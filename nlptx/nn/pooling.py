@@ -25,7 +25,7 @@ class Pool(Layer):
         window: maximum number of tokens in a text; only :class:`FlattenPool` uses it.
 
     Attributes:
-        width: length of the vector of a text.
+        width: length of the pooled vector of a text.
     """
 
     def __init__(self, width: int, window: int) -> None:
@@ -105,8 +105,7 @@ class MaxPool(Pool):
             rows[text] = x[start : start + length].argmax(axis=0) + start
         return np.take_along_axis(x, rows, axis=0), (rows, x.shape)
 
-    # Only the largest entry of each column of a text influences y. Of several equally large entries, only the first
-    # influences y.
+    # Only the largest entry of each column of a text influences y (the first one, if several are equally large).
     def backward(self, dy: NDArray, cache: Any, grads: Gradients | None = None) -> NDArray:
         rows, shape = cache
         dx = np.zeros(shape, dy.dtype)  # (N, D)
