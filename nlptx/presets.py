@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
-# The word vectors of ``goldstraw`` are 50 components of plain PCA on standardised raw counts. The network of
-# ``goldstraw`` reads the first 12 words of a text, has 2 blocks with 3 heads, each head as wide as the model, and is
-# trained by plain SGD.
+# The word vectors of ``goldstraw`` have 50 components, computed by plain PCA from standardised raw counts. Its network
+# reads the first 12 words of a text, has 2 blocks with 3 heads, each head as wide as the model, and is trained by plain
+# SGD.
 _GOLDSTRAW: dict[str, dict[str, Any]] = {
     "cooccur": {"window": 4, "weighting": "linear", "min_count": 50},
     "pca": {

@@ -44,11 +44,11 @@ class Basis:
     def remainder(self, block: NDArray) -> NDArray:
         """Return an orthonormal basis of the part of ``block`` (V, k) that is orthogonal to this basis.
 
-        Directions that consist only of rounding errors are dropped, so the result may have fewer columns. The block is
-        orthogonalised in two passes, because the first pass leaves rounding errors. A column that becomes much shorter
-        in the second pass consisted only of rounding errors. The first pass subtracts only the parts in the span of the
-        eigenvectors and of the last two blocks. It skips the earlier blocks: because A is symmetric, A times the last
-        block is already orthogonal to them.
+        Directions that consist only of rounding errors are dropped, so the result may have fewer columns than
+        ``block``. The block is orthogonalised in two passes, because the first pass leaves rounding errors. A column
+        that becomes much shorter in the second pass consisted only of rounding errors. The first pass subtracts only
+        the projections onto the eigenvectors and onto the last two blocks. It skips the earlier blocks: because A is
+        symmetric, A times the last block is already orthogonal to them.
         """
         eps = float(np.finfo(block.dtype).eps)
         recent = slice(max(self._found, self.width - self._recent), self.width)
@@ -82,7 +82,7 @@ class Basis:
         return values, vectors, images, np.linalg.norm(errors, axis=0)
 
     def _without(self, block: NDArray, span: NDArray) -> NDArray:
-        """Return block - span (span^T block), (V, k)."""
+        """Return ``block`` minus its projection onto the orthonormal columns of ``span``, (V, k)."""
         part = inner(span, block, self._workers).astype(block.dtype)
         return by_rows(lambda rows: block[rows] - span[rows] @ part, block, block.shape[1], self._workers)
 

@@ -27,11 +27,11 @@ def scales(values: NDArray, weight: float) -> NDArray:
 def cosine_weights(
     values: NDArray, directions: NDArray, images: NDArray, weight: float, equalize: float, negative_weight: float
 ) -> NDArray:
-    """Return positive factors for the components, (R,), which make cosines agree better with word similarity.
+    """Return a positive factor for each component, (R,), so that cosines of word vectors match word similarity better.
 
         c_i = min(1, l_m / l_i)^(p/2), times ``negative_weight`` if w_i^T X w_i < 0
 
-    Here m = min(1 + floor(equalize R), R). The first m components get the same mean square, because they would
+    Here m = min(1 + floor(equalize * R), R). The first m components get the same mean square, because they would
     otherwise dominate the cosine.
 
     X is symmetric unless PPMI is smoothed or X is standardised. A symmetric X is the sum of k w w^T over its eigenpairs

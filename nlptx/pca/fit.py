@@ -53,7 +53,7 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). The training of a classifier starts from the vectors divided by the
+    :func:`nlptx.pca.components.cosine_weights`). When a classifier is trained, the vectors are first divided by the
     weights in D, because training learns such weights itself.
 
     Args:
@@ -73,8 +73,8 @@ def fit_pca(
             components, or if the vectors alone exceed the memory limit.
 
     Returns:
-        Word vectors (V, R) float32, and for each component its eigenvalue, its residual and the fraction of the sum of
-        squares of X that it explains.
+        Word vectors (V, R) float32 and, for each component, its eigenvalue, its residual and the fraction of the sum of
+        the squared entries of X that the component explains.
 
     Raises:
         ArtifactError: the file is not a co-occurrence matrix or is damaged.
@@ -127,8 +127,8 @@ def fit_pca(
 def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
     """Return the settings of PCA for a vocabulary of ``words`` words, and report settings that have no effect.
 
-    If there are fewer words than the default number of components, there are as many components as words. A number of
-    components that the user chose is not changed.
+    If the number of components has its default value and exceeds the number of words, it is reduced to the number of
+    words. Any other number of components is not changed.
     """
     for note in unused_pca_notes(settings):
         on_note(note)
@@ -137,7 +137,7 @@ def settings_in_effect(settings: PcaSettings, words: int, on_note: Callable[[str
 
 
 def limit_components(settings: PcaSettings, words: int, on_note: Callable[[str], None]) -> PcaSettings:
-    """Return settings with at most as many components as words; call ``on_note`` if this reduces their number."""
+    """Return settings with at most ``words`` components; call ``on_note`` if this reduces the number of components."""
     if settings.components <= words:
         return settings
     several = f"{words:,} words, so their vectors have {words:,} components"
@@ -146,7 +146,7 @@ def limit_components(settings: PcaSettings, words: int, on_note: Callable[[str],
 
 
 def product_dtype(settings: PcaSettings) -> np.dtype:
-    """Return the dtype of the products: float32, or float64 if the tolerance is too small for float32."""
+    """Return the dtype of the matrix products of PCA: float32, or float64 if the tolerance is too small for float32."""
     return np.dtype(np.float32 if settings.tolerance >= _FLOAT32_TOLERANCE else np.float64)
 
 
@@ -176,7 +176,8 @@ def fit_operator(
     Args:
         counts: the co-occurrence counts.
         settings: see :class:`PcaSettings`.
-        make_operator: function that returns the operator of the transformed counts in a given dtype.
+        make_operator: function that returns the transformed counts as a linear operator, given the dtype of its
+            products.
         seed: seed for the random starting block.
         workers: thread pool for everything except the products; the number of threads does not change the result.
         on_round: callback for progress; see :func:`power_iteration`.
@@ -186,8 +187,8 @@ def fit_operator(
     dtype = product_dtype(settings)
     rows = make_operator(dtype)
     if rows.trace == 0:
-        # All transformed counts are 0 if no two words occur near each other more often than expected by chance (with
-        # PPMI), or if the entries of each row are equal (with standardisation).
+        # With PPMI, all transformed counts are 0 if no two words occur near each other more often than expected by
+        # chance. With standardisation, they are 0 if the entries within each row are equal.
         remedies = ["Count more text"]
         remedies += ["omit `standardize`"] if settings.standardize else []
         remedies += ["use `transform=log`"] if settings.transform == "ppmi" else []

@@ -1,4 +1,4 @@
-"""The matrix of transformed counts that PCA analyses, as an operator. The matrix is never made dense.
+"""The matrix of transformed counts that PCA analyses, as a linear operator. The matrix is never made dense.
 
 V is the number of words, and k the number of vectors in the block to be multiplied.
 """
@@ -50,19 +50,20 @@ class Slice:
 
 
 class RowOperator:
-    """Products with X, with X^T, and with the second moments C = X^T X / n, for a matrix X made from a sparse matrix M.
+    """Computes products with X, X^T and the second moments C = X^T X / n, for a matrix X made from a sparse matrix M.
 
         X = M    or, standardised,    X = D^-1 (M - mean 1^T)
 
-    In the standardised form, each row has mean 0 and standard deviation 1 (a constant row becomes 0), and D is the
-    diagonal matrix of the standard deviations. A standardised X is dense, so it is never computed. Only the sparse
-    matrix S = D^-1 M and the vector shift = D^-1 (row means) are stored. Then X = S - shift 1^T, and
+    In the standardised form, each row has mean 0 and standard deviation 1 (a constant row becomes 0); the vector
+    ``mean`` and the diagonal matrix D contain the means and the standard deviations of the rows of M. A standardised X
+    is dense, so it is never computed. Only the sparse matrix S = D^-1 M and the vector shift = D^-1 (row means) are
+    stored. Then X = S - shift 1^T, and
 
         X b = S b - shift (1^T b),    X^T b = S^T b - 1 (shift^T b).
 
     The rows of X are cut into a few slices X_i. If X is symmetric, X^T X b = X (X b): X is applied twice, and each
-    time, each slice computes some rows of the result. If X is not symmetric, X^T X b is the sum of X_i^T (X_i b), so
-    one copy of the matrix is enough. The slices determine the order of all additions.
+    time, each slice computes some rows of the result. If X is not symmetric, X^T X b is the sum of X_i^T (X_i b), so no
+    transposed copy of the matrix is needed. The slices determine the order of all additions.
 
     Args:
         shape: (n, V), the shape of X.
@@ -99,7 +100,7 @@ class RowOperator:
         store: Callable[[sp.csr_matrix], Load] = in_memory,
         symmetric: bool = False,
     ) -> Self:
-        """Return the operator of a matrix.
+        """Return the operator for the matrix X made from M.
 
         Args:
             matrix: (n, V) sparse M. Each row of M is read once.
@@ -159,7 +160,7 @@ def _moments(block: NDArray, part: Slice) -> NDArray:
 
 
 def scale_rows(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
-    """For some rows of M, return the rows of S, the entries of ``shift``, and the sum of the squared entries of X."""
+    """Given some rows of M, return these rows of S and of ``shift``, and the sum of squares of these rows of X."""
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)
     mean = np.zeros(len(squares))

@@ -4,8 +4,8 @@ The textbook form (``block=1, degree=1``) repeatedly multiplies a random vector 
 direction no longer changes; the vector is then the leading eigenvector. This eigenvector is removed from A (deflation),
 and the next eigenvector is found in the same way.
 
-Two refinements make power iteration fast without changing the result. First, a *block* Q of k vectors is iterated at
-once, and a small eigenproblem within their span (Rayleigh-Ritz) separates the eigenvectors. Second, the block is
+Two refinements make power iteration fast without changing the result. First, a *block* Q of k vectors is iterated, and
+a small eigenproblem within the span of the block (Rayleigh-Ritz) separates the eigenvectors. Second, the block is
 multiplied by A ``degree`` times per round, and all iterates A Q, A^2 Q, ... are kept: Rayleigh-Ritz within the span of
 all iterates finds the best polynomial filter of degree ``degree`` (block Lanczos). The span also contains the
 eigenvectors found in earlier rounds, so that their remaining errors do not limit the accuracy of later eigenvectors.
@@ -30,8 +30,8 @@ from nlptx.runtime.workers import SERIAL, Workers
 from nlptx.settings import PcaSettings
 
 Product = Callable[[NDArray], NDArray]
-# Number of vectors in a block, which is enough for an efficient product. A wider block would take more work to reach
-# the same polynomial degree.
+# For the automatic choice of the block size: a number of vectors that is enough for an efficient product. A wider block
+# would take more work to reach the same polynomial degree.
 _BLOCK = 16
 # For the automatic choice of the degree: number of vectors kept per requested eigenpair, and minimum degree.
 _BASIS_PER_PAIR = 6
@@ -46,7 +46,7 @@ class Eigenpairs:
         values: (R,) eigenvalues l, largest first.
         vectors: (V, R) orthonormal eigenvectors v in the columns; the largest entry of each is positive.
         residuals: (R,) relative residuals |A v - l v| / l.
-        products: number of vectors by which A was multiplied.
+        products: number of vectors that were multiplied by A.
     """
 
     values: NDArray
@@ -82,9 +82,9 @@ def power_iteration(
         dtype: float32 or float64.
         block: number of vectors iterated together; 0 for an automatic choice.
         degree: number of iterates kept per round; 0 for an automatic choice.
-        deflation: how the eigenvectors v found so far, with eigenvalues l, are removed. ``projection`` removes them
-            from the block; ``subtraction`` subtracts l v v^T from A, and then also projects the block, to remove
-            rounding errors. Both methods give the same results up to rounding.
+        deflation: how the eigenvectors v found so far, with eigenvalues l, are removed. ``projection`` makes the block
+            orthogonal to them; ``subtraction`` subtracts l v v^T from A, and then removes rounding errors by the same
+            projection. Both methods give the same results up to rounding.
         max_products: maximum number of products of A with a block.
         first_check: size of the basis when the residuals are first checked, as a multiple of (R + block size).
         workers: thread pool for everything except ``product``; the number of threads does not change the result.
@@ -119,7 +119,7 @@ def power_iteration(
         goal = min(end, int(first_check * (count + block)))
         basis = Basis(vectors, images, end, 2 * block, workers)
         iterate = basis.remainder(deflated(start_image, start))
-        if not iterate.shape[1]:  # the product of A and the part of `start` outside the basis is 0
+        if not iterate.shape[1]:  # A times the part of `start` outside the basis is 0
             iterate = basis.remainder(start)
         before, iterate = found, iterate[:, : end - found]
         while True:
@@ -145,7 +145,7 @@ def power_iteration(
         values, residuals = ritz[:found], relative[:found]
         vectors, images = candidates[:, :found], candidate_images[:, :found]
         # If eigenvalues are nearly equal, an eigenvector that converged in an earlier round may now fail the check.
-        # Such an eigenvector stays in the block.
+        # Such an eigenvector becomes part of the next block.
         following = slice(found, max(found, before) + block)
         start, start_image = candidates[:, following], candidate_images[:, following]
         missing = min(block, size - found) - start.shape[1]
@@ -164,7 +164,7 @@ def automatic(size: int, count: int, block: int, degree: int) -> tuple[int, int]
 
 
 def basis_bytes(size: int, count: int, block: int, degree: int, dtype: Any) -> int:
-    """Return the maximum size in bytes of a basis and its images. For the arguments, see :func:`power_iteration`."""
+    """Return the maximum size in bytes of a basis W and of A W. For the arguments, see :func:`power_iteration`."""
     block, degree = automatic(size, count, block, degree)
     return 2 * size * min(size, count + degree * block) * np.dtype(dtype).itemsize
 

@@ -26,7 +26,7 @@ class SpilledSlices:
         dtype: dtype of the entries.
         memory: number of bytes that the slices may occupy in memory. If the slices need more memory, all of them go to
             temporary files.
-        budget: memory budget, which opens the temporary files.
+        budget: memory budget of the stage, which also creates the temporary files.
 
     Raises:
         OutputError: there is not enough disk space.

@@ -1,5 +1,6 @@
-"""Transforms co-occurrence counts. PPMI and log compress the range of the counts, so that large counts do not dominate.
+"""Transforms co-occurrence counts.
 
+The transforms PPMI and log compress the range of the counts, so that large counts do not dominate.
 Transformed rows are computed when they are needed, so the matrix of counts may be larger than memory.
 V is the number of words.
 """
@@ -17,8 +18,8 @@ from numpy.typing import NDArray
 from nlptx.runtime.workers import SERIAL, Workers
 
 # Minimum number of slices into which a matrix is cut, and maximum number of entries in a slice (not counting its last
-# row). The slices determine the order of summation, and therefore depend only on the matrix, not on the number of
-# workers.
+# row). The slices determine the order of summation. They depend only on the matrix, so that the number of workers does
+# not change the result.
 _SLICES = 8
 _SLICE_ENTRIES = 8 << 20
 
@@ -106,7 +107,8 @@ def ppmi(counts: RowMatrix, smoothing: float, totals: NDArray) -> TransformedRow
     Source: Levy, Goldberg & Dagan (2015), "Improving distributional similarity".
     """
     smoothed = totals**smoothing
-    # A word without any co-occurrences has an empty row and column, so its logarithms can have any finite value.
+    # A word without any co-occurrences has an empty row and column, so its logarithms are never used and can have any
+    # finite value.
     log_word = np.log(np.where(totals > 0, totals, 1))
     log_context = np.log(np.where(totals > 0, smoothed, 1))
     log_sum = np.log(smoothed.sum() or 1)
@@ -114,8 +116,8 @@ def ppmi(counts: RowMatrix, smoothing: float, totals: NDArray) -> TransformedRow
     def positive(rows: slice, part: sp.csr_matrix) -> sp.csr_matrix:
         pmi = np.log(part.data)
         pmi += log_sum
-        # The two logarithms are added first, and then their sum is subtracted. Adding the logarithms first makes the
-        # result exactly symmetric if there is no smoothing.
+        # The two logarithms are added up before they are subtracted, so that the result is exactly symmetric if there
+        # is no smoothing.
         pmi -= log_context[part.indices] + np.repeat(log_word[rows], np.diff(part.indptr))
         kept = pmi > 0
         before = np.concatenate([[0], np.cumsum(kept)])

@@ -25,7 +25,7 @@ def plot_evaluation(
     """Plot accuracy against confidence (the reliability diagram), and accuracy against coverage, side by side.
 
     Args:
-        curve: accuracy at every coverage.
+        curve: accuracy at every coverage, which is the fraction of texts that get a label.
         confidence: (N,) confidence of each prediction.
         correct: (N,) whether each prediction is correct.
         path: file to write, ending in .png, .svg or .pdf.
@@ -41,7 +41,7 @@ def plot_evaluation(
 
 
 def _draw_reliability(upper: Any, lower: Any, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
-    """Draw the accuracy in each confidence bin, with its 95 % interval, and in a lower panel the number of texts.
+    """Draw the accuracy in each confidence bin, with its 95 % interval, and below it the number of texts per bin.
 
     The calibration error (ECE) is computed from these bins. Each point is drawn at the mean confidence of its bin.
     """

@@ -29,7 +29,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Width of a picture in inches, which is the text width on A4 or US letter paper.
 WIDTH = 6.5
 _DPI = 200
-_STYLE: Any = {  # typed as Any, because matplotlib's annotation accepts only literal keys
+_STYLE: Any = {  # typed as Any, because matplotlib's type annotation accepts only literal keys
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",

@@ -58,7 +58,7 @@ def plot_words(embeddings: Embeddings, path: FilePath) -> None:
             axes.scatter(x, y, s=16, color=COLOURS[number], marker=MARKERS[number], linewidths=0, label=name)
         axes.margins(0.04)
         figure.legend(loc="center left", bbox_to_anchor=(0.78, 0.5), title="groups, by central words", alignment="left")
-        canvas: Any = FigureCanvasAgg(figure)  # typed as Any, because matplotlib's renderer has no annotations
+        canvas: Any = FigureCanvasAgg(figure)  # typed as Any, because matplotlib's renderer has no type hints
         renderer = canvas.get_renderer()
         radius = 3 / 72 * figure.dpi
         centres = axes.transData.transform(list(positions.values()))

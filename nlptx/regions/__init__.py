@@ -1,7 +1,7 @@
-"""The region classifier: a second classifier, each of whose filters looks for the region with the largest response.
+"""The region classifier: a second classifier, which is trained separately from the network.
 
-This classifier is trained separately from the network. The training functions are not imported here, because they need
-SciPy, which is slow to import.
+Each filter finds the region of a text (a few consecutive words) to which it responds most strongly. The training
+functions are not imported here, because they need SciPy, which is slow to import.
 """
 
 from nlptx.regions.classifier import RegionClassifier

@@ -46,10 +46,10 @@ from nlptx.regions.word_responses import WordResponses
 from nlptx.runtime.pickling import PickledWithoutCache
 from nlptx.runtime.slices import slices_up_to
 
-# When texts are scored, the region vectors at up to _CHUNK positions of a text are computed at a time. If _CHUNK is
+# When texts are scored, region vectors are computed for at most _CHUNK positions of a text at a time. If _CHUNK is
 # changed, the scores of texts longer than _CHUNK may change in their last bits.
 _CHUNK = 1 << 9
-# If the region vectors of several texts are computed together, maximum number of positions in all of these texts.
+# Maximum total number of positions in texts whose region vectors are computed together.
 _TOGETHER = 1 << 11
 
 
@@ -137,7 +137,7 @@ class RegionClassifier(PickledWithoutCache):
         return self.outputs_of(maxima)
 
     def outputs_of(self, maxima: NDArray) -> NDArray:
-        """Return the outputs (B, outputs), given the largest response of each filter without its bias, (B, F)."""
+        """Return the outputs (B, outputs), given each filter's largest response before the bias is added, (B, F)."""
         directions, _ = self._directions(maxima + self.bias)
         layout = Layout(np.ones(len(directions), np.int64), separate_windows=True)
         return layout.product(directions, self.output_weights) + self.output_bias
@@ -150,7 +150,7 @@ class RegionClassifier(PickledWithoutCache):
         return np.concatenate([of_texts.max(axis=1) for of_texts in Layout(lengths).stacks(responses)])
 
     def responses_in_parts(self, ngram_indices: NDArray[np.int32]) -> Iterator[NDArray]:
-        """Given the n-grams (T, ORDER) of one text, yield the responses t (T, F), _CHUNK positions at a time."""
+        """Given the n-gram indices (T, ORDER) of one text, yield the responses t (T, F), _CHUNK positions at a time."""
         for first in range(0, len(ngram_indices), _CHUNK):
             start = max(first - REACH, 0)
             near = ngram_indices[start : first + _CHUNK + REACH]
@@ -162,7 +162,7 @@ class RegionClassifier(PickledWithoutCache):
         The responses to a text do not depend on other texts, not even in the last bit.
 
         Args:
-            ngram_indices: (N, ORDER) indices of the n-grams that end at each word of the texts, from
+            ngram_indices: (N, ORDER) for each word of the texts, the indices of the n-grams that end there, from
                 :meth:`RegionNgrams.find`.
             lengths: (B,) number of words in each text.
         """

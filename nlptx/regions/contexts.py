@@ -28,7 +28,7 @@ _TOO_FREQUENT = 30
 # Maximum number of context words, and minimum number of occurrences of each.
 _MAX_CONTEXTS, _MIN_COUNT = 8000, 5
 _POWER = 0.25
-# Approximate number of words in a group of texts that are counted at once.
+# Approximate number of words in a group of texts whose words are counted at once.
 _WORDS_PER_GROUP = 1 << 20
 
 
@@ -53,7 +53,7 @@ def context_weights(
     words = order[counts[order] >= _MIN_COUNT]
     result = np.zeros(len(counts))
     strengths = _strengths(words, len(counts), texts, targets, classes, text_weights)
-    if not strengths.any():  # there are too few training texts to distinguish the words
+    if not strengths.any():  # there are too few training texts to tell which words indicate a class
         strengths = np.ones(len(words))
     result[words] = strengths * (counts[words] / max(counts.sum(), 1)) ** -_POWER
     return result

@@ -24,8 +24,8 @@ from nlptx.regions.stored_regions import StoredRegions
 from nlptx.regions.winners import WordGradient
 from nlptx.runtime.workers import Workers
 
-# Schedules, each with the number of epochs and the number of texts per step. _SCHEDULE_FOR_FEW is used for at most
-# _FEW_TEXTS training texts, because more steps per text are needed with few texts.
+# Training schedules: (number of epochs, number of texts per step). _SCHEDULE_FOR_FEW is used if there are at most
+# _FEW_TEXTS training texts, because fewer texts need more steps per text.
 _FEW_TEXTS, _SCHEDULE_FOR_FEW, _SCHEDULE = 10_000, (10, 20), (8, 32)
 # Number of training steps between two progress reports.
 _STEPS_PER_REPORT = 50
@@ -40,8 +40,8 @@ _MAX_REGIONS = 128
 _WORD_RATE = 0.1
 _RATES = {"vector_weights": 0.002, "bias": 0.002, "output_weights": 0.01, "output_bias": 0.001}
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-# Standard deviations of the initial weights. _WORD_SCALE is used only if all vectors are 0, because the responses of
-# all filters would otherwise be 0. In all other cases, the word weights start at 0.
+# Standard deviations of the initial weights. _WORD_SCALE is used only if all vectors are 0; otherwise, the word weights
+# start at 0. If the vectors and the word weights were all 0, all responses would be 0.
 _VECTOR_SCALE, _WORD_SCALE, _OUTPUT_SCALE = 0.01, 0.01, 0.5
 
 
@@ -74,7 +74,7 @@ def fit_region_classifier(
     Returns:
         The classifier, or None if training was stopped.
     """
-    if not should_continue(0):  # storing the regions takes a few seconds
+    if not should_continue(0):  # checked now, because storing the regions takes a few seconds
         return None
     classifiers = [_initial(ngrams, table, word_vectors, filters, loss.outputs, rng) for rng in rngs]
     regions = StoredRegions(ngrams, table, data.texts, workers)
@@ -119,7 +119,8 @@ class _GroupTrainers:
         """Train the groups of a rank up to step ``until``; if ``until`` is _RESULT, only return their parameters.
 
         Returns:
-            For each group of the rank, its number and its parameters by name; empty unless ``until`` is _RESULT.
+            An empty list or, if ``until`` is _RESULT, the number and the parameters (by name) of each group of the
+            rank.
         """
         groups = range(rank, len(self.of_groups), self.jobs)
         if until == _RESULT:
@@ -238,7 +239,7 @@ class _GroupTrainer:
         self._update_words(words, rate)
 
     def _update_words(self, words: WordGradient, rate: float) -> None:
-        """Update the word weights. If an index occurs several times, the same result is assigned to it each time."""
+        """Update the word weights. The weight at an index that occurs several times gets the same value each time."""
         np.add.at(self._gradient, words.indices, words.values)
         gradient = self._gradient[words.indices]
         self._gradient[words.indices] = 0

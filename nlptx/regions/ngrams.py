@@ -100,7 +100,7 @@ class RegionNgrams:
         return self.keys[: self.single] - 1
 
     def find(self, ids: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return the indices (N, ORDER) of the n-grams of 1 to ORDER words that end at each word; G if unknown.
+        """Return for each word the indices of the n-grams of 1 to ORDER words ending there, (N, ORDER); G if unknown.
 
         Args:
             ids: (N,) word ids of the texts, concatenated.
@@ -131,9 +131,9 @@ class RegionNgrams:
         """
         spaced, positions = with_gaps(ngram_indices, lengths, REACH, len(table))  # (P, ORDER)
         result = np.zeros((len(spaced), table.shape[1]), table.dtype)
-        # `rows` contains, for each position, the sum over the n-grams that end there, (P, K). An n-gram of n + 1 words
-        # (column n) that ends at one of the first n offsets begins before the region, so the sums for these offsets do
-        # not include it.
+        # `rows` contains, for each position, the sum over the n-grams that end there, (P, K). The loop goes through the
+        # words of a region. An n-gram of n + 1 words (column n) that ends at one of the first n words begins before the
+        # region, so column n is added to `rows` only after these words.
         rows = rows_of(table, spaced[:, 0])
         for n, offset in enumerate(range(-AROUND, AROUND + 1)):
             if 0 < n < spaced.shape[1]:
@@ -152,13 +152,13 @@ def _without_rarest(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple
 
 
 def _most_frequent(counts: NDArray[np.int64], min_count: int, max_results: int) -> NDArray[np.intp]:
-    """Return the sorted indices of the ``max_results`` largest counts, without counts below ``min_count``."""
+    """Return, in ascending order, indices of the ``max_results`` largest counts, except counts below ``min_count``."""
     order = np.argsort(-counts, kind="stable")[:max_results]
     return np.sort(order[counts[order] >= min_count])
 
 
 def rows_of(table: NDArray, indices: NDArray[np.int32]) -> NDArray:
-    """Return a row of the table for each index, and zeros for indices that are not below len(table)."""
+    """Return the row of the table at each index, or zeros if the index is len(table) or more."""
     if not len(table):
         return np.zeros((len(indices), table.shape[1]), table.dtype)
     rows = table.take(indices, axis=0, mode="clip")

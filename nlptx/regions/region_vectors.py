@@ -1,9 +1,9 @@
 """Computes the vectors of regions, which are an input of the filters in :mod:`nlptx.regions.classifier`.
 
-The vector of a region is the concatenation of four vectors: the sum of the vectors of the n-grams in the region, scaled
-to unit norm, and the word vectors of the three words that start at the position of the region (its bag), in the order
-of the text. The n-grams show what the region is about. The word vectors are concatenated instead of summed, so they
-also show the order of the words.
+The vector of a region is the concatenation of four vectors. The first is the sum of the vectors of the n-grams in the
+region, scaled to unit norm. The others are the word vectors of its bag: the word at the position of the region and the
+next two words, in the order of the text. The n-grams show what the region is about. The word vectors are concatenated
+instead of summed, so they also show the order of the words.
 
 Axis letters: N regions, G known n-grams, W known words. The vector of an n-gram has K components, that of a word D
 components, and that of a region R = K + BAG D components.
@@ -59,7 +59,7 @@ def regions_at(
     Args:
         ngrams: known n-grams.
         table: (G, K) vectors of the n-grams.
-        ngram_indices: (N, ORDER) indices of the n-grams that end at each word of the texts, from
+        ngram_indices: (N, ORDER) for each word of the texts, the indices of the n-grams that end there, from
             :meth:`RegionNgrams.find`.
         lengths: (B,) number of words in each text.
     """

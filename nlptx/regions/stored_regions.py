@@ -64,7 +64,7 @@ class StoredRegions:
 
         Args:
             texts: (B,) sorted indices of texts.
-            kept: (N,) mask of the regions of these texts; it selects at least one region of each text.
+            kept: (N,) for each region of these texts, whether it is chosen; at least one per text must be.
         """
         lengths = self.lengths[texts]
         stored = texts < self._stored

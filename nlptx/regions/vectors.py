@@ -32,8 +32,8 @@ from nlptx.runtime.progress import counted
 from nlptx.runtime.workers import Workers
 
 NEAR, FAR = 2, 10
-# Maximum number of frequent words, the rows of X. If the texts have more than _MANY_WORDS words in total, only every
-# _STEP-th text is used for the components, because approximate components are good enough.
+# Maximum number of rows of X, one for each frequent word. If the texts have more than _MANY_WORDS words in total, only
+# every _STEP-th text is used for the components, because approximate components are good enough.
 _MAX_ROWS = 8000
 _MANY_WORDS, _STEP = 1 << 22, 4
 # The constant n_0: about the number of words in the contexts of an n-gram that occurs 30 times.
@@ -41,8 +41,8 @@ _SHRINKAGE = 30 * 2 * (FAR - NEAR + 1)
 # Maximum relative residual of the eigenvectors: a large tolerance, because the exact directions of the eigenvectors do
 # not matter.
 _TOLERANCE = 0.05
-# Approximate number of words in the texts that are processed at a time, for counting context words and for summing the
-# vectors of context words.
+# Approximate number of words in the texts that are processed at a time: when context words are counted, and when the
+# vectors of context words are summed.
 _WORDS_COUNTED_AT_A_TIME, _WORDS_SUMMED_AT_A_TIME = 1 << 18, 1 << 13
 
 Report = Callable[[float], None]
@@ -79,7 +79,7 @@ def fit_vectors(
     )
     word_vectors = np.zeros((len(weights) + 1, context_vectors.shape[1] + 1), np.float32)
     word_vectors[contexts, :-1] = context_vectors
-    word_vectors[:-1, -1] = 1  # summed over the words of a context, this column gives their number
+    word_vectors[:-1, -1] = 1  # the sum of this column over the words of a context is the number of these words
     sums = _sums(texts, ngrams, word_vectors, int(counts.sum()), workers, lambda x: report(0.25 + 0.75 * x))
     context_sizes = sums[:, -1:]
     mean = sums[: ngrams.single].sum(axis=0, dtype=np.float64)

@@ -27,7 +27,7 @@ class WordGradient(NamedTuple):
 
 
 def strongest(t: NDArray, lengths: NDArray[np.integer]) -> tuple[NDArray, NDArray[np.int64]]:
-    """Return the largest response of each filter to each text, and the first row of ``t`` that has it, both (B, F).
+    """Return the largest response of each filter to each text, and the index of its first row in ``t``, both (B, F).
 
     Args:
         t: (N, F) responses of the filters to the regions.
@@ -58,7 +58,7 @@ def response_gradient(dm: NDArray, winners: NDArray[np.int64], regions: int) -> 
 
 
 def word_gradient(dt: sp.csr_matrix, bags: NDArray[np.int32], words: int) -> WordGradient:
-    """Return the derivatives with respect to the word weights: each word in the bag of a region adds the region's dt.
+    """Return the derivatives with respect to the word weights: the dt of a region is a term for each word in its bag.
 
     Args:
         dt: (F, N) result of :func:`response_gradient`.

@@ -34,7 +34,7 @@ class WordResponses:
         words, filters = weights.shape
         self._weights, self._vectors = weights, vectors
         self._matrix = np.hstack(np.split(vector_weights, BAG))  # (D, BAG F): the matrices Q_i, side by side
-        self._table = np.empty((BAG, words + 1, filters), weights.dtype)  # r; the last row is for unknown words
+        self._table = np.empty((BAG, words + 1, filters), weights.dtype)  # r_wi at [i, w]; last w: unknown words
         self._table[:, words] = 0
         self._is_computed = np.zeros(words + 1, np.bool_)
         self._is_computed[words] = True

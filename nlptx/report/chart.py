@@ -12,7 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 60, 16, 10, 42
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``, with a label. Each tick is a pair of a value and a text."""
+    """An axis from ``low`` to ``high``, with a label. Each tick is a pair: its value and its text."""
 
     low: float
     high: float

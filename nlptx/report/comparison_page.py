@@ -17,7 +17,7 @@ from nlptx.report.listed_texts import MAX_CHARACTERS
 from nlptx.report.page import write_page
 from nlptx.version import __version__
 
-# Maximum number of texts to list for each model of a pair: texts that only this one of the two predicts correctly.
+# For each model of a pair, maximum number of listed texts that this model predicts correctly and the other does not.
 MAX_EXAMPLES = 25
 # Maximum number of models whose reliability curves are drawn.
 _MAX_DIAGRAMS = 6
@@ -41,7 +41,7 @@ class Example(NamedTuple):
         right: name of the model that predicts the text correctly.
         wrong: name of the other model.
         pair: number of the pair of models, and number of the correct model within the pair (1 or 2), such as "1-2".
-        where: position in the input.
+        where: position in the input, as ``file:line`` or ``file``.
         label: the true label.
         predicted: the wrong prediction.
         confidences: confidence of the correct and of the wrong prediction, each None if unknown or if there is no

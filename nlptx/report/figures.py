@@ -94,7 +94,7 @@ def ranking_charts(
 
 
 def lowest_value(confidences: Sequence[Confidences]) -> float:
-    """Return the smallest value in a reliability diagram: the lowest edge of a bin, or the lowest accuracy in a bin."""
+    """Return the smallest value in a reliability diagram: the smaller of the lowest bin edge and accuracy."""
     bins = [part for each in confidences for part in reliability(each.confidence, each.correct)]
     return min(min(part.low, part.accuracy) for part in bins)
 

@@ -97,7 +97,8 @@ def list_texts(predictions: LabelledPredictions, model: Model | None, workers: W
 def choose_texts(predictions: LabelledPredictions) -> list[tuple[int, ListedText]]:
     """Return the texts to list, without colours, each with its index.
 
-    If the confidences are unknown, the first errors are listed instead of the worst ones, and no uncertain texts.
+    If the confidences are unknown, the first errors are listed instead of the worst ones, and no uncertain texts are
+    listed.
     """
     correct = predictions.correct
     confidence = np.zeros(len(predictions)) if predictions.confidence is None else predictions.confidence

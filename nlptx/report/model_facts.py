@@ -55,7 +55,7 @@ def describe_model(model: Model, source: str) -> ModelFacts:
 
 
 def card_rows(card: dict[str, Any]) -> Facts:
-    """Return the entries of a model card as names and values. A list or an object gets one line per item."""
+    """Return the entries of a model card as names and values. The text of a list or an object has one line per item."""
     rows = []
     for name, value in card.items():
         if isinstance(value, dict):

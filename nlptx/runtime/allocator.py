@@ -27,10 +27,10 @@ def keep_freed_memory() -> None:
 def save_address_space() -> None:
     """Let all threads share one heap if the address space is limited (``ulimit -v``).
 
-    By default glibc reserves 64 MB of address space for the heap of each thread, so a process with limited address
-    space soon runs out of it. If a small allocation then fails, some libraries crash instead of raising a MemoryError.
-    This function applies to the entire process; call it before starting threads. The function does nothing with C
-    libraries other than glibc.
+    By default glibc reserves 64 MB of address space for the heap of each thread, so a process with an address-space
+    limit soon reaches it. If a small allocation then fails, some libraries crash instead of raising a MemoryError. This
+    function applies to the entire process; call it before starting threads. The function does nothing with C libraries
+    other than glibc.
     """
     if address_space_limit() is not None:
         _set(_M_ARENA_MAX, 1)

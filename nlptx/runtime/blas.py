@@ -1,9 +1,9 @@
-"""Loads a BLAS only if there is enough memory for it, and makes it allocate all of its memory immediately.
+"""Loads a BLAS library only if there is enough memory, and makes the library allocate all of its buffers immediately.
 
 OpenBLAS allocates a buffer when it is loaded, and another one whenever the number of threads that multiply matrices at
 the same time reaches a new maximum. If there is no memory for a buffer, OpenBLAS up to version 0.3.30 retries forever.
-While OpenBLAS is being loaded, no signal can interrupt the retries, because the interpreter lock is held. OpenBLAS
-after version 0.3.30 prints a message and ends the process. To prevent both the retries and the exit, the functions of
+While OpenBLAS is being loaded, no signal can interrupt the retries, because the interpreter lock is held. Later
+versions of OpenBLAS print a message and end the process. To prevent both the retries and the exit, the functions of
 this module check whether there is enough memory before the BLAS requests it, and raise a MemoryError if there is not.
 """
 

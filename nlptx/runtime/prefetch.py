@@ -12,7 +12,7 @@ from nlptx.runtime.workers import PAUSE, Pause
 
 K = TypeVar("K")
 
-# Number of characters at which the queue, or a group of texts, is full. The last text may exceed this number.
+# When the texts in the queue, or in a group, have at least this number of characters in total, no more texts are added.
 _QUEUE_CHARACTERS = 4_000_000
 GROUP_CHARACTERS = 500_000
 
@@ -55,7 +55,7 @@ class _TextQueue:
     def take(self, size: int) -> tuple[list[Any], list[str], _End | None]:
         """Wait for a pair, then take up to ``size`` available pairs.
 
-        Return the first elements of the pairs, their texts, and the end marker if it was reached, otherwise None.
+        Return the first elements of the pairs, their texts, and the end marker, or None if the end was not reached.
         """
         kept: list[Any] = []
         texts: list[str] = []
@@ -85,8 +85,8 @@ def prefetch(pairs: Iterable[tuple[K, str]], size: int) -> Generator[tuple[list[
     """Yield pairs (anything, text) in groups, as they arrive: ``([anything, ...], [text, ...])``.
 
     A group has at most ``size`` pairs, and is yielded without waiting for more pairs. If no pair is available, the
-    generator yields a :class:`Pause` before it waits for the source. If the source raises an error, all earlier pairs
-    are yielded before the error is raised here.
+    generator yields a :class:`Pause` before it waits for the next pair. If reading ``pairs`` raises an error, the
+    generator yields all earlier pairs before it raises the error.
     """
     waiting = _TextQueue(2 * size)
     threading.Thread(target=_read, args=(pairs, waiting), name="nlptx-reader", daemon=True).start()

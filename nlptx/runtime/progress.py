@@ -17,7 +17,7 @@ def counted(items: Iterable[T], on_count: Callable[[int], None], already: int = 
     Args:
         items: any items.
         on_count: callback for the number of items so far, including ``already``; first called before the first item.
-        already: number of items that had been counted before the first item.
+        already: number of earlier items, which is added to each reported number.
         every: number of items between two calls of ``on_count``.
     """
     for number, item in enumerate(items):

@@ -76,7 +76,7 @@ class Workers:
                 are used instead.
 
         Raises:
-            SettingsError: ``jobs`` is not a Workers object, None or a positive integer.
+            SettingsError: ``jobs`` is neither a Workers object nor None nor a positive integer.
         """
         if isinstance(jobs, Workers):
             return jobs

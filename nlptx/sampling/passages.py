@@ -1,4 +1,4 @@
-"""Draws training passages from long texts, so that a model trained on reviews also handles single sentences."""
+"""Draws training passages from long texts, so that a model trained on reviews also handles individual sentences."""
 
 from __future__ import annotations
 

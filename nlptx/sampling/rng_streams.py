@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """Purposes that need random numbers. Append new ones at the end: the values determine the random numbers."""
+    """Purposes that need random numbers. Append new ones at the end: the enum values determine the random numbers."""
 
     WEIGHTS = 0  # initial weights of the classifier
     SPLIT = 1  # which texts are held out

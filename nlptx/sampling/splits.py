@@ -57,15 +57,15 @@ def stratified_split(
 def assign_folds(
     targets: NDArray, parts: int, rng: np.random.Generator, first: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Return the fold number, from 0, of each text, (texts,). Each fold has about the same number of texts per label.
+    """Return the fold of each text, (texts,), counted from 0. Each fold has about the same number of texts per label.
 
-    Stretches are shuffled, and the stretches with the same most frequent label are assigned to the folds in turn. If
-    all texts of a rare label are in one or two stretches, for example because the texts are sorted by label, the texts
-    of this label are divided evenly among the folds instead.
+    The stretches are shuffled, sorted by their most frequent label, and assigned to the folds in turn. If all texts of
+    a rare label are in one or two stretches, for example because the texts are sorted by label, the texts of this label
+    are divided evenly among the folds instead.
 
-    If the proportions of the labels differed between the folds, a model fitted without a fold would underestimate the
-    probabilities of exactly those labels that are frequent in the fold. Features computed out of fold would then be
-    misleading.
+    If the proportions of the labels differed between the folds, a model fitted without one of the folds would
+    underestimate the probabilities of exactly those labels that are frequent in that fold. Out-of-fold features would
+    then be misleading.
 
     Args:
         targets: (texts,) class of each text; for multi-label texts, (texts, C) bool, True where a text has a class.
@@ -107,7 +107,7 @@ def _most_frequent_label(stretch: NDArray[np.int64], targets: NDArray) -> NDArra
 
 
 def training_parts(fold: NDArray[np.int64], folds: int) -> list[NDArray[np.intp]]:
-    """Return a list of arrays of text indices: all texts, and then, for each fold, the texts outside the fold.
+    """Return a list of arrays of text indices: all texts, and then, for each fold, the texts outside that fold.
 
     Args:
         fold: (texts,) fold of each text.

@@ -25,7 +25,7 @@ def stratified_folds(
     shuffle: bool = False,
     first: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """Return the fold of each text, (texts,), from 0.
+    """Return the fold of each text, (texts,), counted from 0.
 
     Stretches of consecutive texts with the same label stay together, because such texts are often related (see
     :mod:`nlptx.sampling.splits`). A label with n texts has about n / folds texts in each fold.
@@ -60,7 +60,7 @@ def stratified_folds(
 def grouped_folds(
     strata: NDArray[np.int64], groups: Sequence[str], folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the fold of each text, (texts,), from 0. Texts of the same group are in the same fold.
+    """Return the fold of each text, (texts,), counted from 0. Texts of the same group are in the same fold.
 
     The groups are assigned one after the other, the largest first. Each group goes to the fold that so far contains the
     smallest fraction of the texts with the group's labels.
@@ -87,9 +87,9 @@ def grouped_folds(
     order = rng.permutation(count)
     for group in order[np.argsort(-sizes.sum(axis=1)[order], kind="stable")]:
         # The sum of (fraction of the label's texts that are in the fold)^2 over labels and folds is smallest if all
-        # these fractions are equal. Let the vectors a and g contain, for each label, the fraction of its texts that are
-        # in the fold and in the group. Adding the group to the fold increases the sum by 2 a·g + g·g, in which only a·g
-        # depends on the fold.
+        # these fractions are equal. Let the vectors a and g have one entry per label: the fraction of the label's texts
+        # that are in the fold (a) or in the group (g). Adding the group to the fold increases the sum by 2 a·g + g·g,
+        # in which only a·g depends on the fold.
         added = assigned @ fractions[group]
         best = np.flatnonzero(np.isclose(added, added.min(), rtol=1e-9, atol=1e-15))
         fold = int(best[assigned[best].sum(axis=1).argmin()])
