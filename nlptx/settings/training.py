@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nlptx.errors import SettingsError
 from nlptx.settings.declaration import MAIN, Settings, setting
 
-# A setting with this value is chosen automatically, from the texts, the labels and the word vectors; see
+# This value of a setting is replaced by one that suits the texts, the labels and the word vectors; see
 # :mod:`nlptx.training.automatic` and, for ``new_word_min_count``, :mod:`nlptx.training.encoding`.
 AUTOMATIC = -1
 # Losses that a network can be trained with.

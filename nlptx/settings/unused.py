@@ -1,4 +1,4 @@
-"""Notes about settings of training and of PCA that were changed, but have no effect."""
+"""Notes about changed settings of training and of PCA that have no effect because of other settings or the data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nlptx.settings.word_vectors import PcaSettings
 
 
 def unused_notes(settings: TrainSettings, *, from_model: bool, has_unlabelled: bool, has_valid: bool) -> list[str]:
-    """Return notes that name the settings that were changed, but have no effect.
+    """Return notes about settings that differ from their defaults, but have no effect.
 
     Args:
         settings: training settings.
@@ -33,7 +33,7 @@ def unused_notes(settings: TrainSettings, *, from_model: bool, has_unlabelled: b
 
 
 def unused_pca_notes(settings: PcaSettings) -> list[str]:
-    """Return notes that name the settings of PCA that were changed, but have no effect."""
+    """Return notes about settings of PCA that differ from their defaults, but have no effect."""
     notes = []
     if settings.transform != "ppmi" and settings.smoothing != PcaSettings.smoothing:
         notes.append(f"`transform` is {settings.transform}, not ppmi, so `smoothing` has no effect")
@@ -43,7 +43,7 @@ def unused_pca_notes(settings: PcaSettings) -> list[str]:
 
 
 def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> list[tuple[str, bool, tuple[str, ...]]]:
-    """Return tuples: reason why some settings have no effect, whether this reason applies, names of these settings."""
+    """For each reason why settings can have no effect, return its text, whether it applies, and the setting names."""
     is_new, is_trained = bool(settings.epochs) and not from_model, bool(settings.epochs)
     heads = "heads", "head_width"
     blocks = "attention", *heads, "hidden", "activation", "causal"
@@ -80,7 +80,7 @@ def _conditions(settings: TrainSettings, from_model: bool, has_valid: bool) -> l
 
 
 def _without_network(settings: TrainSettings, from_model: bool) -> list[str]:
-    """Return the names of the settings that were changed, but have no effect if no network is trained."""
+    """Return the names of the settings that have no effect without a network, and differ from their defaults."""
     kept = [item.name for item in fields(NetworkSettings) if item.name != "dropout"] if from_model else []
     unused = [name for name in UNUSED if name not in kept]
     return [name for name in unused if getattr(settings, name) not in (DEFAULTS[name], EMPTY_ENCODER.get(name))]

@@ -27,7 +27,7 @@ UNUSED = [
 
 
 def without_network(settings: TrainSettings) -> TrainSettings:
-    """Return the settings with an empty encoder.
+    """Return the settings with those of an empty encoder (``EMPTY_ENCODER``).
 
     All other settings that have no effect without a network are reset to their defaults.
     """

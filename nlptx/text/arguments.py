@@ -130,7 +130,7 @@ def check_iterable(values: Any, name: str, content: str) -> Iterable[Any]:
             f"`{name}` is a {_type_name(values)} with {dimensions} dimensions; {expected}",
             hint=hint if dimensions == 2 else "",
         )
-    # The elements of a pyarrow array are not Python objects.
+    # A pyarrow array is converted to a list, because its elements are not Python objects.
     return values.to_pylist() if hasattr(values, "to_pylist") else values
 
 

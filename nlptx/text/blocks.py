@@ -27,7 +27,7 @@ def in_blocks(texts: Iterable[str]) -> Iterator[bytes]:
 
 
 def group_by_size(texts: Iterable[Text], min_size: int) -> Iterator[list[Text]]:
-    """Group texts or blocks into lists, each with at least ``min_size`` characters or bytes in total.
+    """Group texts (str) or blocks (bytes) into lists of at least ``min_size`` characters or bytes in total.
 
     The last list may be smaller.
     """

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from nlptx.text.emoji import simplify_emoji
 
-# The semicolon is required: otherwise `&copy=2` in a link would become a copyright sign.
+# HTML character references. They must end with a semicolon, because otherwise `&copy=2` in a link would become `©=2`.
 _REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _TEXT_REFERENCE, _BYTES_REFERENCE = re.compile(_REFERENCE), re.compile(_REFERENCE.encode())
 # HTML line breaks, which are very common in IMDB reviews.

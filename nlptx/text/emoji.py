@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 # Characters that phones and word processors insert instead of an apostrophe.
 APOSTROPHES = "\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u00b4\uff07"
-# Typographic variants of ASCII punctuation, including the apostrophes above.
+# Replacements of typographic variants of ASCII punctuation, including the apostrophes above.
 _PLAIN = str.maketrans(
     dict.fromkeys(APOSTROPHES, "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"')
@@ -40,8 +40,8 @@ def simplify_emoji(text: str) -> str:
     """Rewrite emoji, stars and typographic punctuation.
 
     The skin tone and the style of an emoji are removed, and of several joined emoji only the first is kept. The two
-    letters of a flag become a word. A sequence of five or ten stars, filled or empty, becomes a rating in tenths. A
-    sequence of only two to four filled stars becomes one too, and is read as a rating out of five. Hearts lose their
+    letters of a flag become a word. A sequence of five or ten stars, filled or empty, becomes a rating in tenths. Two
+    to four filled stars without empty stars become a rating too, with five stars as the maximum. Hearts lose their
     colour. Curly quotes, primes and accents used as apostrophes become straight quotes.
 
     >>> simplify_emoji("👍🏽👩‍💻 it’s ★★☆☆☆ 💙")

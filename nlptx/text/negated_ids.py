@@ -78,7 +78,7 @@ def _negated_positions(chunk: EncodedChunk) -> NDArray[np.int64]:
     kinds = _kinds(special, chunk.words, chunk.ids.take(following, mode="clip"))
     kinds[np.isin(following, seconds, kind="table")] = NEGATION
     is_negated = np.empty(following.shape, bool)
-    # The state of :func:`.negation.mark_negated`, for all negations at once; `goes_on` corresponds to `remaining`.
+    # The variables of :func:`.negation.mark_negated`, one entry per negation; `goes_on` corresponds to `remaining`.
     goes_on, seen_marked, seen_join = np.repeat([[True], [False], [False]], len(negations), axis=1)
     cancelled = np.zeros(len(negations) + 1, bool)
     for positions, kind, negated in zip(following, kinds, is_negated, strict=True):
@@ -116,7 +116,7 @@ def _kinds(special: NDArray[np.uint8], words: list[bytes], ids: NDArray[np.int32
         words: the V words of the chunk.
         ids: word ids.
     """
-    kinds = _KINDS[special]  # WORD for all words outside _SPECIAL, which is right if they contain only letters
+    kinds = _KINDS[special]  # WORD for words outside _SPECIAL; those not made of ASCII letters are corrected below
     occurs = np.zeros(len(words), bool)
     occurs[ids] = True
     unsure = occurs & (special == 0)

@@ -55,10 +55,10 @@ _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; none of these three ends the effect of a negation.
 # END always ends the effect of a negation; DEGREE ends it after a marked word, and is treated like WORD otherwise.
 # While the effect of a negation lasts, NEGATION ends it and has no effect itself, unless a JOIN stands between the two.
-# CONTINUING always has an effect.
+# CONTINUING is a negation that always has an effect.
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
-# Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; the last line
-# determines their kind.
+# Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; their kind is
+# CONTINUING, because its entries overwrite the earlier ones.
 KINDS = {
     **dict.fromkeys(_WITHIN, NEUTRAL),
     **dict.fromkeys(_ENDS, END),
@@ -74,8 +74,8 @@ def mark_negated(tokens: Sequence[str], ignored: Collection[int] = ()) -> list[s
 
     Args:
         tokens: the tokens, in order.
-        ignored: indices of tokens that must not negate others. A negation at one of these indices has no effect, and
-            neither has a pair that contains a token at one of these indices.
+        ignored: indices of tokens that must not negate others. A negation at one of these indices has no effect. A pair
+            has no effect if the index of either of its words is one of them.
 
     >>> mark_negated(["It", "is", "n't", "very", "good", ",", "but", "not", "a", "waste", "."])
     ['It', 'is', "n't", '¬very', '¬good', ',', 'but', 'not', '¬a', '¬waste', '.']
@@ -147,5 +147,5 @@ def _completes_pair(tokens: Sequence[str], index: int) -> bool:
 
 
 def _lower(token: str) -> str:
-    # Non-ASCII words stay unchanged, because the lower case of some characters, such as the Kelvin sign, is ASCII.
+    # Non-ASCII words stay unchanged: a word with the Kelvin sign, whose lower case is an ASCII k, is not a negation.
     return token.lower() if token.isascii() else token

@@ -25,7 +25,7 @@ _APOSTROPHE, _LINE_FEED = ord("'"), ord("\n")
 # Number of spaces added before and after the text, so that indices a few bytes before its start or after its end are
 # valid.
 _BEFORE, _AFTER = 2, 16
-# HTML line breaks, as in :mod:`nlptx.text.cleaning`. A line feed inside one is not allowed, because it ends a document.
+# HTML line breaks, as in :mod:`nlptx.text.cleaning`, but without line feeds inside them: a line feed ends a document.
 _LINE_BREAK = re.compile(rb"<br[\t\v\f\r\x1c-\x1f ]*/?>", re.IGNORECASE)
 
 
@@ -94,7 +94,7 @@ class Scanner:
         return (clean(text) if self._words else text).encode("utf-8", "surrogatepass")
 
     def _bounds(self, text: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return, for each byte, whether a token begins with it, and whether a token ends with it.
+        """Return two boolean arrays: whether each byte is the first of a token, and whether it is the last of a token.
 
         The tokens of "don't stop!" are do, n't, stop and !, so their first (f) and last (l) bytes are::
 
@@ -157,7 +157,7 @@ def _class_in_words(character: str) -> int:
 
 @lru_cache(8)
 def scanner_of(tokenizer: Tokenizer) -> Scanner:
-    """Return the scanner of a tokenizer. Each scanner is made only once."""
+    """Return the scanner of a tokenizer. The scanners of the last few tokenizers are cached."""
     return Scanner(tokenizer)
 
 
@@ -188,7 +188,7 @@ def _is_letter(codes: NDArray[np.uint8], letter: str) -> NDArray[np.bool_]:
 
 
 def _join_marks(classes: NDArray[np.uint8], contraction_ends: NDArray[np.int64]) -> None:
-    """Make combining marks part of the preceding word, if there is one, but not of a preceding contraction."""
+    """Make each combining mark part of the word directly before it, unless this word is a contraction."""
     marks = np.flatnonzero(classes == _MARK)
     follows = classes[marks - 1] == _WORD
     follows &= ~np.isin(marks - 1, contraction_ends)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# Two groups of scripts: Chinese and Japanese; and Thai, Lao, Burmese and Khmer. If the mean length of the words exceeds
-# the limit of their group, the texts probably lack spaces. In texts with spaces, the mean length of a word is below the
-# limit: about 1.5 characters in Chinese and 4 in Thai.
+# Two groups of scripts, each with a limit for the mean number of characters per word. The first group is Chinese and
+# Japanese; the second is Thai, Lao, Burmese and Khmer. If the mean exceeds the limit, the texts probably lack spaces.
+# With spaces between words, the mean is about 1.5 in Chinese and 4 in Thai.
 _SCRIPTS = (
     (re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"), 3.5),
     (re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"), 6.0),
 )
-# Minimum fraction of words in these scripts, so that a few foreign words in other texts do not matter.
+# If a smaller fraction of the words is in these scripts, these words are treated as foreign words in texts with spaces.
 _MIN_FRACTION = 0.2
 
 

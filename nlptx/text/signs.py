@@ -50,7 +50,7 @@ _ROMAN = re.compile(r"[mdclxvi]+", re.IGNORECASE)
 _REPEATED_LETTER = re.compile(r"([A-Za-z])\1{2,}")
 _PARTS_OF_HASHTAG = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 
-# {high} stands for the range of non-ASCII characters. A sign is within one line, and contains no two spaces in a row.
+# {high} stands for the range of non-ASCII characters. A sign never contains a line feed or two spaces in a row.
 _SIGNS = r"""
     (?P<face>[:=](?P<tear>')?-?(?P<mouth>[)\](\[]+|[DPpOo*/\\|])|;-?(?P<wink>[)\]D]+))(?![A-Za-z0-9/{high}])
   | (?P<other></?3|\^_?\^)(?![0-9])

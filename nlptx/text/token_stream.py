@@ -18,8 +18,8 @@ from nlptx.text.word_ids import EncodedChunk, words_to_ids
 
 # Maximum number of characters in a chunk, the part of a corpus that a worker tokenizes at a time.
 _CHUNK = 8_000_000
-# A chunk has one character per _MEMORY_PER_CHARACTER bytes of the memory limit, but at least BLOCK and at most _CHUNK
-# characters. A chunk takes about ten bytes of memory per character, and a few chunks are processed at a time.
+# The number of characters in a chunk is the memory limit in bytes divided by this number, but at least BLOCK and at
+# most _CHUNK. A chunk takes about ten bytes of memory per character, and a few chunks are processed at a time.
 _MEMORY_PER_CHARACTER = 128
 # Memory, in bytes, for each distinct word in ``word_ids`` and ``word_counts`` of a TokenStream.
 _BYTES_PER_WORD = 150
@@ -29,8 +29,8 @@ class TokenStream:
     """A corpus as word ids, with the number of occurrences of each word.
 
     If there are more distinct words than fit in memory, the rarest are dropped while the corpus is read, as in
-    word2vec. A word had a count of at most ``max_dropped_count`` when it was dropped. If it occurs again, it is counted
-    from zero.
+    word2vec. When a word is dropped, its count is at most ``max_dropped_count``. If the word occurs again later, it is
+    counted from zero.
 
     Args:
         budget: memory limit, and folder for the ids that are spilled to disk.

@@ -64,9 +64,10 @@ def split_at_spaces(text: str, lowercase: bool = False) -> list[str]:
 def _unicode_token(more_letters: str = "") -> re.Pattern[str]:
     r"""Return the pattern of a token in any script.
 
-    The pattern is built only when it is first needed, because building it takes milliseconds.
+    The pattern is built only when it is first needed, because building it takes tens of milliseconds.
 
-    `\w` does not match combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts.
+    The pattern lists the combining marks, which are part of words in Indic, Hebrew, Arabic, Thai and Burmese scripts,
+    because `\w` does not match them.
     """
     characters = map(chr, range(0x300, 0x1F000))  # all scripts that have combining marks
     marks = "".join(character for character in characters if unicodedata.category(character)[0] == "M")
@@ -93,9 +94,9 @@ class Tokenizer:
     """A tokenizer with its options. Every vocabulary stores its tokenizer, so that all stages use the same one.
 
     Args:
-        name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`), ``negation`` (the same, with
-            negated words marked; see :mod:`nlptx.text.negation`) or ``spaces`` (:func:`split_at_spaces`, for tokenized
-            text).
+        name: ``words`` (:func:`split_words`), ``expressive`` (:func:`split_expressively`), ``negation`` (like
+            ``expressive``, with negated words marked; see :mod:`nlptx.text.negation`) or ``spaces``
+            (:func:`split_at_spaces`, for text that is already tokenized).
         lowercase: whether text is converted to lower case first.
     """
 

@@ -107,7 +107,7 @@ def as_text(word: bytes) -> str:
 
 
 def rank_words(counts: dict[Word, int], min_count: int, max_words: int) -> list[Word]:
-    """Return the words that occur at least ``min_count`` times, most frequent first, at most ``max_words`` of them.
+    """Return up to ``max_words`` words that occur at least ``min_count`` times, the most frequent first.
 
     Ties are in code-point order, both for str and for UTF-8 bytes.
     """

@@ -120,7 +120,7 @@ def _integers(text: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray
     shift = (starts & 7).astype(np.uint64) << np.uint64(3)
     index = starts >> 3
     integers: NDArray[np.uint64] = eights[index] >> shift
-    # Two shifts are used, because a single shift by 64 bits is undefined.
+    # The left shift is done in two steps, because a single shift by 64 bits (if `shift` is 0) would be undefined.
     integers |= eights[index + 1] << np.uint64(1) << (np.uint64(63) - shift)
     integers &= _MASKS[np.minimum(sizes, _BYTES)]
     return integers

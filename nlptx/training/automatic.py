@@ -3,8 +3,8 @@
 Region filters (:mod:`nlptx.regions`) and distillation (:mod:`nlptx.training.distillation`) can both use texts without
 labels. With enough labelled texts, region filters improve the model more than distillation does. With fewer labelled
 texts, distillation improves the model more than region filters do, and takes less time. Region filters and distillation
-together improve the model no more than the better of the two. With region filters and enough labelled texts, the
-network can be trained on shorter crops of the texts without making the model worse.
+together improve the model no more than the better of the two. With region filters and enough labelled texts, training
+the network on shorter crops of the texts does not make the model worse.
 
 Word vectors of a large corpus describe words that are rare or missing in the labelled texts, but the network takes
 hundreds of steps to learn how to use the vectors. With word vectors of a large corpus and few labelled texts, the
@@ -23,10 +23,10 @@ from nlptx.training.labelled_texts import LabelledTexts
 # Region filters are chosen automatically only if there are at least _MIN_TEXTS labelled texts and at most _MAX_LABELS
 # labels.
 _MIN_TEXTS, _MAX_LABELS = 2000, 20
-# Number of region filters, and number of distillation epochs, that are chosen automatically.
+# Automatic number of region filters, and automatic number of distillation epochs, if they are not 0.
 _FILTERS, _DISTILLATION_EPOCHS = 64, 1
-# Number of epochs. With word vectors of a large corpus, there are as many epochs as _STEPS steps require, but at least
-# EPOCHS and at most _MAX_EPOCHS.
+# Automatic number of epochs: EPOCHS or, with word vectors of a large corpus, as many as are needed for _STEPS steps,
+# but at least EPOCHS and at most _MAX_EPOCHS.
 EPOCHS, _MAX_EPOCHS, _STEPS = 3, 8, 1000
 # Texts are considered few if they have at most this number of words in total.
 FEW_WORDS = 250_000
@@ -58,10 +58,9 @@ def choose_automatic(
 ) -> TrainSettings:
     """Return the settings, with all automatic values except ``new_word_min_count`` replaced by actual ones.
 
-    Region filters are chosen automatically only if the model has a network and n-gram features. (A user who disables
-    the network or the n-gram features wants to use only the other of the two.) Region filters also require held-out
-    texts, on which two weights are fitted: one for the outputs of the network, and one for the outputs of the region
-    filters.
+    Region filters are chosen automatically only if the model has a network and n-gram features: a user who disables one
+    of these two presumably wants only the other. Another condition is that there are held-out texts, on which two
+    weights are fitted: one for the outputs of the network, and one for the outputs of the region filters.
 
     Args:
         settings: training settings.

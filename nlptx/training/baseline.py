@@ -19,8 +19,8 @@ _ROUNDING = 1e-4
 def compare_with_baselines(model: Model, data: Dataset, outputs: NDArray) -> str:
     """Return a description of the baselines that beat the model on the held-out texts; an empty string if none does.
 
-    There are two baselines: predicting the label frequencies, compared by log-loss, and always predicting the most
-    frequent label, compared by accuracy. In two cases, only the log-loss is compared: for a balanced model, which
+    The log-loss of the model is compared with that of predicting the label frequencies, and its accuracy with that of
+    always predicting the most frequent label. In two cases, only the log-loss is compared: for a balanced model, which
     trades accuracy for the recall of rare labels, and for a multi-label model, whose predictions are sets of labels.
 
     Args:

@@ -1,4 +1,4 @@
-"""Divides training texts into random batches, and each batch into microbatches of about equal work."""
+"""Divides training texts into random batches, and each batch into microbatches that take about equal time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nlptx.ngrams import TextFeatures
 from nlptx.settings import TrainSettings
 
 # Number of gradient accumulators; see :mod:`nlptx.training.gradients`. The number of microbatches of a large batch is a
-# multiple of this number, or the number of its texts if that is smaller.
+# multiple of ACCUMULATORS, unless the batch has fewer texts than this multiple: then each text is a microbatch.
 ACCUMULATORS = 4
 # Approximate number of tokens in a microbatch: large enough for efficient matrix products, but small enough for the
 # processor caches.

@@ -56,10 +56,10 @@ def find_temperature(
 def _minimum(value_at: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
     """Find the minimum of a function between ``low`` and ``high`` by golden-section search, and return its position.
 
-    The function must have a single minimum there. Two points inside an interval that contains the minimum are compared,
-    and the part beyond the worse point is cut off, until the length of the interval is at most ``tolerance``. Because
-    the points divide the interval in the golden ratio, the better point is at the right place to be used again in the
-    next comparison, so each further comparison needs only one new value.
+    The function must have a single minimum between ``low`` and ``high``. Each step compares the values at two points
+    inside the interval, and cuts off the part of the interval beyond the worse point, until the length of the interval
+    is at most ``tolerance``. The points divide the interval in the golden ratio, so the better point is one of the two
+    points of the next step, and each step needs only one new value.
     """
     ratio = (np.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
@@ -113,7 +113,7 @@ def _measure_calibration(model: Model, outputs: NDArray, valid: Examples) -> dic
 
 
 def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurve:
-    """For each confidence threshold, count the held-out texts that reach it, and the wrong predictions among them.
+    """For each confidence threshold, count the held-out predictions that reach it, and the wrong ones among them.
 
     Text weights are ignored, because the guarantee of ``--max-error`` requires counts of independent texts.
 
@@ -127,6 +127,6 @@ def measure_errors(model: Model, outputs: NDArray, valid: Examples) -> ErrorCurv
 
 
 def _confidence(model: Model, p: NDArray[np.float64], valid: Examples) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the confidence (texts,) of the predictions for probabilities (texts, C), and whether each is correct."""
+    """Return, for the probabilities ``p`` (texts, C), the confidence of each prediction and whether it is correct."""
     chosen = model.choose(p)
     return model.decision.confidence(p, chosen), model.decision.correct(chosen, valid.targets)

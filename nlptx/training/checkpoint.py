@@ -215,7 +215,7 @@ def _fingerprint_of(artifact: Artifact) -> Fingerprint:
 
 @contextmanager
 def _named_with_advice(path: Path | None) -> Iterator[None]:
-    """If the ``with`` block raises ArtifactError, add the name of the checkpoint file and the advice to start over."""
+    """Add the checkpoint file name and the advice to start over to an ArtifactError raised in the ``with`` block."""
     try:
         yield
     except ArtifactError as error:

@@ -1,7 +1,7 @@
 """Changes the weights of a model so that its outputs include a correction (:mod:`nlptx.ngrams.adaptation`).
 
-The correction applies to scores (:mod:`nlptx.training.scores`). There are E scores for the new labels, and E0 scores
-for the labels of the model that training starts from.
+The correction applies to scores (:mod:`nlptx.training.scores`). Each text has E0 old scores, for the labels of the
+model that training starts from, and E new scores, for the labels of the new model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OUTPUT_SCALE, _POOLED_SCALE = 0.1**0.5, 0.1
 
 @dataclass(frozen=True)
 class PooledScale:
-    """A linear map that gives pooled vectors a mean of 0 and a standard deviation of _POOLED_SCALE."""
+    """A map that gives each component of pooled vectors a mean of 0 and a standard deviation of _POOLED_SCALE."""
 
     mean: NDArray[np.float64]
     factor: NDArray[np.float64]
@@ -55,8 +55,8 @@ def score_conversion(before: Model, new: list[str], *, multi_label: bool) -> NDA
     """Return the matrix (E0, E) that converts old scores to new scores.
 
     Labels are matched by name; new labels get a score of 0. If the new texts are multi-label but the old model is not,
-    all labels get a score of 0, because the old scores are not the log-odds of single labels. The old scores are still
-    inputs of the correction.
+    all labels get a score of 0, because the old scores are not the log-odds of single labels. The correction can still
+    use the old scores, which are among its inputs.
     """
     old = before.label_names
     same = np.array([[float(name == other) for other in new] for name in old])
@@ -70,8 +70,8 @@ def initial_bias(
 ) -> float | NDArray[np.float64]:
     """Return the numbers (E,) to add to the converted scores (:func:`score_conversion`); 0 for single-label data.
 
-    In multi-label classification, a new label starts with the log-odds of its frequency, because its probability would
-    otherwise be 0.5.
+    In multi-label classification, the initial score of a new label is the log-odds of its frequency. With a score of 0,
+    its probability would be 0.5.
     """
     if not multi_label:
         return 0.0
@@ -146,7 +146,7 @@ def set_weights(
         if not name.startswith(("head.", "text_projection.")):
             np.copyto(parameter.value, old[name].value)
     new_outputs = to_outputs(model.network.loss)
-    outputs_to_scores = to_scores(before.network.loss) @ change  # from old outputs to new scores, (old outputs, E)
+    outputs_to_scores = to_scores(before.network.loss) @ change  # (old outputs, E), converts old outputs to new scores
     pooled_weights = correction.weights[change.shape[0] :] * scale.factor[:, None]
     head, new = before.network.head, model.network.head
     bias = np.zeros(len(outputs_to_scores)) if head.bias is None else head.bias.value
@@ -154,8 +154,8 @@ def set_weights(
     new.weight.value[...] = (converted_weights + pooled_weights) @ new_outputs
     if new.bias is not None:
         converted_bias = (bias * _network_factor(before) + log_priors(before)) @ outputs_to_scores
-        # A balanced model adds the log-priors to its outputs. The correction was fitted without adding them, so they
-        # are subtracted from the bias.
+        # A balanced model adds its log-priors to its outputs. The new bias does not take this addition into account, so
+        # the log-priors of the new model are subtracted from it.
         new_bias = converted_bias - scale.mean @ pooled_weights + correction.bias
         new.bias.value[...] = new_bias @ new_outputs - log_priors(model)
     pass_on_scores(model.network)

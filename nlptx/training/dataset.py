@@ -53,7 +53,7 @@ class Examples:
 
     @property
     def total_weight(self) -> float:
-        """Sum of the weights of the texts, passages included; the number of texts if there are no weights."""
+        """Sum of the weights of the examples (texts and passages); without weights, the number of examples."""
         return len(self) if self.weights is None else float(self.weights.sum())
 
     def first(self, count: int) -> Examples:
@@ -90,7 +90,7 @@ class Dataset:
 
     Args:
         train: training texts, followed by passages from them.
-        passages: text, position and word ids of each passage in ``train``.
+        passages: passages in ``train``, each with the index of its text, its position there and its word ids.
         valid: held-out texts; may be empty.
         unlabelled: texts without labels; their classes are placeholders.
     """
@@ -144,7 +144,7 @@ def _chosen(weights: NDArray[np.float64] | None, rows: NDArray) -> NDArray[np.fl
 
 
 def _with_known_words(ids: RaggedArray, targets: Targets, weights: NDArray[np.float64] | None = None) -> Examples:
-    """Set apart the texts without a known word, because nothing can be learned from them."""
+    """Return examples in which texts without a known word are ``unknown``, because nothing can be learned from them."""
     known = ids.lengths > 0
     return Examples(
         ids.take(known),

@@ -40,7 +40,7 @@ def distill(
     interrupted, or if the checkpoint is from a later phase.
 
     Returns:
-        One record per epoch of pre-training, and one per epoch of distillation. If training resumes within
+        The records of pre-training and the records of distillation, one per epoch. If training resumes within
         distillation, the records of pre-training come from the checkpoint.
     """
     enabled = model.settings.distill and len(unlabelled) and model.ngram_features is not None

@@ -140,7 +140,7 @@ class EmbeddingBuilder:
             counts,
             settings,
             seed=seed if self.seed is None else self.seed,
-            # Workers on a cluster could read neither the memory nor the temporary files of this process.
+            # No workers on a cluster: they could read neither the memory nor the temporary files of this process.
             jobs=workers.local(),
             memory=self.memory,
             tmp_dir=self.tmp_dir,

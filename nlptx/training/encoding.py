@@ -172,7 +172,7 @@ def _in_groups(lengths: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.int6
 
 
 def _min_count(settings: TrainSettings, known: Vocabulary, counts: dict[bytes, int]) -> int:
-    """Return how often a new word must occur in the training texts to be added; 0 if no words are added.
+    """Return how many occurrences in the training texts a new word needs to be added to the vocabulary; 0 to add none.
 
     Args:
         settings: training settings.
@@ -205,7 +205,7 @@ def _extend(
     square = np.square(start, dtype=np.float64)
     vectors = start / (np.sqrt(square.sum() / max(square.size, 1)) or 1)
     unknown = {text: count for word, count in counts.items() if (text := as_text(word)) not in known.index}
-    # If the vectors are frozen, the vector of a new word stays 0, so a new word helps only the n-gram features.
+    # With frozen vectors, the vector of a new word stays 0, so frequent new words are added only if n-grams are used.
     min_count = _min_count(settings, known, counts) if settings.ngrams or not settings.freeze else 0
     new = rank_words(unknown, min_count, len(unknown)) if min_count else []
     added = set(new)

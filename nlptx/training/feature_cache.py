@@ -46,7 +46,7 @@ class FeatureCache:
         if self.folder is None:
             return make()
         path = self.folder / blake2b(pickle.dumps(inputs), digest_size=16).hexdigest()
-        # If the file is missing, or another process removes it now, the result is computed again.
+        # If the file does not exist, or another process has just removed it, the result is computed.
         with suppress(OSError), open(path, "rb") as file:
             _mark_as_used(path)
             return pickle.load(file)

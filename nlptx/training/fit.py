@@ -95,8 +95,8 @@ def fit(
             a prior of the n-gram features (:mod:`nlptx.ngrams.lexicon`). The scale of the values does not matter.
         label_separator: for multi-label classification, the string between two labels of a text in the tables that the
             model reads and writes; ``;`` by default.
-        seed: seed for all random number generators: word vectors, held-out texts, folds, LSA, passages, initial
-            weights, order of texts, dropout.
+        seed: seed for all random numbers, which affect the word vectors, held-out texts, folds, LSA, passages, initial
+            weights, order of texts and dropout.
         jobs: number of workers, or a Workers object; by default one worker per core. At most four workers work on the
             same batch. The number of workers does not change the result. The workers are processes on Linux if the
             program has no other threads when training starts, and threads otherwise, for example in a notebook.

@@ -1,11 +1,12 @@
 """Combines the outputs of classifiers that were trained separately, with weights that are fitted on held-out texts.
 
-The combined outputs are the sum of w_m z_m over the classifiers m, where z_m are the outputs of classifier m. With the
-log-losses l_n of the held-out texts and constants W_m and S, the weights w_m > 0 minimise
+The combined outputs are the sum of w_m z_m over the classifiers m, where z_m are the outputs of classifier m. The
+weights w_m > 0 minimise
 
-    sum_n l_n + sum_m (w_m - W_m)^2 / (2 S^2).
+    sum_n l_n + sum_m (w_m - W_m)^2 / (2 S^2),
 
-So w_m = W_m if there are no held-out texts, and the texts determine the weights if there are many.
+where l_n is the log-loss of the combined outputs for the held-out text n, and W_m and S are constants. Without held-out
+texts, w_m = W_m; the more held-out texts there are, the less W_m matters.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def fuse(
 
     Args:
         model: model whose loss is minimised. If the model is balanced, the loss has class weights.
-        outputs_by_loss: outputs (texts, outputs) of each classifier for the held-out texts, by the name that the loss
-            of the classifier has in the record; empty if no texts are held out.
+        outputs_by_loss: for each classifier, the name of its loss in the record -> its outputs (texts, outputs) for the
+            held-out texts; empty if no texts are held out.
         valid: the held-out texts.
         prior: (M,) the constants W.
         deviation: the constant S.

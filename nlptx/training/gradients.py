@@ -19,7 +19,7 @@ from nlptx.training.batching import ACCUMULATORS, Microbatch
 
 @dataclass(frozen=True)
 class AccumulatorTotals:
-    """Totals of one accumulator, in addition to its gradients.
+    """Loss and counts of the microbatches of one accumulator.
 
     Args:
         loss: summed loss of the texts (or words, in pre-training).

@@ -8,10 +8,10 @@ from typing import Any
 def loss_curve(history: dict[str, Any]) -> list[tuple[float, float]]:
     """Return the points (step, loss) of the training curve.
 
-    The loss of a point is the mean training loss over the steps since the previous point. A point that covers less than
-    half as many steps as the longest interval is merged into the previous point, because the mean over only a few steps
-    is noisy and would look like a jump in the curve. Earlier versions of nlptx recorded such points at the ends of
-    epochs.
+    The loss of a point is the mean training loss over the steps since the previous point. If this interval is less than
+    half as long as the longest interval between two points, the point is merged into the previous one, because a mean
+    over only a few steps is noisy and would look like a jump in the curve. Earlier versions of nlptx recorded such
+    points at the ends of epochs.
     """
     points = [(step, loss) for step, loss in history["curve"]]
     intervals = [end - start for (start, _), (end, _) in zip([(0, 0.0), *points], points, strict=False)]
@@ -31,7 +31,7 @@ def has_epochs(history: dict[str, Any]) -> bool:
 
 
 def best_measures(history: dict[str, Any]) -> dict[str, Any]:
-    """Return the losses and accuracies of the best epoch; an empty dictionary if there is none.
+    """Return the losses and accuracies of the best epoch; an empty dictionary if there is no best epoch.
 
     If classifiers were added to the network, the validation measures are those of the complete model.
     """

@@ -122,14 +122,14 @@ class LabelledTexts:
 
 
 def _list_labels(labels: Iterable[Any], separator: str | None, name: str) -> list[Any]:
-    """Check the labels and return them; a set of labels is returned as its names, joined by the separator."""
+    """Check and return the label of each text; several labels of a text are joined by the separator into one str."""
     if separator is None:
         return list_labels(labels, name)
     return [separator.join(names) for names in list_label_sets(labels, separator, name)]
 
 
 def _gather(texts: Iterable[str], name: str, budget: MemoryBudget | None) -> Sequence[str]:
-    """Check the texts, and return them as a sequence. Stored texts have already been checked."""
+    """Check the texts, except StoredTexts, which have already been checked, and return them as a sequence."""
     if isinstance(texts, StoredTexts):
         return texts
     if isinstance(texts, Iterator) and budget is not None:

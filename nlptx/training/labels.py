@@ -43,7 +43,7 @@ def order_labels(labels: Iterable[str], ordered: bool = True) -> tuple[list[str]
 
     Args:
         labels: labels, with or without duplicates.
-        ordered: whether to look for a scale; False if numbers are only names.
+        ordered: whether to look for a scale; False if the labels have no order, even if they are numbers.
 
     Returns:
         The distinct labels in order, and their values, or None if they do not form a scale.

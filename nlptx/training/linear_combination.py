@@ -34,10 +34,10 @@ from nlptx.training.dataset import Dataset, Examples
 from nlptx.training.loss import class_weights_of
 from nlptx.training.without_epochs import history_without_epochs
 
-# Number of folds for computing the n-gram features out of fold, for a large and for a small training set, and maximum
-# number of texts in a small one. With a large training set, two folds take little time, and the features are accurate
-# enough for fitting one weight per linear model and one bias per output. With a small one, models fitted on half of the
-# texts would be too weak.
+# Number of folds for the out-of-fold n-gram features of a large and of a small training set, and maximum number of
+# texts in a small training set. With a large training set, two folds take little time, and the features are accurate
+# enough for fitting one weight per linear model and one bias per output. With a small training set and two folds, the
+# models would be too weak, because each would be fitted on half of the texts.
 _FOLDS, _FOLDS_FOR_FEW, _FEW_TEXTS = 2, 5, 10_000
 # With fewer texts than this number, the training of a network starts from the fitted weights instead of random ones.
 _MIN_TEXTS_FOR_RANDOM_START = 2000

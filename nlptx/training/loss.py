@@ -13,7 +13,7 @@ from nlptx.runtime.workers import Workers
 from nlptx.training.batching import Microbatch
 from nlptx.training.dataset import Examples
 
-# Number of texts validated at a time: only a few, because the attention weights of all these texts are in memory.
+# Number of texts validated at a time: only a few, because their attention weights are in memory at the same time.
 VALID_BATCH = 8
 
 

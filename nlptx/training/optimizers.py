@@ -86,8 +86,8 @@ class DenseOptimizer:
 class RowOptimizer:
     """SGD or Adam for a large table in which only a few rows have a gradient in each batch.
 
-    Adam is used with b1 = 0, so the weights of rows without a gradient do not change, and skipping them is exact. The
-    second moment of a skipped row is updated when the row next has a gradient: it is then multiplied by b2 once for
+    Adam is used with b1 = 0, so the weights of a row without a gradient would not change, and the row can be skipped.
+    The second moment of a skipped row is updated when the row next has a gradient: it is then multiplied by b2 once for
     each step that was skipped.
 
     Args:
@@ -105,7 +105,7 @@ class RowOptimizer:
         self.last = np.zeros(len(table), np.int64)
 
     def step(self, rows: NDArray[np.integer], gradient: NDArray, lr: float) -> None:
-        """Update the rows of the table with the indices ``rows`` (U,), all different, given their gradient (U, R)."""
+        """Update the rows of the table at the distinct indices ``rows`` (U,), given their gradient (U, R)."""
         if self.rule == "sgd":
             self.table[rows] -= lr * gradient
             return

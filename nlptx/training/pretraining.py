@@ -49,12 +49,12 @@ class LanguageModel(Layer):
         rng: np.random.Generator | None,
         predictions: int = 1,
     ) -> tuple[float, int, int, NDArray]:
-        """Return the summed loss, the number of correct predictions, the number of all predictions, and dx.
+        """Return the summed loss, the number of correct predictions, the number of all predictions, and dx (N, R).
 
         All gradients are derivatives of the summed loss divided by ``predictions``.
 
         Args:
-            x: (N, R) word vectors.
+            x: (N, R) word vectors; dx is their gradient.
             ids: (N,) word ids.
             layout: layout of the microbatch, with causal attention.
             grads: gradients of the parameters, to which the gradients of the microbatch are added.

@@ -3,8 +3,8 @@
 The outputs of the model are a x + b y, where x are the outputs of the network and y those of the region classifier. The
 two classifiers agree less often than two networks would, because they are trained separately, and the region classifier
 uses neither n-gram features nor soft labels. :mod:`nlptx.training.fusion` fits the weights a and b. Region filters need
-more labelled texts than the network and the linear models do. With N labelled texts and a constant M, the prior means
-of the weights are therefore
+more labelled texts than the network and the linear models do. The prior means A of a and B of b therefore depend on the
+number N of labelled texts; M is a constant:
 
     A = 1 - B,  B = 0.5 N / (N + M).
 """
@@ -38,9 +38,9 @@ from nlptx.training.sample_weights import scaled_to_mean_one
 _GROUPS = 2
 # Limit of B as the number of labelled texts grows, the constant M, and the standard deviation of the prior.
 _REGION_WEIGHT, _HALF_WAY, _DEVIATION = 0.5, 1500, 0.15
-# Sizes that depend on the number of filters in a group: the filters per component of the n-gram vectors, the longer
-# n-grams per filter, and the words per filter, with a maximum number of words. A compact model knows fewer words,
-# because each word needs about 2.5 bytes per filter in the file.
+# The number of filters in a group determines the length of the n-gram vectors, the maximum number of n-grams of two or
+# more words, and the maximum number of words (at most _MAX_NGRAM_WORDS). A compact model knows fewer words, because
+# each word needs about 2.5 bytes per filter in the file.
 _FILTERS_PER_COMPONENT, _LONGER_PER_FILTER = 2, 512
 _WORDS_PER_FILTER, _WORDS_PER_FILTER_IN_COMPACT, _MAX_NGRAM_WORDS = 256, 192, 30_000
 # Approximate maximum number of words in the texts from which the vectors are made. The time for making the vectors
@@ -137,7 +137,7 @@ def _fit(model: Model, vectors: NDArray, data: Dataset, context: TrainingContext
 
 
 def _sample(texts: Examples) -> RaggedArray:
-    """Return all texts, or every k-th text if there are too many."""
+    """Return all texts, or every k-th text if all texts together have more than _MAX_WORDS words."""
     step = max(1, -(-int(texts.ids.lengths.sum(dtype=np.int64)) // _MAX_WORDS))
     return texts.ids[::step]
 

@@ -1,4 +1,4 @@
-"""Converts the outputs of a network to scores and back. Scores of linear models can be added to these scores.
+"""Converts the outputs of a network to scores, to which the scores of linear models can be added, and back.
 
 In multi-label classification, the scores are the log-odds of the labels. If each text has one of two classes, the
 score is the log-odds z of the second class, and the two outputs of the network are -z/2 and z/2. If each text has one

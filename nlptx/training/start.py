@@ -3,9 +3,9 @@
 The new model begins with the words, word vectors, encoder, n-gram features and region filters of the old one. A
 correction to the outputs of the old model is fitted on the new texts (:mod:`nlptx.ngrams.adaptation`) and added to the
 head and to the n-gram weights. After the correction, the network is trained as usual; the region filters are not
-trained. If no correction helps, the network is not trained, and no words are added: the new texts are too few, or too
-similar to the training texts of the old model. With ``--epochs 0``, only the correction is learned. The labels of the
-old model keep their output weights; the output weights of new labels start at 0.
+trained. If no correction helps, because the new texts are too few or too similar to the training texts of the old
+model, the network is not trained, and no words are added. With ``--epochs 0``, only the correction is learned. The
+labels of the old model keep their output weights; the output weights of new labels start at 0.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from nlptx.training.initialization import initial_model
 from nlptx.training.scores import to_scores
 from nlptx.training.start_settings import with_slower_network
 
-# The default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because the prior keeps the weights of rare
-# n-grams small. For more texts the default is 2, because most n-grams of a large corpus occur in only one text. The
-# option does not apply to single words, which are always used.
+# In training that starts from a model, the default of ``--ngram-min-texts`` is 1 for up to _FEW_TEXTS texts, because
+# the prior keeps the weights of rare n-grams small. For more texts the default is 2, because most n-grams of a large
+# corpus occur in only one text. The option does not apply to single words, which are always used.
 _FEW_TEXTS = 10_000
 # Maximum number of labels of the new texts in multi-label classification, and maximum number of labels of the old model
 # if its n-gram features are sparse.
@@ -71,7 +71,7 @@ def start_from(
     context: TrainingContext,
     label_sets: MultiLabelDecision | None = None,
 ) -> tuple[Model, Dataset]:
-    """Return a new model, which has the weights of a trained model after a correction, and the data to train it on.
+    """Return a new model, which is a trained model with corrected weights, and the data to train the new model on.
 
     If the correction improves the out-of-fold predictions, the settings of the new model have a lower learning rate
     (:func:`.with_slower_network`). If the correction does not improve the out-of-fold predictions, the weights are not
@@ -128,12 +128,12 @@ def start_from(
             "in cross-validation, the new texts do not improve the predictions of the model to start from, so its"
             " weights are kept, and no words are added; more labelled texts may help"
         )
-        # New words would have no weights, but they would change the n-grams of the words around them.
+        # No words are added: new words would have no weights, but would change the n-grams of the words around them.
         settings, before = replace(settings, epochs=0), replace(start, ngram_features=features)
         data = replace(data, valid=data.valid.without_new_words(len(start.vocabulary)))
     else:
         settings = with_slower_network(settings, texts.total_weight)
-    change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), from old scores to new scores
+    change = matched + OUTPUT_SCALE * correction.weights[: len(matched)]  # (E0, E), converts old scores to new scores
     converted = ngram_features = convert_ngrams(before, change, settings, len(before.vocabulary))
     if converted is not None and not correction.is_zero:
         ngram_features = with_ngrams(converted, ngrams.keys, correction.ngrams)
@@ -167,8 +167,8 @@ def start_from(
 def _batches(features: NgramFeatures, texts: RaggedArray, contributions: NDArray[np.float32]) -> Iterator[FeatureBatch]:
     """Yield the n-gram features of groups of texts.
 
-    The ``contributions`` (texts, E) are added to the first E text features, which are the outputs of the first linear
-    model.
+    The first E text features are the outputs of the first linear model. To these, the scores ``contributions`` (texts,
+    E) of the correction and the region filters are added.
     """
     for rows in groups_of(texts, np.arange(len(texts))):
         token_features, text_features = features.arrays_of(list(texts.take(rows)))
@@ -204,7 +204,7 @@ def _check_number_of_labels(
 ) -> None:
     """Raise SettingsError if the model cannot be changed to this number of labels.
 
-    The change is impossible if there are not exactly two labels but the loss of the model is defined only for two, or
+    The change is impossible in two cases: if the loss of the model requires exactly two labels, and there are more; and
     if the weights of the correction, one per n-gram and label, would need too much memory.
     """
     if loss == "squared-error" and len(labels) != 2:

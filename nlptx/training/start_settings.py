@@ -1,4 +1,4 @@
-"""Settings for training that starts from a model: some are those of the model, and the learning rate is lowered."""
+"""Settings for training that starts from a model: some are taken from the model, and the learning rate is lowered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXTS_FOR_HALF_RATE = 1000
 
 
 def settings_of_model(start: Model) -> dict[str, Any]:
-    """Return the settings, as name -> value, that training takes from the model that it starts from."""
+    """Return the settings (name -> value) that are taken from a model if training starts from it."""
     kept = {item.name: getattr(start.settings, item.name) for item in fields(NetworkSettings) if item.name != "dropout"}
     if start.ngram_features is not None:
         kept |= {"ngrams": start.ngram_features.order, "lsa_components": start.settings.lsa_components}
@@ -26,7 +26,8 @@ def settings_from(start: Model, given: TrainSettings) -> TrainSettings:
     """Return ``given`` with the network shape and the n-gram settings of a model.
 
     Raises:
-        SettingsError: a given setting is neither the default nor the setting of the model.
+        SettingsError: for a setting that is taken from the model, the given value is neither the default nor the value
+            in the model; or ``pretrain`` is set.
     """
     kept = settings_of_model(start)
     if LOSSES[given.loss].independent:

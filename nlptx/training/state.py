@@ -15,7 +15,7 @@ from nlptx.errors import CorruptError
 class Stateful(Protocol):
     """An object with attributes that change during training.
 
-    ``STATE`` contains the names of these attributes, which are numbers, arrays and lists of arrays.
+    Each of these attributes is a number, an array or a list of arrays; ``STATE`` contains their names.
     """
 
     @property
@@ -43,7 +43,7 @@ class State:
 
 
 def collect(parts: Mapping[str, Stateful]) -> dict[str, NDArray]:
-    """Return all changing attributes of ``parts`` by dotted name. Arrays are not copied."""
+    """Return the attributes of ``parts`` that change during training, by dotted name. Arrays are not copied."""
     arrays: dict[str, NDArray] = {}
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
@@ -70,7 +70,7 @@ def restore_state(parts: Mapping[str, Stateful], saved: Mapping[str, NDArray]) -
                 f"array {name!r} is {stored.dtype}{list(stored.shape)}; expected {array.dtype}{list(array.shape)}"
             )
     for name, array in current.items():
-        np.copyto(array, saved[name])  # changes arrays; the next loop restores numbers
+        np.copyto(array, saved[name])  # restores arrays; the next loop restores numbers
     for name, part, attribute in _attributes(parts):
         value = getattr(part, attribute)
         if isinstance(value, int | float):

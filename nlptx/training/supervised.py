@@ -117,8 +117,8 @@ class SupervisedTrainer(Trainer):
         self.average.step()
         self.recent.append([loss, count])
         loss, texts = np.sum(self.recent, axis=0)
-        # A point of the curve is the mean over at least this many texts; at the end of an epoch, half as many are
-        # enough.
+        # `full` is the minimum number of texts in the mean of a point of the curve; at the end of an epoch, half of it
+        # is enough.
         full = self.settings.batch * max(1, self.per_epoch // _CURVE_POINTS)
         remaining = len(self.train) - self.sums.count
         if remaining == 0 or (texts >= full and remaining >= full / 2):
