@@ -41,12 +41,13 @@ def choose_thresholds(
 def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[np.float64]) -> float:
     """Return the threshold with the highest F1, or 0.5 if no text has the label.
 
-    The threshold is halfway between the nearest probabilities above and below it, unless this is outside the range of
-    the thresholds.
+    The threshold is the midpoint of two consecutive values of ``p`` (or of the smallest value and 0), clipped to the
+    range of the thresholds.
 
     Args:
         p: (texts,) probabilities.
-        positive: (texts,) whether each text has the label, or the probability that it has the label.
+        positive: (texts,) bool, whether each text has the label; or float, the probability that each text has the label
+            (the highest expected F1 then determines the threshold).
         weights: (texts,) weight of each text.
     """
     if not positive.any():
@@ -55,6 +56,6 @@ def best_threshold(p: NDArray[np.float64], positive: NDArray, weights: NDArray[n
     sorted_p, hits = p[order], np.cumsum((positive * weights)[order])
     f1 = 2 * hits / (np.cumsum(weights[order]) + hits[-1])
     below = np.append(sorted_p[1:], 0)
-    f1[sorted_p == below] = 0  # equal probabilities cannot be separated
+    f1[sorted_p == below] = 0  # no threshold lies between equal probabilities
     best = int(f1.argmax())
     return float(np.clip((sorted_p[best] + below[best]) / 2, _MIN_THRESHOLD, _MAX_THRESHOLD))

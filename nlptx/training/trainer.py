@@ -22,8 +22,8 @@ from nlptx.training.optimizers import DenseOptimizer, RowOptimizer, learning_rat
 from nlptx.training.progress import Clock, EpochProgress
 from nlptx.training.state import State, Stateful, collect, restore_state
 
-# If the mean loss per decision (per text or, in multi-label classification, per label) in an epoch is larger than this,
-# training has diverged. For comparison, a uniform prediction over a million words has a loss of 14 nats.
+# Training has diverged if the mean loss of an epoch exceeds this many nats per decision: per text or, in multi-label
+# classification, per label of a text. For comparison, a uniform prediction over a million words has a loss of 14 nats.
 _DIVERGED_LOSS = 100.0
 
 
@@ -54,7 +54,7 @@ class Trainer:
     Args:
         model: model to train; modified in place.
         flat: (P,) parameters of ``layer``; like the word vectors, they are in shared memory.
-        layer: layer that the parameters belong to.
+        layer: layer whose parameters are in ``flat``.
         train: training examples.
         epochs: number of passes over the examples.
         context: seed, workers and callbacks.
@@ -88,7 +88,7 @@ class Trainer:
         """Return the microbatches of a batch, and the number of texts (or words) over which the loss is averaged.
 
         Args:
-            chosen: (B,) indices of the examples.
+            chosen: (B,) indices of the examples in the batch.
             step: number of the step, from 0.
         """
         raise NotImplementedError
@@ -98,8 +98,8 @@ class Trainer:
     ) -> tuple[float, int, NDArray]:
         """Return the summed loss of a microbatch, the number of correct predictions and the word-vector gradient.
 
-        The gradients are derivatives of the summed loss divided by ``count``, the number of texts or words in the
-        batch.
+        The gradients of the parameters are added to ``grads``. All gradients are derivatives of the summed loss divided
+        by ``count``, the number of texts (or words) in the batch.
         """
         raise NotImplementedError
 
@@ -111,7 +111,7 @@ class Trainer:
         """Record a step, given its summed loss and its number of texts (or words)."""
 
     def after_epoch(self, loss: float, accuracy: float) -> None:
-        """Record an epoch, which may be incomplete, given its mean loss and accuracy."""
+        """Record a complete or interrupted epoch, given its mean loss and accuracy."""
 
     def should_stop(self) -> bool:
         """Return whether to end training now, although epochs remain."""
@@ -179,13 +179,13 @@ class Trainer:
             finally:
                 del self._gradient  # breaks a reference cycle, so that the large buffers are freed immediately
 
-    # Overflow is detected by checking the loss and the norm of the gradient.
+    # NumPy need not warn of overflow: _clip raises an error if the loss or the norm of the gradient is not finite.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def take_step(self, chosen: NDArray[np.int64]) -> None:
         """Take one optimiser step.
 
         Args:
-            chosen: (B,) indices of the examples.
+            chosen: (B,) indices of the examples in the batch.
         """
         self.clock.resume()
         result, count, tokens = self._gradient(chosen, self.step)

@@ -22,8 +22,8 @@ class WeightAverage:
 
     Args:
         weights: arrays that training changes in place.
-        decay: factor by which the old average is multiplied in each step. With a decay of 0, nothing is averaged, and
-            the current weights are used.
+        decay: factor by which the old average is multiplied in each step. If the decay is 0, no
+            averages are computed, and the current weights are used instead.
     """
 
     STATE: ClassVar = ("steps", "taken", "averages")  # attributes to save in a checkpoint
@@ -46,8 +46,8 @@ class WeightAverage:
     def _update_weight(self) -> float:
         """Return the fraction of the new average that comes from the current weights.
 
-        The current weights stand for the weights of all steps since the last update. In the first steps, a value
-        smaller than ``decay`` is used, so that the initial weights soon lose their influence on the average.
+        All steps since the last update are treated as if they had ended with the current weights. In the first steps, a
+        value smaller than ``decay`` is used, so that the initial weights soon lose their influence on the average.
         """
         return 1 - min(self.decay, self.steps / (self.steps + 9)) ** (self.steps - self.taken)
 

@@ -1,6 +1,6 @@
 """Makes the training history of a model whose network was not trained.
 
-The network is not trained if ``epochs`` is 0, or if training starts from a model and no correction improves it
+The network is not trained if ``epochs`` is 0, or if training starts from a model that no correction improves
 (:mod:`nlptx.training.start`).
 """
 
@@ -15,7 +15,7 @@ from nlptx.training.loss import class_weights_of, validate
 
 
 def history_without_epochs(model: Model, data: Dataset, context: TrainingContext, **measures: float) -> dict[str, Any]:
-    """Validate a model, and return the training history to store in it: a single record, after 0 steps.
+    """Validate a model, and return the training history to store in it, with one record (epoch 1, step 0).
 
     Args:
         model: the model; it is not modified.
