@@ -22,8 +22,8 @@ class WeightAverage:
 
     Args:
         weights: arrays that training changes in place.
-        decay: factor by which the old average is multiplied in each step. If the decay is 0, no
-            averages are computed, and the current weights are used instead.
+        decay: factor by which the old average is multiplied in each step. If it is 0, no averages are computed, and
+            the current weights are used.
     """
 
     STATE: ClassVar = ("steps", "taken", "averages")  # attributes to save in a checkpoint
