@@ -86,8 +86,8 @@ def _refuse_skip_bad(context: click.Context, parameter: click.Parameter, value: 
     type=click.Choice(["any", *_KINDS]),
     multiple=True,
     metavar="KIND",
-    help="Exit with code 5 if the report lists this kind of fault; can be repeated. any: all kinds whose listed"
-    " rows are certainly faulty.",
+    help="Exit with code 5 if DATA has this kind of fault; can be repeated. any: every kind except those that"
+    " may list correct rows.",
 )
 @seed_option
 @reading_options(("train",), labelled=True, exclude=True, separator=True)

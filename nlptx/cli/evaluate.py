@@ -88,8 +88,9 @@ def evaluate(
     confidence are labelled; coverage is the fraction of the texts that are labelled. AURC is the error rate averaged
     over all values of the coverage. --plot draws accuracy against coverage as a curve, and a reliability diagram, which
     shows the accuracy at each confidence. In the reliability diagram of a perfectly calibrated model, the accuracy
-    equals the confidence. --abstain and --max-error work as in nlptx predict. With one of these two options,
-    --min-accuracy and all measures except accuracy against coverage refer only to the texts that get a label.
+    equals the confidence. --abstain and --max-error work as in nlptx predict. With either option, --min-accuracy and
+    the measures refer only to the texts that get a label; AURC and the table and curve of accuracy against coverage
+    still refer to all texts.
 
     --by COLUMN adds, for each value of a column, the accuracy on the texts with this value. --report FILE writes a page
     with figures, the errors with the highest confidence and the texts with the lowest confidence; words in these texts

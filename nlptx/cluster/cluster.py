@@ -233,5 +233,6 @@ class Cluster:
 def _cannot_run(worker: str, error: Exception) -> UnsuitableWorkerError:
     """Return the error for a worker on which nlptx is not installed, or cannot be imported."""
     return UnsuitableWorkerError(
-        f"the worker at {worker} cannot run nlptx: {error}", hint="Install the same versions on all machines."
+        f"the worker at {worker} cannot run nlptx: {error}",
+        hint="Install the same versions of nlptx, Python, NumPy and SciPy on all machines.",
     )

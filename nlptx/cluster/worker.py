@@ -73,7 +73,7 @@ class Requirements:
             if installed != expected:
                 raise UnsuitableWorkerError(
                     f"the worker on {host} has {name} {installed}; expected {expected}",
-                    hint="Install the same versions on all machines.",
+                    hint="Install the same versions of nlptx, Python, NumPy and SciPy on all machines.",
                 )
         for file in self.files:
             try:

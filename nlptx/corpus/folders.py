@@ -122,7 +122,7 @@ class _Skipped:
             self._files.append(path)
 
     def add_link(self, path: str) -> None:
-        """Add a link in an archive. Links are not read."""
+        """Add a link that was found in an archive. Links are not read."""
         self._links.append(path)
 
     def report(self, where: str, on_note: OnNote) -> None:

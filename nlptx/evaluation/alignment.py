@@ -29,8 +29,7 @@ def align(
         on_note: called with a note about labels that some models spell differently.
 
     Raises:
-        DataError: the texts differ, or the largest number of seeds is not a multiple of the number of seeds of each
-            model.
+        DataError: the texts differ, or the number of seeds of some model does not divide the largest number of seeds.
         LabelError: the true labels of a text differ between the predictions, or some of the predictions are
             single-label and others multi-label.
     """

@@ -74,7 +74,7 @@ def fit_part(data: ModelData, part: int) -> bytes:
 
 
 def _fit_components(data: ModelData, components: TextComponents, rows: NDArray[np.intp]) -> tuple[NDArray, ...]:
-    """Fit the model on the components, and return its arrays; see :func:`fit_part`."""
+    """Fit the second linear model, which uses the LSA components, and return its arrays; see :func:`fit_part`."""
     width = feature_width(data.settings.classes, independent=data.targets.ndim == 2)
     used = rows[data.row_of[rows] >= 0]
     used_weights = None if data.text_weights is None else data.text_weights[used]

@@ -73,7 +73,7 @@ def fit_dense(
     width: int,
     text_weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the model on the LSA components. Return its weights (K, E) and bias (E,).
+    """Fit the second linear model, which uses the LSA components. Return its weights (K, E) and bias (E,).
 
     Args:
         features: (texts, K) LSA components of each text, with a mean square of 1.

@@ -109,7 +109,7 @@ def _with_components(
     loss: TextLoss,
     importance: NDArray[np.float32],
 ) -> tuple[NgramFeatures, NDArray[np.float32]]:
-    """Fit the model on the components, and add it to the features.
+    """Fit the second linear model, which uses the LSA components, and return the features with this model added.
 
     Returns:
         The features with both models, and the contribution (texts, E) of each text to its own outputs of the new model.

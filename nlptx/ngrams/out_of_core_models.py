@@ -177,7 +177,7 @@ def _curvature(blocks: OccurrenceBlocks, inverse_roots: NDArray[np.float32], los
 def fit_on_components(
     components: OutOfCoreComponents, rows: WeightedRows, loss: TextLoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the model on the LSA components. Return its weights (K, E) and its bias (E,)."""
+    """Fit the second linear model, which uses the LSA components. Return its weights (K, E) and its bias (E,)."""
     directions, mean = components.directions.astype(np.float64), components.mean.astype(np.float64)
     important = rows.importance[:, None].astype(np.float64)
 

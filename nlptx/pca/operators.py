@@ -160,7 +160,7 @@ def _moments(block: NDArray, part: Slice) -> NDArray:
 
 
 def scale_rows(part: sp.csr_matrix, standardize: bool, dtype: np.dtype) -> tuple[sp.csr_matrix, NDArray, float]:
-    """Given some rows of M, return these rows of S and of ``shift``, and the sum of squares of these rows of X."""
+    """Given rows of M, return the same rows of S and of ``shift``, and the sum of squares of the same rows of X."""
     columns = part.shape[1]
     squares = sp.csr_matrix((part.data**2, part.indices, part.indptr), part.shape) @ np.ones(columns)
     mean = np.zeros(len(squares))

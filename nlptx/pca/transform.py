@@ -1,6 +1,6 @@
 """Transforms co-occurrence counts.
 
-The transforms PPMI and log compress the range of the counts, so that large counts do not dominate.
+The transforms ``ppmi`` and ``log`` compress the range of the counts, so that large counts do not dominate.
 Transformed rows are computed when they are needed, so the matrix of counts may be larger than memory.
 V is the number of words.
 """

@@ -19,7 +19,7 @@ from nlptx.runtime.workers import Workers
 # Maximum memory of the stored regions, in bytes. If the regions of all texts would need more memory, those of the last
 # texts are not stored but computed whenever they are needed.
 MAX_BYTES = 1 << 29
-# Approximate number of words in the texts whose regions are computed at a time.
+# Approximate number of words in a group of texts, whose regions are computed together.
 _WORDS_PER_GROUP = 1 << 14
 
 

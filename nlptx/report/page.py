@@ -106,7 +106,7 @@ def quantity(number: float, noun: str) -> str:
 
 
 def visible(value: Any) -> Any:
-    """Replace the characters that HTML forbids in a string with visible symbols; return other values unchanged."""
+    """If the value is a string, replace the characters that HTML forbids; return any other value unchanged."""
     if not isinstance(value, str) or not _CONTROLS.search(value):
         return value
     return type(value)(_CONTROLS.sub(_picture, value))

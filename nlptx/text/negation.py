@@ -54,8 +54,8 @@ _ENDS = frozenset(
 _WITHIN = frozenset([SHOUTED, LENGTHENED, LINK, *"-'\"%$#*_&@"])
 # Kinds of tokens. WORD and JOIN can be marked, and NEUTRAL cannot; none of these three ends the effect of a negation.
 # END always ends the effect of a negation; DEGREE ends it after a marked word, and is treated like WORD otherwise.
-# While the effect of a negation lasts, NEGATION ends it and has no effect itself, unless a JOIN stands between the two.
-# CONTINUING is a negation that always has an effect.
+# If an earlier negation is still in effect, NEGATION ends that effect and has none itself; but if a JOIN stands between
+# the two negations, NEGATION takes effect. CONTINUING is a negation that always has an effect.
 WORD, JOIN, NEUTRAL, DEGREE, NEGATION, CONTINUING, END = range(7)
 # Kinds of the words and signs in the sets above. The words "nor" and "neither" are in two sets; their kind is
 # CONTINUING, because its entries overwrite the earlier ones.
