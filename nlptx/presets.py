@@ -27,6 +27,7 @@ _GOLDSTRAW: dict[str, dict[str, Any]] = {
         "eigenvalue_weight": 1.0,
         "equalize": 0.0,
         "negative_weight": 1.0,
+        "spelling_weight": 0.0,
     },
     "train": {
         "width": 0,

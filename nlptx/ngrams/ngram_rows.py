@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nlptx.ngrams.occurrences import count_occurrences, divide_by_root, ngrams_of_texts, presence_matrix, words_of
-from nlptx.text.character_ngrams import character_ngrams
-from nlptx.text.negation import MARK, is_marked, without_mark
+from nlptx.text.spelling_matrix import spelling_matrix
 
 # Minimum number of texts in which a character n-gram must occur.
 _MIN_CHARACTER_TEXTS = 3
@@ -89,24 +88,14 @@ def _character_matrix(
         text_weights: (texts,) weight of each text, or None.
         total: number of texts, or the sum of their weights.
     """
-    numbers: dict[str, int] = {}
-    columns = [[numbers.setdefault(ngram, len(numbers)) for ngram in _spelling(word)] for word in words]
-    indptr = np.cumsum([0, *map(len, columns)])
-    indices = np.fromiter((number for word in columns for number in word), np.int64, indptr[-1])
-    contains = sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), (len(words), len(numbers)))
+    contains = spelling_matrix(words)
     weights = np.ones(presence.shape[0]) if text_weights is None else text_weights
-    counts = np.zeros(len(numbers))
+    counts = np.zeros(contains.shape[1])
     for at in range(0, len(weights), _TEXTS_PER_BLOCK):
         block = slice(at, at + _TEXTS_PER_BLOCK)
         counts += weights[block] @ (presence[block] @ contains).astype(bool)
     frequent = counts >= _MIN_CHARACTER_TEXTS
     return contains[:, frequent] @ sp.diags(_inverse_frequencies(counts[frequent], total))
-
-
-def _spelling(word: str) -> list[str]:
-    """Return the distinct character n-grams of a word. If the word is marked as negated, the n-grams are marked too."""
-    ngrams = character_ngrams(without_mark(word))
-    return [MARK + ngram for ngram in ngrams] if is_marked(word) else ngrams
 
 
 def _inverse_frequencies(text_counts: NDArray, total: float) -> NDArray[np.float32]:

@@ -20,6 +20,7 @@ from nlptx.io.spill import MemoryBudget
 from nlptx.pca.components import cosine_weights, scales
 from nlptx.pca.operators import RowOperator
 from nlptx.pca.power_iteration import basis_bytes, power_iteration
+from nlptx.pca.rare_words import improve_rare_words
 from nlptx.pca.spilled_slices import SpilledSlices
 from nlptx.pca.symmetry import check_stored_symmetric
 from nlptx.pca.transform import is_symmetric, transform
@@ -54,7 +55,8 @@ def fit_pca(
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
     :func:`nlptx.pca.components.cosine_weights`). When a classifier is trained, the vectors are first divided by the
-    weights in D, because training learns such weights itself.
+    weights in D, because training learns such weights itself. Finally, the vectors of rare words are moved towards
+    those of words with a similar spelling (see :mod:`nlptx.pca.rare_words`).
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -217,6 +219,9 @@ def fit_operator(
     ).astype(np.float64)
     vectors *= scales(pairs.values, weight)
     vectors *= weights.astype(dtype)
+    if settings.spelling_weight:
+        vocabulary = counts.vocabulary
+        vectors = improve_rare_words(vectors, vocabulary.words, vocabulary.counts, settings.spelling_weight, workers)
     if settings.normalize:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(lengths > 0, lengths, 1)

@@ -73,6 +73,13 @@ class PcaSettings(Settings):
         maximum=1,
         legacy_value=1.0,
     )
+    spelling_weight: float = setting(
+        10.0,
+        "Weight of words with a similar spelling in the vector of a word, in occurrences; 0: none.",
+        "Transform",
+        minimum=0,
+        legacy_value=0.0,
+    )
     normalize: bool = setting(False, "Scale each word vector to unit norm.", "Transform")
     tolerance: float = setting(
         1e-3,

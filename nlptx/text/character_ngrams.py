@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_LENGTHS = range(3, 7)
+# Numbers of characters of the n-grams.
+LENGTHS = range(3, 7)
 
 
 def character_ngrams(word: str) -> list[str]:
@@ -12,5 +13,5 @@ def character_ngrams(word: str) -> list[str]:
     ['<fu', 'fun', 'un>', '<fun', 'fun>', '<fun>']
     """
     marked = f"<{word}>"
-    ngrams = [marked[at : at + length] for length in _LENGTHS for at in range(len(marked) - length + 1)]
+    ngrams = [marked[at : at + length] for length in LENGTHS for at in range(len(marked) - length + 1)]
     return list(dict.fromkeys(ngrams))

@@ -14,7 +14,7 @@ from nlptx.errors import CorruptError
 from nlptx.settings import CountSettings, PcaSettings, TrainSettings
 from nlptx.settings.without_network import without_network
 
-NEWER = ("equalize", "negative_weight")
+NEWER = ("equalize", "negative_weight", "spelling_weight")
 STAGES = {"cooccurrence": CountSettings, "embeddings": PcaSettings, "model": TrainSettings}
 SPLITS = dict.fromkeys(("cooccurrence", "model"), ("train", "unsup"))
 READINGS = [
@@ -192,5 +192,5 @@ def test_settings_that_an_older_artifact_lacks_have_their_former_values():
     older = header("embeddings")
     older["settings"] = {name: value for name, value in older["settings"].items() if name not in NEWER}
     values = parsed(command(older))
-    assert {name: values[name] for name in NEWER} == {"equalize": 0.0, "negative_weight": 1.0}
+    assert {name: values[name] for name in NEWER} == {"equalize": 0.0, "negative_weight": 1.0, "spelling_weight": 0.0}
     assert "--equalize" not in command(header("embeddings"))

@@ -21,7 +21,7 @@ from nlptx.settings import CountSettings, PcaSettings
 from nlptx.text.vocabulary import Vocabulary
 
 # Settings of the textbook power iteration: one vector at a time, with deflation by subtraction from the matrix.
-TEXTBOOK_SCALE = {"eigenvalue_weight": 1.0, "equalize": 0.0, "negative_weight": 1.0}
+TEXTBOOK_SCALE = {"eigenvalue_weight": 1.0, "equalize": 0.0, "negative_weight": 1.0, "spelling_weight": 0.0}
 SLOW = {**TEXTBOOK_SCALE, "block": 1, "degree": 1, "deflation": "subtraction"}
 FAST = {"block": 0, "degree": 0, "deflation": "projection"}
 # Settings of the textbook power iteration with standardised rows and without PPMI.
@@ -46,7 +46,9 @@ def counts_with_spectrum(eigenvalues):
 
 
 def fit(counts, components, **settings):
-    return nlptx.fit_pca(counts, PcaSettings(components, **{"tolerance": 1e-9} | settings), jobs=1)
+    return nlptx.fit_pca(
+        counts, PcaSettings(components, **{"tolerance": 1e-9, "spelling_weight": 0} | settings), jobs=1
+    )
 
 
 def standardised(matrix):

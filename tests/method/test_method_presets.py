@@ -60,6 +60,7 @@ def test_row_20_preset_goldstraw_has_the_settings_of_the_article(goldstraw):
             "eigenvalue_weight": 1.0,
             "equalize": 0.0,
             "negative_weight": 1.0,
+            "spelling_weight": 0.0,
         },
         "train": {
             "attention_window": 12,

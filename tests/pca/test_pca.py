@@ -52,6 +52,7 @@ def dense_pca(matrix, settings):
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_word_vectors_equal_the_dense_formula(counts, transform, standardize, weight):
     settings = PcaSettings(
+        spelling_weight=0,
         components=4,
         transform=transform,
         smoothing=0.75,
@@ -69,7 +70,9 @@ def test_word_vectors_equal_the_dense_formula(counts, transform, standardize, we
 def test_rows_of_an_asymmetric_matrix_are_the_observations(counts, monkeypatch):
     # Smoothing makes the matrix asymmetric. X'X and XX' have the same eigenvalues but different eigenvectors.
     matrix = counts.matrix.toarray()
-    settings = PcaSettings(components=3, smoothing=0.5, eigenvalue_weight=1.0, negative_weight=1.0, tolerance=1e-9)
+    settings = PcaSettings(
+        components=3, smoothing=0.5, eigenvalue_weight=1.0, negative_weight=1.0, tolerance=1e-9, spelling_weight=0
+    )
     vectors = fit_pca(counts, settings, jobs=1).vectors
     X = dense_ppmi(matrix, 0.5)
     monkeypatch.setitem(TRANSFORMS, "ppmi", lambda _: X)
@@ -85,7 +88,7 @@ def test_rows_of_an_asymmetric_matrix_are_the_observations(counts, monkeypatch):
 def test_vectors_of_a_symmetric_matrix_equal_the_dense_formula(counts, transform, monkeypatch):
     # Without smoothing and standardising, X is symmetric, and X'Xb is computed as X(Xb).
     matrix = counts.matrix.toarray()
-    settings = PcaSettings(components=4, transform=transform, smoothing=1.0, tolerance=1e-9)
+    settings = PcaSettings(components=4, transform=transform, smoothing=1.0, tolerance=1e-9, spelling_weight=0)
     monkeypatch.setitem(TRANSFORMS, "ppmi", lambda matrix: dense_ppmi(matrix, 1.0))
     result = fit_pca(counts, settings, jobs=2)
     values, Y = dense_pca(matrix, settings)
@@ -116,6 +119,7 @@ def test_results_at_the_default_tolerance_are_close_to_the_dense_formula(counts)
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
 def test_the_textbook_method_gives_the_same_components(counts, deflation, tolerance):
     settings = PcaSettings(
+        spelling_weight=0,
         components=3,
         transform="log",
         block=1,
@@ -135,14 +139,14 @@ def test_the_textbook_method_gives_the_same_components(counts, deflation, tolera
 
 
 def test_weight_1_gives_the_projection_whose_variances_are_the_eigenvalues(counts):
-    settings = PcaSettings(components=4, eigenvalue_weight=1.0, negative_weight=1.0, tolerance=1e-9)
+    settings = PcaSettings(components=4, eigenvalue_weight=1.0, negative_weight=1.0, tolerance=1e-9, spelling_weight=0)
     result = fit_pca(counts, settings, jobs=1)
     second_moments = result.vectors.T.astype(float) @ result.vectors / len(result.vectors)
     assert np.allclose(second_moments, np.diag(result.eigenvalues), atol=1e-5 * result.eigenvalues[0])
 
 
 def test_weight_0_whitens(counts):
-    settings = PcaSettings(components=4, eigenvalue_weight=0.0, negative_weight=1.0, tolerance=1e-9)
+    settings = PcaSettings(components=4, eigenvalue_weight=0.0, negative_weight=1.0, tolerance=1e-9, spelling_weight=0)
     result = fit_pca(counts, settings, jobs=1)
     assert np.allclose(result.vectors.T.astype(float) @ result.vectors / len(result.vectors), np.eye(4), atol=1e-5)
 
@@ -212,7 +216,7 @@ def test_one_seed_gives_the_same_bytes_for_any_number_of_jobs(tmp_path, counts, 
 
 
 def test_another_seed_gives_the_same_components(counts):
-    settings = PcaSettings(components=4, tolerance=1e-8)
+    settings = PcaSettings(components=4, tolerance=1e-8, spelling_weight=0)
     one, two = (fit_pca(counts, settings, seed=seed, jobs=1) for seed in (1, 2))
     assert one.vectors.tobytes() != two.vectors.tobytes() or one.seed != two.seed
     assert np.allclose(one.vectors, two.vectors, atol=1e-4)

@@ -1,0 +1,85 @@
+"""Moves the vectors of rare words towards the vectors of words with a similar spelling.
+
+The vector u_w of a rare word is inaccurate, because it was computed from few occurrences. Words with common character
+n-grams often have related meanings ("watchable", "unwatchable"). If n_w is the number of occurrences of word w, and k
+is a constant, the *reliability* of its vector is
+
+    r_w = n_w / (n_w + k).
+
+The vector of n-gram g, as word w sees it, is the mean of the unit vectors û_j of all other words j that contain g,
+weighted by their reliabilities. The estimate e_w is the mean of these vectors over the n-grams of w, scaled to unit
+norm:
+
+    m_gw = sum of r_j û_j / sum of r_j      over the words j that contain g, without w
+    e_w  = s / |s|,   where s = sum of m_gw over the n-grams g of w
+
+The direction of u_w changes to that of r_w û_w + (1 - r_w) e_w; its norm stays the same. If no n-gram of w occurs in
+another word, u_w does not change. The n-grams of negated words ("¬good") are marked as well, so negated words affect
+only each other.
+
+Source: the representation of words by their character n-grams is that of Bojanowski et al. (2017), "Enriching Word
+Vectors with Subword Information"; there, the vectors of the n-grams are learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nlptx.runtime.workers import Workers
+from nlptx.text.spelling_matrix import spelling_matrix
+
+# Number of components that are computed together, to limit the memory for the vectors of all n-grams.
+_COMPONENTS = 16
+# If the sum of r_j over the other words of an n-gram is smaller than this number, it is a rounding error.
+_MIN_SUM = 1e-6
+
+
+def improve_rare_words(
+    vectors: NDArray, words: Sequence[str], counts: NDArray[np.int64], weight: float, workers: Workers
+) -> NDArray:
+    """Return word vectors (V, R) in which rare words are moved towards words with a similar spelling.
+
+    Args:
+        vectors: (V, R) vectors u from the counts.
+        words: the V words.
+        counts: (V,) number of occurrences of each word.
+        weight: the constant k: a vector from so many occurrences is as reliable as the estimate from the spelling.
+        workers: pool of threads; the number of threads does not change the result.
+    """
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    reliability = np.where(norms[:, 0] > 0, counts / (counts + weight), 0)
+    ngrams = spelling_matrix(words)
+    means, own = _means_of_others(ngrams, reliability)
+
+    def estimates(columns: slice) -> NDArray:
+        weighted = unit[:, columns] * reliability[:, None]
+        return (means @ (ngrams.T @ weighted) - own[:, None] * weighted).astype(vectors.dtype)
+
+    blocks = [slice(first, first + _COMPONENTS) for first in range(0, vectors.shape[1], _COMPONENTS)]
+    estimate = _unit(np.concatenate(list(workers.map(estimates, blocks)), axis=1))
+    changed = estimate.any(axis=1) & (norms[:, 0] > 0)
+    own_weight = np.where(changed, reliability, 1).astype(vectors.dtype)[:, None]
+    return norms * _unit(own_weight * unit + (1 - own_weight) * estimate)
+
+
+def _means_of_others(ngrams: sp.csr_matrix, reliability: NDArray) -> tuple[sp.csr_matrix, NDArray]:
+    """Return a matrix (V, G) that is 1 / (sum of r_j) where word w contains n-gram g, and its row sums (V,).
+
+    The sum is over the words j that contain g, without w. If it is 0, so is the entry.
+    """
+    words = np.repeat(np.arange(len(reliability)), np.diff(ngrams.indptr))
+    others = (ngrams.T @ reliability)[ngrams.indices] - reliability[words]
+    inverse = np.divide(1, others, out=np.zeros_like(others), where=others > _MIN_SUM)
+    means = sp.csr_matrix((inverse, ngrams.indices, ngrams.indptr), ngrams.shape)
+    return means, np.bincount(words, inverse, len(reliability))
+
+
+def _unit(vectors: NDArray) -> NDArray:
+    """Scale each row to unit norm. A row of zeros stays zero."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
