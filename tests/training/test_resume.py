@@ -97,7 +97,7 @@ def test_stopping_every_few_steps_yields_the_same_bytes(more, tmp_path):
     while model.history["interrupted"]:
         model, _ = fit(tmp_path, StopAt(7), settings=settings)
         stops += 1
-    assert stops > 3
+    assert stops >= 3
     assert same(model, settings, tmp_path)
 
 
