@@ -50,21 +50,25 @@ def improve_rare_words(
         weight: the constant k: a vector from so many occurrences is as reliable as the estimate from the spelling.
         workers: pool of threads; the number of threads does not change the result.
     """
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
-    reliability = np.where(norms[:, 0] > 0, counts / (counts + weight), 0)
+    norms = _norms(vectors)
+    reliability = np.where(norms > 0, counts / (counts + weight), 0)
     ngrams = spelling_matrix(words)
-    means, own = _means_of_others(ngrams, reliability)
+    ngrams = ngrams[:, np.bincount(ngrams.indices, minlength=ngrams.shape[1]) > 1]  # most n-grams are in only one word
+    means, sums = _means_of_others(ngrams, reliability)
+    to_weighted = _ratio(reliability, norms)  # factors that turn the vectors u_w into r_w û_w
+    result = np.empty_like(vectors)
 
-    def estimates(columns: slice) -> NDArray:
-        weighted = unit[:, columns] * reliability[:, None]
-        return (means @ (ngrams.T @ weighted) - own[:, None] * weighted).astype(vectors.dtype)
+    def estimate(columns: slice) -> None:
+        weighted = vectors[:, columns] * to_weighted
+        result[:, columns] = means @ (ngrams.T @ weighted) - sums[:, None] * weighted
 
     blocks = [slice(first, first + _COMPONENTS) for first in range(0, vectors.shape[1], _COMPONENTS)]
-    estimate = _unit(np.concatenate(list(workers.map(estimates, blocks)), axis=1))
-    changed = estimate.any(axis=1) & (norms[:, 0] > 0)
-    own_weight = np.where(changed, reliability, 1).astype(vectors.dtype)[:, None]
-    return norms * _unit(own_weight * unit + (1 - own_weight) * estimate)
+    for _ in workers.map(estimate, blocks):
+        pass
+    result *= _ratio(1 - reliability, _norms(result)).astype(vectors.dtype)
+    result += vectors * to_weighted.astype(vectors.dtype)
+    result *= _ratio(norms, _norms(result)).astype(vectors.dtype)
+    return result
 
 
 def _means_of_others(ngrams: sp.csr_matrix, reliability: NDArray) -> tuple[sp.csr_matrix, NDArray]:
@@ -79,7 +83,11 @@ def _means_of_others(ngrams: sp.csr_matrix, reliability: NDArray) -> tuple[sp.cs
     return means, np.bincount(words, inverse, len(reliability))
 
 
-def _unit(vectors: NDArray) -> NDArray:
-    """Scale each row to unit norm. A row of zeros stays zero."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+def _norms(vectors: NDArray) -> NDArray[np.float64]:
+    """Return the norm of each row, (V,)."""
+    return np.sqrt(np.einsum("vr,vr->v", vectors, vectors)).astype(np.float64)
+
+
+def _ratio(numerators: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the numerators divided by the norms, as a column (V, 1); 0 where the norm is 0."""
+    return np.divide(numerators, norms, out=np.zeros_like(norms), where=norms > 0)[:, None]
