@@ -54,9 +54,9 @@ def fit_pca(
     of the columns of X; if the columns had mean 0, C would be their covariance matrix. The columns of W (V, R) are the
     R leading eigenvectors of C, the diagonal matrix L holds their eigenvalues, and p is the eigenvalue weight; p = 1 is
     plain PCA. The diagonal matrix D holds weights that improve cosine similarities (see
-    :func:`nlptx.pca.components.cosine_weights`). When a classifier is trained, the vectors are first divided by the
-    weights in D, because training learns such weights itself. Finally, the vectors of rare words are moved towards
-    those of words with a similar spelling (see :mod:`nlptx.pca.rare_words`).
+    :func:`nlptx.pca.components.cosine_weights`). Finally, the vectors of rare words are moved
+    towards those of words with a similar spelling (see :mod:`nlptx.pca.rare_words`). The training of a classifier
+    starts from the resulting vectors, divided by the weights in D, because training learns such weights itself.
 
     Args:
         counts: the output of :func:`nlptx.count`, or the name of a file written by ``nlptx cooccur``, from which the
@@ -67,8 +67,8 @@ def fit_pca(
             threads does not change the result.
         memory: maximum number of bytes for the transformed matrix and the vectors together. If the matrix and the
             vectors need more memory, the matrix is written to a temporary file, which is read again for each product.
-            The vectors always stay in memory, even if they alone exceed the limit. The memory limit does not change the
-            result.
+            The vectors always stay in memory, even if they alone exceed the limit, and so do the character n-grams of
+            the words, which are not counted. The memory limit does not change the result.
         tmp_dir: folder for temporary files.
         on_round: callback for progress; see :func:`power_iteration`.
         on_note: called with a note if a setting has no effect, if there are fewer words than the default number of

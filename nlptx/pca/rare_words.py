@@ -6,16 +6,16 @@ is a constant, the *reliability* of its vector is
 
     r_w = n_w / (n_w + k).
 
-The vector of n-gram g, as word w sees it, is the mean of the unit vectors û_j of all other words j that contain g,
+For word w, the vector m_gw of n-gram g is the mean of the unit vectors û_j of all other words j that contain g,
 weighted by their reliabilities. The estimate e_w is the mean of these vectors over the n-grams of w, scaled to unit
 norm:
 
     m_gw = sum of r_j û_j / sum of r_j      over the words j that contain g, without w
     e_w  = s / |s|,   where s = sum of m_gw over the n-grams g of w
 
-The direction of u_w changes to that of r_w û_w + (1 - r_w) e_w; its norm stays the same. If no n-gram of w occurs in
-another word, u_w does not change. The n-grams of negated words ("¬good") are marked as well, so negated words affect
-only each other.
+The direction of u_w changes to that of r_w û_w + (1 - r_w) e_w; its norm stays the same, unless the two terms cancel.
+If no n-gram of w occurs in another word, u_w does not change. The n-grams of negated words ("¬good") are marked as
+well, so negated words affect only each other.
 
 Source: the representation of words by their character n-grams is that of Bojanowski et al. (2017), "Enriching Word
 Vectors with Subword Information"; there, the vectors of the n-grams are learned.
@@ -32,10 +32,8 @@ from numpy.typing import NDArray
 from nlptx.runtime.workers import Workers
 from nlptx.text.spelling_matrix import spelling_matrix
 
-# Number of components that are computed together, to limit the memory for the vectors of all n-grams.
-_COMPONENTS = 16
-# If the sum of r_j over the other words of an n-gram is smaller than this number, it is a rounding error.
-_MIN_SUM = 1e-6
+# Number of components that each thread computes at a time, which limits the memory for the vectors of all n-grams.
+_COMPONENTS = 4
 
 
 def improve_rare_words(
@@ -47,7 +45,8 @@ def improve_rare_words(
         vectors: (V, R) vectors u from the counts.
         words: the V words.
         counts: (V,) number of occurrences of each word.
-        weight: the constant k: a vector from so many occurrences is as reliable as the estimate from the spelling.
+        weight: the constant k. The vector of a word with k occurrences has the same weight as the estimate from its
+            spelling.
         workers: pool of threads; the number of threads does not change the result.
     """
     norms = _norms(vectors)
@@ -78,7 +77,7 @@ def _means_of_others(ngrams: sp.csr_matrix, reliability: NDArray) -> tuple[sp.cs
     """
     words = np.repeat(np.arange(len(reliability)), np.diff(ngrams.indptr))
     others = (ngrams.T @ reliability)[ngrams.indices] - reliability[words]
-    inverse = np.divide(1, others, out=np.zeros_like(others), where=others > _MIN_SUM)
+    inverse = np.divide(1, others, out=np.zeros_like(others), where=others > 0)
     means = sp.csr_matrix((inverse, ngrams.indices, ngrams.indptr), ngrams.shape)
     return means, np.bincount(words, inverse, len(reliability))
 

@@ -75,9 +75,11 @@ class PcaSettings(Settings):
     )
     spelling_weight: float = setting(
         10.0,
-        "Weight of words with a similar spelling in the vector of a word, in occurrences; 0: none.",
+        "Number of occurrences at which the vector of a word counts as much as the estimate from its spelling; 0: no"
+        " estimate.",
         "Transform",
         minimum=0,
+        maximum=1e6,
         legacy_value=0.0,
     )
     normalize: bool = setting(False, "Scale each word vector to unit norm.", "Transform")

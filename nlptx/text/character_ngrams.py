@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Numbers of characters of the n-grams.
+# Lengths of the n-grams, in characters.
 LENGTHS = range(3, 7)
 
 

@@ -1,4 +1,4 @@
-"""Finds the character n-grams of many words, without a Python object per n-gram."""
+"""Makes the matrix of words and their character n-grams, without a Python object per n-gram."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from nlptx.text.character_ngrams import LENGTHS
 from nlptx.text.negation import is_marked, without_mark
 
-# Number of bits that are enough for any character; Unicode has fewer than 2^21 characters.
+# Number of bits of a character: every Unicode code point is smaller than 2^21.
 _CHARACTER_BITS = np.uint64(21)
 
 
@@ -28,21 +28,23 @@ def spelling_matrix(words: Sequence[str]) -> sp.csr_matrix:
     """
     marked = [f"<{without_mark(word)}>" for word in words]
     lengths = np.array([len(each) for each in marked], np.int64)
-    word = np.repeat(np.arange(len(words)), lengths)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(word))  # number of characters up to the word's end
-    characters = np.frombuffer("".join(marked).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    word_ids = np.repeat(np.arange(len(words)), lengths)
+    # Number of characters from each position to the end of the word.
+    remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(word_ids))
+    characters = np.frombuffer("".join(marked).encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
     negated = np.array([is_marked(each) for each in words], np.uint64)
-    # At each position, the number of the n-gram that starts there. For one character, it is the character itself, with
-    # an additional bit if the word is negated.
-    numbers = characters | negated[word] << _CHARACTER_BITS
+    # numbers[i] identifies the n-gram of the current length that starts at position i. At first, the length is 1, and
+    # the number is the character, with an additional bit if the word is negated. Positions too near the end of a word
+    # keep an old number, which is not used again.
+    numbers = characters | negated[word_ids] << _CHARACTER_BITS
     rows, columns, total = [], [], 0
     for length in range(2, max(LENGTHS) + 1):
-        starts = np.flatnonzero(left >= length)
+        starts = np.flatnonzero(remaining >= length)
         # An n-gram is determined by the n-gram without its last character, and this character.
         keys = numbers[starts] << _CHARACTER_BITS | characters[starts + length - 1]
         distinct, numbers[starts] = np.unique(keys, return_inverse=True)
         if length in LENGTHS:
-            rows.append(word[starts])
+            rows.append(word_ids[starts])
             columns.append(numbers[starts].astype(np.int64) + total)
             total += len(distinct)
     entries = np.concatenate(rows), np.concatenate(columns)
