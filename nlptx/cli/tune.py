@@ -47,8 +47,8 @@ _DATA_OPTIONS = (
 @option(
     "--rounds",
     type=click.IntRange(1),
-    help="Stop after N rounds, each of which tries up to six new combinations of settings. There is no time limit "
-    "unless --minutes is given, so the result does not depend on the speed of the machine.",
+    help="Stop after N rounds, each of which tries up to six new combinations of settings. Then there is no time "
+    "limit unless --minutes is given, so the result does not depend on the speed of the machine.",
 )
 @option(
     "--measure",

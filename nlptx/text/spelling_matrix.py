@@ -26,12 +26,12 @@ def spelling_matrix(words: Sequence[str]) -> sp.csr_matrix:
     Returns:
         (V, G) float32 matrix, with one column for each distinct n-gram of the words.
     """
-    marked = [f"<{without_mark(word)}>" for word in words]
-    lengths = np.array([len(each) for each in marked], np.int64)
+    spellings = [f"<{without_mark(word)}>" for word in words]
+    lengths = np.array([len(each) for each in spellings], np.int64)
     word_ids = np.repeat(np.arange(len(words)), lengths)
     # Number of characters from each position to the end of the word.
     remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(word_ids))
-    characters = np.frombuffer("".join(marked).encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
+    characters = np.frombuffer("".join(spellings).encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
     negated = np.array([is_marked(each) for each in words], np.uint64)
     # numbers[i] identifies the n-gram of the current length that starts at position i. At first, the length is 1, and
     # the number is the character, with an additional bit if the word is negated. Positions too near the end of a word
